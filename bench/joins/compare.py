@@ -1,6 +1,7 @@
 """Compares joins with every peer: `python -m bench.joins`.
 
-The peers are Spark's own join, with each state store and state format, and two empty Python stages.
+The peers are Spark's own join, with each state store and state format, two empty Python stages, and for the
+as-of join, which Spark does not have, one call for each key.
 """
 
 import argparse
@@ -11,16 +12,16 @@ from functools import partial
 
 from bench import report, session
 from bench.joins import data
-from bench.joins.queries import NATIVE, Join
+from bench.joins.queries import NATIVE, AnyJoin, InWindows, Join, LatestBefore
 from bench.joins.runs import Runs
 from bench.measure import WARM_UP_BATCHES, alternate, warm
 
 ROUNDS = 2
+_EMPTY, _PER_KEY = "empty", "per_key"
 _ROCKSDB = tuple(name for name in NATIVE if name.startswith("rocksdb"))
-SLOW = _ROCKSDB  # ten seconds and more for a batch of a million rows
+SLOW = (*_ROCKSDB, "hdfs_v2", _PER_KEY)  # ten seconds and more for a batch of a million rows
 SLOW_BATCHES = 2  # the last one counts: the first one starts with an empty state
-_EMPTY = "empty"
-PEERS = (*NATIVE, _EMPTY)
+PEERS = (*NATIVE, _EMPTY, _PER_KEY)
 _SECOND_US = 1_000_000
 
 
@@ -29,15 +30,17 @@ class Shape:
     """A join and its input, in which a row has on average `partners` partners."""
 
     name: str
-    join: Join
+    join: AnyJoin
     partners: float
     peers: tuple[str, ...]
 
 
 _HALF = math.log(2)  # the number of partners has a Poisson distribution, in which half are then 0
 SHAPES = {
-    "inner": Shape("join_inner", Join("inner", 0, _SECOND_US), 1.0, PEERS),
+    "inner": Shape("join_inner", Join("inner", 0, _SECOND_US), 1.0, (*NATIVE, _EMPTY)),
     "left": Shape("join_left", Join("left", 0, _SECOND_US), _HALF, _ROCKSDB),
+    "window": Shape("join_window", InWindows(_SECOND_US), 1.0, _ROCKSDB),
+    "as_of": Shape("join_as_of", LatestBefore(), 1.0, (_PER_KEY,)),
 }
 
 
@@ -78,9 +81,15 @@ def compare(runs: Runs, shape: Shape, peer: str, batch_rows: int, batches: int) 
 
     if peer in SLOW:
         few = data.random(shape.name, batch_rows, SLOW_BATCHES, shape.partners)
+
+        def slow() -> list[float]:
+            if peer == _PER_KEY:
+                return runs.per_key(few, shape.join)[-1:]
+            return runs.native(peer, few, shape.join)[-1:]
+
         pair = alternate(
             ours,
-            lambda: runs.native(peer, few, shape.join)[-1:],
+            slow,
             1,
             [partial(runs.ours, few, shape.join), ours],  # so that the numbers of rows are compared
         )
@@ -92,7 +101,7 @@ def compare(runs: Runs, shape: Shape, peer: str, batch_rows: int, batches: int) 
             return warm(runs.native(peer, sides, shape.join))
 
         pair = alternate(ours, theirs, ROUNDS, [ours, theirs])
-    name = peer if peer == _EMPTY else f"native, {peer}"
+    name = peer if peer in (_EMPTY, _PER_KEY) else f"native, {peer}"
     return report.Result(shape.name, name, sides.rows, batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
 
 

@@ -3,21 +3,20 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.stateful_processor import TimerValues
 
 from bench.empty import Empty, first_stage
 from bench.shapes import WATERMARK_DELAY
+from panewise import AsOf, Interval, JoinOperator, SameWindow, Side, Tumbling
 from panewise.spark import apply
 from panewise.spark.settings import PROVIDER
-from panewise.spec.operators.join.match import Interval
-from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.match import Match
 
 _FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 _HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
@@ -48,13 +47,60 @@ class Join:
     upper_us: int
     delay: str = WATERMARK_DELAY
 
+    @property
+    def match(self) -> Match:
+        """The match of panewise."""
+        return Interval(self.lower_us, self.upper_us)
 
-def ours(left: DataFrame, right: DataFrame, join: Join) -> DataFrame:
+    def condition(self) -> Column:
+        """Returns Spark's condition. Columns of the right side have the prefix r_."""
+        bounds = (f"ts + INTERVAL '{us / 1_000_000:.6f}' SECOND" for us in (self.lower_us, self.upper_us))
+        return sf.expr("k = r_k AND r_ts BETWEEN {} AND {}".format(*bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class InWindows:
+    """An inner join of rows with equal k in the same tumbling window of a length in microseconds."""
+
+    size_us: int
+    how: Literal["inner"] = "inner"
+    delay: str = WATERMARK_DELAY
+
+    @property
+    def match(self) -> Match:
+        """The match of panewise."""
+        return SameWindow(Tumbling(self.size_us))
+
+    def condition(self) -> Column:
+        """Returns Spark's condition. Without the range of time it would keep all rows for good."""
+        windows = (f"unix_micros({time}) DIV {self.size_us}" for time in ("ts", "r_ts"))
+        size = f"INTERVAL '{self.size_us / 1_000_000:.6f}' SECOND"
+        same = "k = r_k AND {} = {}".format(*windows)
+        return sf.expr(f"{same} AND r_ts BETWEEN ts - {size} AND ts + {size}")
+
+
+@dataclass(frozen=True, slots=True)
+class LatestBefore:
+    """Each left row with the latest right row of its key that is not after it, or without one."""
+
+    how: Literal["left"] = "left"
+    delay: str = WATERMARK_DELAY
+
+    @property
+    def match(self) -> Match:
+        """The match of panewise."""
+        return AsOf()
+
+
+AnyJoin: TypeAlias = Join | InWindows | LatestBefore
+
+
+def ours(left: DataFrame, right: DataFrame, join: AnyJoin) -> DataFrame:
     """Returns the join in panewise: k, then ts and v of both sides, and three columns that the join adds."""
     spec = JoinOperator(
         left=Side(keys=["k"], event_time="ts"),
         right=Side(keys=["k"], event_time="ts", prefix="r_"),
-        match=Interval(join.lower_us, join.upper_us),
+        match=join.match,
         how=join.how,
     )
     dfs = {"left": left.withWatermark("ts", join.delay), "right": right.withWatermark("ts", join.delay)}
@@ -62,13 +108,11 @@ def ours(left: DataFrame, right: DataFrame, join: Join) -> DataFrame:
     return rows
 
 
-def native(left: DataFrame, right: DataFrame, join: Join) -> DataFrame:
+def native(left: DataFrame, right: DataFrame, join: Join | InWindows) -> DataFrame:
     """Returns Spark's join: k, then ts and v of both sides."""
     renamed = right.select(*(sf.col(name).alias(f"r_{name}") for name in right.columns))
-    bounds = (f"ts + INTERVAL '{us / 1_000_000:.6f}' SECOND" for us in (join.lower_us, join.upper_us))
-    on = sf.expr("k = r_k AND r_ts BETWEEN {} AND {}".format(*bounds))
-    watched = left.withWatermark("ts", join.delay)
-    return watched.join(renamed.withWatermark("r_ts", join.delay), on, join.how).drop("r_k")
+    watched, others = left.withWatermark("ts", join.delay), renamed.withWatermark("r_ts", join.delay)
+    return watched.join(others, join.condition(), join.how).drop("r_k")
 
 
 _OF_SIDES = "k BIGINT, ts TIMESTAMP, v BIGINT, r_ts TIMESTAMP, r_v BIGINT"

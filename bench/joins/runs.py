@@ -3,11 +3,12 @@
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from bench import session
-from bench.joins import queries
+from bench.joins import per_key, queries
 from bench.joins.data import Sides
 from bench.measure import batch_seconds, progress_of, rows_out
 
@@ -24,18 +25,22 @@ class Runs:
     """
 
     spark: SparkSession
-    emitted: dict[tuple[Sides, queries.Join], int] = field(default_factory=dict)
+    emitted: dict[tuple[Sides, queries.AnyJoin], int] = field(default_factory=dict)
 
-    def ours(self, sides: Sides, join: queries.Join) -> list[float]:
+    def ours(self, sides: Sides, join: queries.AnyJoin) -> list[float]:
         """Returns the seconds of each micro-batch of panewise."""
         return self._joined("panewise", sides, join)
 
-    def native(self, name: str, sides: Sides, join: queries.Join) -> list[float]:
+    def per_key(self, sides: Sides, join: queries.AnyJoin) -> list[float]:
+        """Returns the seconds of each micro-batch of one call for each key."""
+        return self._joined("per_key", sides, join)
+
+    def native(self, name: str, sides: Sides, join: queries.AnyJoin) -> list[float]:
         """Returns the seconds of each micro-batch of Spark's join, with the settings of that name."""
         with session.settings(self.spark, queries.NATIVE[name]):
             return self._joined(name, sides, join)
 
-    def empty(self, sides: Sides, join: queries.Join) -> list[float]:
+    def empty(self, sides: Sides, join: queries.AnyJoin) -> list[float]:
         """Returns the seconds of each micro-batch of two empty stages, whose output is as long as ours.
 
         Ours must have run before.
@@ -43,8 +48,8 @@ class Runs:
         share = self.emitted[sides, join] / sides.rows
         return self._run(sides, lambda left, right: queries.empty(left, right, share))[0]
 
-    def _joined(self, name: str, sides: Sides, join: queries.Join) -> list[float]:
-        made = queries.ours if name == "panewise" else queries.native
+    def _joined(self, name: str, sides: Sides, join: queries.AnyJoin) -> list[float]:
+        made: Any = {"panewise": queries.ours, "per_key": per_key.query}.get(name, queries.native)
         seconds, rows = self._run(sides, lambda left, right: made(left, right, join))
         wanted = self.emitted.setdefault((sides, join), rows)
         if rows != wanted:

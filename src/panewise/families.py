@@ -1,8 +1,8 @@
 """The operator families, in one table: where each layer finds the parts of a family.
 
-A family is a kind of operator: windows, chains, OVER or policy windows. A specification names its family in
-the class attribute `family`. Spark, the tests, the checkpoint and the command line reach what depends on the
-family through this table, so a new family changes none of them.
+A family is a kind of operator: windows, chains, OVER, policy windows, joins, or windows over a join. A
+specification names its family in the class attribute `family`. Spark, the tests, the checkpoint and the
+command line reach what depends on the family through this table, so a new family changes none of them.
 
 A part is named by a reference such as ``package.module`` and imported when it is first used. Other packages
 add families through the entry point group ``panewise.families``: the name of the entry point is the name of
@@ -76,9 +76,16 @@ JOIN: Final = Family(
     oracle="panewise.oracle.join.interpreter:JoinInterpreter",
     testing="panewise.testing.families:JOIN",
 )
+WINDOWED_JOIN: Final = Family(
+    "windowed_join",
+    spec="panewise.spec.families.windowed_join",
+    engine="panewise.engine.windowed_join.family",
+    oracle="panewise.oracle.windowed_join.interpreter:WindowedJoinInterpreter",
+    testing="panewise.testing.families:JOIN",
+)
 # A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
 # last, because their documents have no field that marks them.
-FAMILIES: Final = (POLICY, OVER, JOIN, CHAIN, WINDOWS)
+FAMILIES: Final = (POLICY, OVER, WINDOWED_JOIN, JOIN, CHAIN, WINDOWS)
 
 
 @cache

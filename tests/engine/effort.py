@@ -39,6 +39,6 @@ def soak(count: int) -> settings:
     )
 
 
-DEFAULT = examples(100)
-FEW = examples(40)
+DEFAULT = examples(80)
+FEW = examples(30)
 SOAK = soak(20_000)

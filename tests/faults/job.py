@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import ParquetSink, WindowQuery, apply, configure
 from tests.faults.processes import wait_until
-from tests.faults.specs import ALL, WITHOUT_LATE_ROWS
+from tests.faults.specs import ALL, JOINS, WITHOUT_LATE_ROWS
 from tests.faults.stream_files import DDL
 from tests.jvm import QUICK_JVM
 
@@ -58,12 +58,19 @@ def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = 
         .parquet(source)
         .withWatermark("ts", "20 seconds")
     )
-    kinds = ("panes", "counts") if name in WITHOUT_LATE_ROWS else ("panes", "counts", "late", "invalid")
+    inputs: Any = stream
+    kinds: tuple[str, ...] = ("panes", "counts", "late", "invalid")
+    if name in WITHOUT_LATE_ROWS:
+        kinds = ("panes", "counts")
+    if name in JOINS:
+        # Spark reads both sides from one source. So the cuts of both are the same.
+        inputs = {side: stream.where(f"id % 2 = {part}") for part, side in enumerate(("left", "right"))}
+        kinds = ("panes", *(f"{side}_{kind}" for side in inputs for kind in kinds[1:]))
     sinks: dict[str, Any] = {kind: ParquetSink(f"{out}/{kind}") for kind in kinds}
     if asked.fails_at:
         sinks["panes"] = FailingSink(sinks["panes"], Path(out), int(asked.fails_at))
     shards = int(asked.shards) if asked.shards else None
-    result = apply(stream, ALL[name], finish="at_end" if asked.finish == "at_end" else "never", shards=shards)
+    result = apply(inputs, ALL[name], finish="at_end" if asked.finish == "at_end" else "never", shards=shards)
     sinks[result.OUTPUT] = sinks.pop("panes")
     return result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True)
 

@@ -3,6 +3,7 @@
 None uses processing time (Every, max_future_skew), because no two runs have the same one.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import panewise as pw
@@ -114,4 +115,20 @@ OF_ROWS: dict[str, Specification] = {
     "sliding-accumulating": _operator("tumbling", "accumulating", window=pw.Sliding("40 seconds")),
     "sliding-retracting": _operator("tumbling", "retracting", window=pw.Sliding("40 seconds", anchor="both")),
 }
-ALL = SPECS | OF_ROWS
+
+
+def _join(match: pw.Interval | pw.AsOf, how: Any, **fields: Any) -> pw.JoinOperator:
+    side = pw.Side(keys=["k"], event_time="ts", allowed_lateness="30 seconds", **fields.pop("side", {}))
+    right = side if how in ("semi", "anti") else replace(side, prefix="r_")
+    return pw.JoinOperator(left=side, right=right, match=match, how=how, **fields)
+
+
+# Joins of the rows with even ids and those with odd ids.
+JOINS: dict[str, Specification] = {
+    "join-anti": _join(pw.Interval("-5 seconds", "5 seconds", closed="left"), "anti"),
+    "join-as-of": _join(pw.AsOf("nearest", "20 seconds"), "left"),
+    "join-early": _join(pw.Interval("-10 seconds", "5 seconds"), "full", unmatched="early"),
+    "join-final": _join(pw.Interval("-10 seconds", "20 seconds"), "full"),
+    "join-semi": _join(pw.Interval(0, "1 minute"), "semi", side={"position": pw.Position("part", "off")}),
+}
+ALL = SPECS | OF_ROWS | JOINS

@@ -86,6 +86,7 @@ def test_a_flipped_bit_in_a_change_log(spark: SparkSession, undisturbed: Expecte
     fails_or_is_right(stage)
 
 
+@pytest.mark.soak
 def test_a_damaged_snapshot(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> None:
     """Spark may resume without the snapshot, because all change logs from the start exist."""
     stage = Stage(spark, undisturbed, tmp_path)

@@ -1,7 +1,8 @@
 """A kill -9 of any process at any moment does not change the contents of the sinks (semantics 33 and 35).
 
-Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, and 24
-over sliding windows, windows of rows, OVER operators and policy windows. The number of a round repeats it.
+Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, 24
+over sliding windows, windows of rows, OVER operators and policy windows, and 20 over joins. The number of a
+round repeats it.
 """
 
 import os
@@ -14,7 +15,7 @@ from tests.faults.clusters import spark_home
 from tests.faults.conftest import Expected
 from tests.faults.rounds import ROOT, Job, Plan, Victim, play
 from tests.faults.sinks import check_same, contents
-from tests.faults.specs import OF_ROWS, SPECS
+from tests.faults.specs import JOINS, OF_ROWS, SPECS
 
 FILES = 4
 LONG_FILES = 12
@@ -29,9 +30,8 @@ OFTEN_SNAPSHOTS = {
 LOCAL = {"job.checkpoints": "local"}
 
 ROUNDS: list[tuple[str, str, Plan]] = [
-    ("session-retracting", "local[2]", Plan(1, "driver", FILES, kills=2)),
-    ("cumulating-accumulating", "local[2]", Plan(2, "worker", FILES)),
-    ("cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES, kills=2)),
+    ("session-retracting", "local[2]", Plan(1, "driver", FILES)),
+    ("cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES)),
     ("session-retracting", CLUSTER, Plan(4, "executor", FILES)),
 ]
 
@@ -89,6 +89,14 @@ def test_rounds_over_windows_of_rows(tmp_path: Path, undisturbed: Expected, numb
     _play(tmp_path, undisturbed, spec, master, plan, OFTEN_SNAPSHOTS | (LOCAL if number // 4 % 2 else {}))
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(20))
+def test_rounds_over_joins(tmp_path: Path, undisturbed: Expected, number: int) -> None:
+    spec, master, plan = drawn(number, JOINS)
+    _play(tmp_path, undisturbed, spec, master, plan, OFTEN_SNAPSHOTS | (LOCAL if number // 4 % 2 else {}))
+    assert contents(tmp_path / "out", plan.files)["rows"]
+
+
 def test_the_rounds_cover_everything() -> None:
     rounds = [drawn(number) for number in range(100)]
     assert {spec for spec, _, _ in rounds} == set(SPECS)
@@ -107,3 +115,6 @@ def test_the_rounds_cover_everything() -> None:
     assert {plan.victim for _, _, plan in of_rows} == {"driver", "worker", "executor"}
     for name in OF_ROWS:
         assert len({plan.victim for spec, _, plan in of_rows if spec == name}) > 1
+    joins = [drawn(number, JOINS) for number in range(20)]
+    for name in JOINS:
+        assert len({plan.victim for spec, _, plan in joins if spec == name}) > 1

@@ -78,6 +78,7 @@ def stage(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> Stage:
     return Stage(spark, undisturbed, tmp_path)
 
 
+@pytest.mark.soak
 def test_fewer_cores(stage: Stage) -> None:
     """By default the number of shards is that of the shuffle partitions, not that of the cores."""
     stage.first()
@@ -95,6 +96,7 @@ def test_other_shuffle_partitions(stage: Stage, shards: str) -> None:
     stage.check()
 
 
+@pytest.mark.soak
 def test_a_snapshot_of_a_micro_batch_that_was_repeated(undisturbed: Expected, tmp_path: Path) -> None:
     """A sink fails after its micro-batch's snapshot is stored; the repeated batch writes only a change log.
 

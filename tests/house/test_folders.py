@@ -1,8 +1,8 @@
 """Imports between the folders of engine/, spec/ and oracle/ run one way.
 
-In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- chain, over, policy}
-<- the files of engine/. Operator families do not import one another, except that chain imports the window
-operators. Code that several of them share is in a folder below them.
+In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- {chain, join}, over,
+policy} <- the files of engine/. Operator families do not import one another, except that chains and joins
+import the window operators. Code that several of them share is in a folder below them.
 """
 
 from pathlib import Path
@@ -43,8 +43,9 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "windows": SHARED | {"protocol"},
         "over": SHARED | {"protocol"},
         "policy": SHARED | {"protocol"},
-        "join": LOW | {"protocol"},
+        "join": SHARED | {"protocol", "windows"},
         "chain": SHARED | {"protocol", "windows"},
+        "windowed_join": LOW | {"protocol", "join"},
     },
     "spec": {
         "fields": set(),
@@ -78,8 +79,9 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "windows": BELOW,
         "over": BELOW,
         "policy": BELOW,
-        "join": BELOW,
+        "join": BELOW | {"windows"},
         "chain": BELOW | {"windows"},
+        "windowed_join": BELOW | {"windows", "chain", "join"},
     },
 }
 FOR_ALL = {"columns"}

@@ -63,7 +63,6 @@ ELSEWHERE = {
     "spark/results/policy.py": "spark/test_policy_builder.py",
     "spark/window_builder.py": "spark/test_stream.py",
     "spark/processor.py": "spark/test_stream.py",
-    "spark/step.py": "spark/test_pack.py",
     "spark/types.py": "spark/test_bounded.py",
     "spark/unpack.py": "spark/test_bounded.py",
     "spark/watermarks.py": "spark/test_clocks.py",
@@ -77,6 +76,7 @@ ELSEWHERE = {
     "testing/runtimes": "testing/test_runner.py",
     "testing/runtimes/spark.py": "spark/test_transcripts.py",
     "testing/samples.py": "testing/test_strategies.py",
+    "testing/windowed_joins.py": "engine/windowed_join/test_properties.py",
     "testing/scripts.py": "testing/test_strategies.py",
 }
 

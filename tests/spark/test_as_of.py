@@ -100,5 +100,5 @@ def test_what_is_refused(feed: Feed, other: Feed) -> None:
         began.within(0, 1).where(pw.left("k") > pw.right("v")).how("inner")
     with pytest.raises(SpecError, match="column 'w'"):
         began.within(0, 1).where(pw.left("w") > 1).how("inner")
-    with pytest.raises(SpecError, match=r"no interval .* \.as_of\(\)"):
+    with pytest.raises(SpecError, match=r"no match .* \.as_of\(\)"):
         began.how("inner")

@@ -42,11 +42,12 @@ def run(feed: Feed, result: WindowResult, checkpoint: str = "checkpoint") -> Non
     result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
 
 
+@pytest.mark.soak
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     """A run for each file emits the same as one run (semantics 33). Late rows are the operator's (30.9)."""
     other = Feed(feed.spark, feed.folder / "other") if (feed.folder / "other").mkdir() is None else feed
     chain = {"keys": ["k"], "aggregates": [SUM, F.count().alias("values"), F.max("last").alias("last")]}
-    for n in range(5):
+    for n in range(3):
         rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 31, -50)] + [(None, "a", n)]
         feed.put(*rows)
         other.put(*rows)

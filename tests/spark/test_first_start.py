@@ -10,6 +10,7 @@ from tests.spark.conftest import Feed
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_a_new_checkpoint_logs_no_missing_files(feed: Feed) -> None:
     feed.put((0, "a", 1))
     job = Path(__file__).parent / "first_start_job.py"

@@ -187,6 +187,7 @@ def test_a_batch_answers_as_spark_does(feed: Feed) -> None:
     assert_equal(pl.DataFrame(result.rows.toArrow()), native(feed))
 
 
+@pytest.mark.soak
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     """A run for each file emits the same as one run, late and invalid rows included (semantics 33, 29.3)."""
     (feed.folder / "other").mkdir()

@@ -121,6 +121,25 @@ def test_every_column_of_a_join_gets_another_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("match", "found"),
+    [
+        (
+            pw.LastRows(delta("__v", 1), left=delta("__w", 2)),
+            pw.LastRows(delta("v_", 1), left=delta("w_", 2)),
+        ),
+        (pw.Latest(deletes=(None, "__v")), pw.Latest(deletes=(None, "v_"))),
+        (pw.Latest(deletes="__w"), pw.Latest(deletes="w_")),
+        (pw.Latest(), pw.Latest()),
+    ],
+)
+def test_columns_of_a_match_get_other_names(match: Any, found: Any) -> None:
+    """Semantics 35.4."""
+    spec = pw.JoinOperator(left=pw.Side(), right=pw.Side(), match=match)
+    assert set(inner_names([], spec)) <= {"__v", "__w"}
+    assert renamed(spec, {"__v": "v_", "__w": "w_"}).match == found
+
+
 @pytest.mark.parametrize("kind", SPECS)
 def test_without_such_names_nothing_changes(kind: str) -> None:
     assert renamed(SPECS[kind], {}) is SPECS[kind]

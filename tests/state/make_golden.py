@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
+from panewise.spec.operators.join.columns import Selected
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.manifest import FORMAT, READABLE
 from panewise.streamwindow import count, delta, partition_age, time
@@ -49,19 +51,41 @@ SEEING = pw.WindowListener(Seeing, name="seeing", outputs={"seen": "bigint", "tu
 
 @dataclass(frozen=True)
 class Step:
-    """One micro-batch: processing time and watermark in seconds, and rows of (seconds, key, value)."""
+    """One micro-batch: processing time and watermark in seconds, and rows of (seconds, key, value).
+
+    In a join these are the left rows, and the watermark is that of both sides.
+    """
 
     now: int
     watermark: int | None
     rows: tuple[tuple[int, str, int], ...]
+    right: tuple[tuple[int, str, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Case:
     """A specification, and the steps that lead to a state."""
 
-    spec: pw.WindowOperator | pw.Chain | pw.OverOperator | pw.StreamWindow
+    spec: pw.WindowOperator | pw.Chain | pw.OverOperator | pw.StreamWindow | pw.JoinOperator
     steps: tuple[Step, ...]
+
+    @property
+    def schemas(self) -> dict[str, dict[str, pl.DataType]]:
+        """The columns of each input."""
+        return dict.fromkeys(self.spec.ports, SCHEMA)
+
+
+def _join(match: pw.Interval | pw.AsOf, **fields: Any) -> pw.JoinOperator:
+    """Returns a left join of rows that have positions."""
+    side = pw.Side(keys=["k"], event_time="ts", position=pw.Position("partition", "offset"))
+    columns = [Selected("either", "k"), Selected("left", "v"), Selected("right", "v", "w")]
+    return pw.JoinOperator(left=side, right=side, match=match, how="left", select=columns, **fields)
+
+
+JOINED = (
+    Step(1, None, ((1, "a", 1), (2, "b", 2), (3, "c", 3)), ((5, "a", 10), (0, "b", 20))),
+    Step(2, 4, ((14, "a", 4),), ((9, "b", 30), (6, "a", 40))),
+)
 
 
 CASES = {
@@ -369,6 +393,13 @@ CASES = {
             Step(3, None, ((0, "b", 4),)),
         ),
     ),
+    # The left row of b got its partner in the second step, and is in the table of matches. Those of b and c,
+    # and the second one of a, had none when they arrived, and are in the queue.
+    "join": Case(_join(pw.Interval(0, "10 seconds")), JOINED),
+    # The same without a queue. The left rows of b and c were emitted at once, and that of b was retracted.
+    "join_early": Case(_join(pw.Interval(0, "10 seconds"), unmatched="early"), JOINED),
+    # The first three left rows are decided: the queue still has the last one.
+    "join_as_of": Case(_join(pw.AsOf()), JOINED),
 }
 
 
@@ -382,13 +413,17 @@ def store_of(case: Case) -> MemoryRunStore:
     """Returns the state after the steps of a case."""
     store, offset = MemoryRunStore(), 0
     for step in case.steps:
-        stored = StoredOperator.load(case.spec, SCHEMA, RunLibrary(store, Cache()))
+        stored = StoredOperator.load(case.spec, case.schemas, RunLibrary(store, Cache()))
         stored.operator.advance(
             step.now * SECOND, None if step.watermark is None else step.watermark * SECOND
         )
-        stored.operator.add(rows(step.rows, offset))
+        if isinstance(case.spec, pw.JoinOperator):
+            batch = {"left": rows(step.rows, offset), "right": rows(step.right, offset)}
+            stored.operator.add_batch(batch)  # type: ignore[attr-defined]
+        else:
+            stored.operator.add(rows(step.rows, offset))
         stored.commit()
-        offset += len(step.rows)
+        offset += max(len(step.rows), len(step.right))
     return store
 
 

@@ -135,7 +135,8 @@ def resumed(name: str, shard: Shard) -> None:
     store.put_manifest(shard["manifest"].decode(errors="replace"))
     for run in shard:
         store.put_run(run, shard[run])
-    stored = StoredOperator.load(CASES[name].spec, SCHEMA, RunLibrary(store, Cache()))
+    case = CASES[name]
+    stored = StoredOperator.load(case.spec, case.schemas, RunLibrary(store, Cache()))
     stored.operator.add(rows(((15, "a", 1),), offset=100))
     stored.operator.finish()
     stored.commit()

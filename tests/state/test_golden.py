@@ -41,7 +41,8 @@ def _each_format(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def load(name: str) -> StoredOperator:
     """Returns a stored state in the format of the test, or in its first format if that is newer."""
     number = max(Loaded.number, formats_of(name)[0])
-    return StoredOperator.load(CASES[name].spec, SCHEMA, RunLibrary(read(name, number), Cache()))
+    case = CASES[name]
+    return StoredOperator.load(case.spec, case.schemas, RunLibrary(read(name, number), Cache()))
 
 
 def windows(stored: StoredOperator) -> list[tuple[Any, ...]]:
@@ -301,6 +302,48 @@ def test_windows_by_policies() -> None:
     assert told(6) == [("a", "EVICTION", [1, 3]), ("b", "EVICTION", [2])]
     assert told(10) == [("a", "TRIGGER", []), ("b", "EVICTION", [4]), ("b", "TRIGGER", [])]
     assert told(20) == [("a", "TRIGGER", []), ("a", "PARTITION_EVICTION", []), ("b", "TRIGGER", [])]
+
+
+def joined_rows(sent: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Returns emitted rows of a join as tuples, with their times in seconds."""
+    return sent.with_columns(pl.col("join_time") // SECOND).rows()
+
+
+def test_a_join() -> None:
+    """semantics 39, 41: rows that wait, those that had a partner, and the numbers of rows."""
+    stored = load("join")
+    waiting = [("a", 1), ("b", 2), ("c", 3), ("a", 5), ("a", 6), ("b", 9), ("a", 14)]
+    assert [row[:2] for row in windows(stored)] == waiting
+    tables = {
+        name: table.all()["__join_number"].to_list() for name, table in stored.operator.state.tables.items()
+    }
+    assert (tables["left matches"], tables["left unmatched"]) == ([1], [1, 2, 7])
+    assert stored.operator.state.next_number == 8
+    assert stored.operator.add(rows(((3, "c", 3),), 2)).counts.replays == 1
+    sent = stored.operator.add(rows(((13, "c", 50),), 9), "right")
+    assert joined_rows(sent.panes) == [("c", 3, 50, "+", None, 13)]
+    assert joined_rows(stored.operator.finish().panes) == [("a", 4, None, "+", "right", 14)]
+
+
+def test_a_join_that_retracts() -> None:
+    """semantics 39: a row that was emitted without a partner is retracted, but not one that had a partner."""
+    stored = load("join_early")
+    sent = stored.operator.add(rows(((13, "c", 50), (11, "a", 60), (10, "b", 70)), 9), "right")
+    assert joined_rows(sent.panes) == [
+        ("c", 3, None, "-", "right", 3),
+        ("c", 3, 50, "+", None, 13),
+        ("a", 1, 60, "+", None, 11),
+        ("b", 2, 70, "+", None, 10),
+    ]
+    assert stored.operator.finish().panes.is_empty()
+
+
+def test_a_join_as_of_a_time() -> None:
+    """semantics 37.2: the last left row waits, and its partner may be a stored row or a new one."""
+    assert joined_rows(load("join_as_of").operator.finish().panes) == [("a", 4, 40, "+", None, 14)]
+    stored = load("join_as_of")
+    stored.operator.add(rows(((14, "a", 50), (15, "a", 60)), 9), "right")
+    assert joined_rows(stored.operator.finish().panes) == [("a", 4, 50, "+", None, 14)]
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

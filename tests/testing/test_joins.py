@@ -5,24 +5,35 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from panewise.spec import FixedLag, StreamTime
-from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, Match
-from panewise.spec.operators.join.operator import HOWS, ONE_SIDED, JoinOperator
+from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, LastRows, Latest, Match
+from panewise.spec.operators.join.operator import HOWS, HOWS_OF, ONE_SIDED, JoinOperator
 from panewise.testing import run
-from panewise.testing.joins import AS_OF_HOWS, join_events, join_specs, join_types
+from panewise.testing.joins import (
+    as_ofs,
+    intervals,
+    join_events,
+    join_specs,
+    join_types,
+    last_rows,
+    latests,
+    window_join_specs,
+)
 
 Events = list[dict[str, Any]]
 SIDES = ("left", "right")
-ROUNDS, SAMPLES = 40, 50
+ROUNDS, SAMPLES = 120, 25
+MATCHES = (intervals, as_ofs, last_rows, latests, intervals, as_ofs)
 
 
 def of_spec(spec: JoinOperator) -> set[str]:
     """Returns the classes of a specification."""
     marks = [side.watermark for side in spec.sides.values()]
-    cell = "" if isinstance(spec.match, Interval) else "as of "
+    cell = {Interval: "", AsOf: "as of ", LastRows: "last rows ", Latest: "latest "}[type(spec.match)]
     found = {f"{cell}{spec.how} {spec.unmatched} {spec.timestamp}", spec.evaluate} | _of_match(spec)
     found |= {"select"} if spec.select else set()
     found |= {f"selected {one.side}" for one in spec.select or ()}
@@ -47,6 +58,14 @@ def _of_match(spec: JoinOperator) -> set[str]:
         far = "no" if match.tolerance is None else "zero" if match.tolerance.us == 0 else "a"
         condition = "no condition" if spec.condition is None else "condition"
         return {f"{match.strategy} {far} tolerance", f"{match.strategy} {condition}"}
+    if isinstance(match, Latest):
+        deletes = " ".join(side for side, column in match.deletes_by_side.items() if column)
+        return {f"latest {'no ' if match.ttl is None else ''}ttl", f"deletes {deletes}"}
+    if isinstance(match, LastRows):
+        condition = "no condition" if spec.condition is None else "condition"
+        kinds = {side: "none" if one is None else one.kind for side, one in match.windows.items()}
+        pair = f"windows {kinds['left']} {kinds['right']}"
+        return {f"{match.order} {condition}", pair if match.order == "arrival" else "event_time"}
     sign = {-1: "negative", 0: "zero", 1: "positive"}
     found = {f"closed {match.closed}", "interval condition" if spec.condition is not None else ""}
     found |= {f"lower {sign[(match.lower.us > 0) - (match.lower.us < 0)]}"}
@@ -96,6 +115,8 @@ def _ends(match: Match) -> list[tuple[str, int]]:
     """Returns the names of the ends of a match, and the differences, right less left, that they are."""
     if isinstance(match, Interval):
         return [("lower", match.lower.us), ("upper", match.upper.us)]
+    if isinstance(match, (LastRows, Latest)):
+        return []
     far = 0 if match.tolerance is None else match.tolerance.us
     before = [(f"{match.strategy} before", -far)] if match.strategy != "forward" and far else []
     return before + ([(f"{match.strategy} after", far)] if match.strategy != "backward" and far else [])
@@ -129,7 +150,26 @@ def of_outputs(spec: JoinOperator, script: Events, outputs: Events) -> set[str]:
         found |= {f"replays {side}" for side, counts in output["counts"].items() if counts["replays"]}
         found |= {"far ahead"} if any("ahead" in entry["reason"] for entry in output["invalid"]) else set()
     found |= {"stored"} if outputs[-1]["windows"] else set()
+    if isinstance(spec.match, LastRows):
+        return found | _of_last_rows(spec, script, outputs)
+    if isinstance(spec.match, Latest):
+        for event, output in zip(script, outputs, strict=True):
+            found |= {f"latest {pane['op']} {pane['missing']} by {event['op']}" for pane in output["panes"]}
     return found | (_of_partners(spec, script, outputs) if isinstance(spec.match, AsOf) else set())
+
+
+def _of_last_rows(spec: JoinOperator, script: Events, outputs: Events) -> set[str]:
+    """Returns the classes of the rows of a join with the last rows: by what they are emitted."""
+    assert isinstance(spec.match, LastRows)
+    left = "none" if spec.match.left is None else spec.match.left.kind
+    found = set[str]()
+    for event, output in zip(script, outputs, strict=True):
+        for pane in output["panes"]:
+            shape = "pair" if pane.get("missing", "right") is None else "row"
+            found |= {f"{spec.match.order} {spec.how} {shape}"}
+            found |= {f"left {left} {pane['op']} {shape} by {event['op']}"}
+    found |= {f"{entry['reason'][:5]} {entry['reason'][-4:]}" for out in outputs for entry in out["invalid"]}
+    return found
 
 
 def _of_partners(spec: JoinOperator, script: Events, outputs: Events) -> set[str]:
@@ -189,10 +229,28 @@ CELLS = {
 }
 AS_OF_CELLS = {
     f"as of {how} {'final' if how in ('left', 'anti') else None} {timestamp}"
-    for how in AS_OF_HOWS
+    for how in HOWS_OF[AsOf]
     for timestamp in ((None,) if how in ONE_SIDED else ("left", "right", "later", "earlier"))
 }
+LAST_ROWS_CELLS = {
+    f"last rows {how} {unmatched} {timestamp}"
+    for how in HOWS_OF[LastRows]
+    for unmatched in (("final", "early") if how in ("left", "anti") else (None,))
+    for timestamp in ((None,) if how in ONE_SIDED else ("left", "right", "later", "earlier"))
+}
+LATEST_CELLS = {
+    f"latest {how} {unmatched} {timestamp}"
+    for how in HOWS_OF[Latest]
+    for unmatched in (("final", "early") if how != "inner" else (None,))
+    for timestamp in ("left", "right", "later", "earlier")
+}
+ORDERS = ("arrival", "event_time")
+WINDOWS = ("none", "count", "time", "delta")
 OF_SPECS = {
+    *LAST_ROWS_CELLS, "event_time",
+    *LATEST_CELLS, "latest ttl", "latest no ttl", *(f"deletes {one}" for one in ("", *SIDES, "left right")),
+    *(f"windows {one} {other}" for one in WINDOWS for other in WINDOWS if (one, other) != ("none", "none")),
+    *(f"{order} {condition}" for order in ORDERS for condition in ("condition", "no condition")),
     *CELLS, *AS_OF_CELLS, "backward no tolerance", "interval condition",
     *(f"{strategy} {far} tolerance" for strategy in STRATEGIES for far in ("zero", "a")),
     *(f"{strategy} {condition}" for strategy in STRATEGIES for condition in ("condition", "no condition")),
@@ -231,11 +289,36 @@ OF_OUTPUTS = {
     *(f"{strategy} {how} row" for strategy in STRATEGIES for how in ("left", "semi", "anti")),
     *(f"{strategy} {what}" for strategy in STRATEGIES for what in ("later partner", "long ago", "same time")),
     "equally near",
+    *(f"{order} {how} pair" for order in ORDERS for how in ("inner", "left")),
+    *(f"{order} {how} row" for order in ORDERS for how in ("left", "semi", "anti")),
+    *(f"left {kind} + row by {op}" for kind in ("count", "delta") for op in ("add", "finish")),
+    *(f"left time + row by {op}" for op in ("clock", "finish")),
+    *(f"left {kind} - row by add" for kind in ("count", "time", "delta")),
+    "delta null", "delta  NaN", "latest + None by add",
+    *(f"latest + {side} by {op}" for side in SIDES for op in ("add", "clock", "finish")),
+    *(f"latest - {side} by add" for side in SIDES),
 }  # fmt: skip
 
 
+def test_each_match_is_drawn() -> None:
+    """Semantics 27.2. Window joins have a strategy of their own."""
+    seen = set()
+
+    @settings(max_examples=100, database=None, derandomize=True, deadline=None)
+    @given(join_specs() | window_join_specs())
+    def collect(spec: JoinOperator) -> None:
+        assert spec.how in HOWS_OF[type(spec.match)]
+        seen.add(type(spec.match))
+
+    collect()
+    assert seen == set(HOWS_OF)
+
+
+@pytest.mark.soak
 def test_every_edge_class_is_generated() -> None:
     """Each class is reached within ROUNDS fixed samples, in every cell of semantics 27.2.
+
+    A sample is of one kind of match.
 
     An as-of match has each of its partners (37.2), also rows of equal times, equally near ones, and rows that
     come later than their left row (37.3).
@@ -243,12 +326,13 @@ def test_every_edge_class_is_generated() -> None:
     counts: Counter[str] = Counter()
     missing = OF_SPECS | OF_SCRIPTS | OF_OUTPUTS
     for number in range(ROUNDS):
+        matches = MATCHES[number % len(MATCHES)]()
 
         @seed(number)
         @settings(max_examples=SAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
         @given(data=st.data())
         def collect(data: st.DataObject) -> None:
-            spec = data.draw(join_specs())
+            spec = data.draw(join_specs(match=data.draw(matches)))  # noqa: B023 - called in this round
             script = data.draw(join_events(spec))
             outputs = run(spec, script, types=join_types(spec), windows=True)
             counts.update(of_spec(spec) | of_script(spec, script) | of_outputs(spec, script, outputs))

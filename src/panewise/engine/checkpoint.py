@@ -99,8 +99,8 @@ class StoredOperator:
         now = self.operator.header()
         return any(bool(now.get(name) != self.loaded.get(name)) for name in names)
 
-    def commit(self, timer: int | None = None) -> None:
-        """Writes what has changed since the last commit. `timer` is stored for the runtime."""
+    def commit(self, timer: int | None = None, more: Mapping[str, Any] | None = None) -> None:
+        """Writes what has changed since the last commit. `timer` and `more` are stored for the runtime."""
         # The state is replaced first, so that memory contains only rows of runs that are still to be written.
         before: OperatorState = self.operator.state
         state = before.with_tables({name: table.sealed() for name, table in before.tables.items()})
@@ -113,7 +113,7 @@ class StoredOperator:
         self.operator.state = state.with_tables(tables)
         self.loaded = self.operator.header()
         runs = tuple(run for table in tables.values() for run in table.runs)
-        header = {**self.loaded, "types": types_of_tables(state), "timer": timer}
+        header = {**self.loaded, "types": types_of_tables(state), "timer": timer, **(more or {})}
         self.manifest = self.manifest.following(runs, header)
         self.libraries[0].store.put_manifest(self.manifest.encode())
 

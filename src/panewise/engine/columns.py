@@ -67,8 +67,11 @@ ROW_COUNT: Final = "__count"  # of a key: how many rows have passed
 TIME_COUNT: Final = "__peers"  # of a key: how many groups of peers have passed
 
 # Joins
-NUMBER: Final = "__join_number"  # of a stored row: its place among all rows that the join has applied
+NUMBER: Final = "__join_number"  # of a stored row: its place among all valid rows that the join has received
 MATCHED: Final = "__matched"  # of a stored row: whether it had a partner when it arrived
+DELETES: Final = "__deletes"  # of a stored row: whether it deletes the row of its key
+PEAK: Final = "__peak"  # of a row of a window by delta: the highest value of its key up to it
+SINCE: Final = "__since"  # of such a row: the number of the first row of the window after it was inserted
 
 # Partitions of policy windows
 TUPLES: Final = "__tuples"  # the tuples

@@ -4,7 +4,7 @@ The runtimes, the checkpoint and the inspection of states use operators through 
 family needs no change in them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
 
@@ -235,10 +235,12 @@ class Operator(Protocol):
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
-    ) -> Sequence[Output]:
+    ) -> Iterable[Output]:
         """Adds valid rows of several ports as one batch, then moves the watermarks that rows drive.
 
-        `latest` has, by port, what :meth:`advance_inputs` takes.
+        `latest` has, by port, what :meth:`advance_inputs` takes. The state is at once that after the batch.
+        The outputs may be made when they are requested, so that they need not be in memory together. They
+        are requested before the state is stored.
         """
         ...
 

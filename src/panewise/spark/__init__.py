@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from panewise.spark.results.join import JoinResult, JoinSide
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.policy import PolicyResult
+    from panewise.spark.results.windowed_join import WindowedJoinResult
     from panewise.spark.results.windows import WindowResult
     from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
@@ -33,6 +34,7 @@ _MODULES = {
     "results.join": ("JoinResult", "JoinSide"),
     "results.over": ("OverResult",),
     "results.policy": ("PolicyResult",),
+    "results.windowed_join": ("WindowedJoinResult",),
     "results.windows": ("WindowResult",),
     "settings": ("configure",),
     "sinks": ("ParquetSink",),
@@ -54,6 +56,7 @@ __all__ = [
     "WindowBuilder",
     "WindowQuery",
     "WindowResult",
+    "WindowedJoinResult",
     "apply",
     "configure",
     "joined",

@@ -10,6 +10,9 @@ inputs progress apart, so an emitted row may lie any length of time behind an ea
 An operator over a stream without a watermark cannot feed one that waits for the query's watermark either. Its
 constant watermark (:mod:`panewise.spark.watermarks`) never moves.
 
+An operator over the *result* of another one is not concerned: it follows the output watermark of the first
+(:mod:`panewise.spark.feeding`).
+
 The pack of each operator has a label as its name in Spark's plan. So the operator is found behind any select,
 join or union.
 """
@@ -32,7 +35,7 @@ _SEVERAL = "_of_several_inputs"  # ends the label of the first input of such an 
 _FURTHER = "_further_input"  # ends those of the others
 
 
-def label_of(df: DataFrame, spec: Entry, place: int = 0, inputs: int = 1) -> str:
+def label_of(df: DataFrame, spec: Entry, place: int = 0, inputs: int = 1, *, fed: bool = False) -> str:
     """Returns the label of the pack of an operator.
 
     Args:
@@ -40,10 +43,12 @@ def label_of(df: DataFrame, spec: Entry, place: int = 0, inputs: int = 1) -> str
         spec: the specification of the input.
         place: its place among the inputs of the operator. The label of the first one counts the operator.
         inputs: the number of the inputs.
+        fed: whether the input is the result of another operator.
     """
+    label = _OWN if fed else _label_of(df, spec)
     if inputs == 1 or not df.isStreaming:
-        return _label_of(df, spec)
-    return _label_of(df, spec) + (_FURTHER if place else _SEVERAL)
+        return label
+    return label + (_FURTHER if place else _SEVERAL)
 
 
 def _label_of(df: DataFrame, spec: Entry) -> str:
@@ -65,15 +70,23 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
         rule = (
             "the inputs of such an operator progress apart, so with any delay of a watermark rows may be late"
         )
-        remedy = "write the rows, and read them in a second query"
+        remedy = "give the result itself, as in windowed(result), or write the rows and read them again"
         raise SetupError("a stream that an operator with several inputs emits", rule, remedy)
     if _WAITS in plan or (_CONSTANT in plan and not makes_own(spec)):
         rule = (
             "an operator waits for the query's watermark, which waits for the output of the "
             "operator before it: neither would ever emit"
         )
-        remedy = "add a stage with result.then(...), or write the panes and read them in a second query"
+        remedy = (
+            "add a stage with result.then(...), give the result itself, as in windowed(result), or write the "
+            "panes and read them in a second query"
+        )
         raise SetupError("a stream that another operator emits", rule, remedy)
+
+
+def waits_for_the_query(df: DataFrame) -> bool:
+    """Returns whether an operator behind a stream waits for the watermark of the query."""
+    return _WAITS in _plan_of(df)
 
 
 def operators_behind(df: DataFrame) -> int:

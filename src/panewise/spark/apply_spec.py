@@ -13,6 +13,7 @@ from panewise.spark.ancestry import check_ancestry
 from panewise.spark.checks import (
     check_column_types,
     check_columns,
+    check_named,
     check_options,
     check_ports,
     check_stream,
@@ -20,12 +21,14 @@ from panewise.spark.checks import (
     warn_of_partitions,
 )
 from panewise.spark.dataflow import Dataflow
+from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of
 from panewise.spark.names import input_of
 from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.policy import PolicyResult
 from panewise.spark.results.registry import RESULTS, result_class
+from panewise.spark.results.windowed_join import WindowedJoinResult
 from panewise.spark.results.windows import WindowResult
 from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spec import (
@@ -34,6 +37,7 @@ from panewise.spec import (
     OverOperator,
     Specification,
     StreamWindow,
+    WindowedJoin,
     WindowOperator,
     parts,
 )
@@ -42,7 +46,7 @@ from panewise.spec.windows.kinds import positive
 
 @overload
 def apply(
-    df: DataFrame,
+    df: Source,
     spec: WindowOperator | Chain,
     *,
     finish: Literal["never", "at_end"] | None = None,
@@ -53,7 +57,7 @@ def apply(
 
 @overload
 def apply(
-    df: DataFrame,
+    df: Source,
     spec: OverOperator,
     *,
     finish: Literal["never", "at_end"] | None = None,
@@ -64,7 +68,7 @@ def apply(
 
 @overload
 def apply(
-    df: DataFrame,
+    df: Source,
     spec: StreamWindow,
     *,
     finish: Literal["never", "at_end"] | None = None,
@@ -75,7 +79,7 @@ def apply(
 
 @overload
 def apply(
-    df: Mapping[str, DataFrame],
+    df: Mapping[str, Source],
     spec: JoinOperator,
     *,
     finish: Literal["never", "at_end"] | None = None,
@@ -86,7 +90,18 @@ def apply(
 
 @overload
 def apply(
-    df: DataFrame | Mapping[str, DataFrame],
+    df: Mapping[str, Source],
+    spec: WindowedJoin,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> WindowedJoinResult: ...
+
+
+@overload
+def apply(
+    df: Source | Mapping[str, Source],
     spec: Specification,
     *,
     finish: Literal["never", "at_end"] | None = None,
@@ -96,7 +111,7 @@ def apply(
 
 
 def apply(
-    df: DataFrame | Mapping[str, DataFrame],
+    df: Source | Mapping[str, Source],
     spec: Specification,
     *,
     finish: Literal["never", "at_end"] | None = None,
@@ -106,16 +121,17 @@ def apply(
     """Applies a specification to a DataFrame, and returns the outputs of its family.
 
     Args:
-        df: the input, streaming or batch; of an operator with several inputs a DataFrame for each port, such
-            as {"left": orders, "right": shipments}.
-        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, a JoinOperator, or a specification
-            of another package's family.
+        df: the input, streaming or batch: a DataFrame, or the result of another operator (semantics 42.5). Of
+            an operator with several inputs one for each port, such as {"left": orders, "right": shipments}.
+        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, a JoinOperator, a WindowedJoin, or
+            a specification of another package's family.
         finish: as in :meth:`panewise.spark.WindowBuilder.finish`.
         shards: as in :meth:`panewise.spark.WindowBuilder.shards`.
         clock: as in :meth:`panewise.spark.WindowBuilder.clock`.
 
     Returns:
-        A WindowResult, OverResult, PolicyResult, JoinResult or, for another package's family, a FamilyResult.
+        A WindowResult, OverResult, PolicyResult, JoinResult, WindowedJoinResult or, for another package's
+        family, a FamilyResult.
 
     Raises:
         SpecError: if the specification does not fit the DataFrame, or an option is not allowed.
@@ -123,7 +139,10 @@ def apply(
     """
     every = None if clock is None else positive(clock, "clock")
     check_options(finish, shards)
-    dfs = _by_port(df, spec)
+    given = _by_port(df, spec)
+    feeds = feeds_of(given)
+    dfs = {port: feeds[port].df if port in feeds else frame_of(one) for port, one in given.items()}
+    check_ports(dfs)
     made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in dfs.items()})
     output_names = dict[str, Mapping[str, str]]()
     for port, one in dfs.items():
@@ -133,16 +152,20 @@ def apply(
     for port, one in dfs.items():
         check_columns(one, made, port)
     check_column_types(dfs, made)
-    dfs = {port: _checked(one, made, port, finish, every) for port, one in dfs.items()}
+    check_feeds(dfs, feeds, made, finish)
+    dfs = {
+        port: one if port in feeds else _checked(one, made, port, finish, every) for port, one in dfs.items()
+    }
     first = next(iter(dfs.values()))
     if first.isStreaming:
         warn_of_partitions(first)
-    dataflow = Dataflow.of(dfs, made, shards, every, output_names)
-    given = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
-    return result_class(spec)(made, dataflow, finish == "at_end", given)
+    fed = {port: feed.first for port, feed in feeds.items()}
+    dataflow = Dataflow.of(dfs, made, shards, every, output_names, fed)
+    again = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
+    return result_class(spec)(made, dataflow, finish == "at_end", again)
 
 
-def _by_port(df: DataFrame | Mapping[str, DataFrame], spec: Specification) -> dict[str, DataFrame]:
+def _by_port(df: Source | Mapping[str, Source], spec: Specification) -> dict[str, Source]:
     """Returns the input of each port, in the order of the specification.
 
     Spark numbers the sources of a query by their order, so it must not depend on the caller's mapping.
@@ -154,7 +177,7 @@ def _by_port(df: DataFrame | Mapping[str, DataFrame], spec: Specification) -> di
         rule = f"a specification is one of {sorted(kind.__name__ for kind in RESULTS)}"
         raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(window=..., aggregates=...)")
     given = df if isinstance(df, Mapping) else {INPUT: df}
-    check_ports(given, spec)
+    check_named(given, spec)
     return {port: given[port] for port in spec.ports}
 
 

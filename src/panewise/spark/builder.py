@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
-from pyspark.sql import DataFrame
-
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
+from panewise.spark.feeding import Source
 from panewise.spec import Position
 from panewise.spec.windows.kinds import positive
 
@@ -27,7 +26,7 @@ class Builder:
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset()  # the fields that `options` sets
 
-    inputs: Mapping[str, DataFrame]
+    inputs: Mapping[str, Source]
     fields: Mapping[str, Any]
     finishing: Literal["never", "at_end"] | None = None
     shard_count: int | None = None
@@ -102,7 +101,7 @@ class SingleInputBuilder(Builder):
     """The description of an operator over one DataFrame."""
 
     @property
-    def df(self) -> DataFrame:
+    def df(self) -> Source:
         """The input."""
         return self.inputs[INPUT]
 

@@ -11,6 +11,7 @@ from panewise.chrono import Duration
 from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
 from panewise.families import INPUT
 from panewise.spark.maps import check_maps
+from panewise.spark.reports import PROGRESS
 from panewise.spark.settings import PARTITIONS, PROVIDER
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
@@ -31,15 +32,23 @@ def check_options(finish: object, shards: object) -> None:
         raise SpecError(f"shards={shards!r}", "the number of shards is 1 or more", "give a number such as 8")
 
 
-def check_ports(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
-    """Checks that there is a DataFrame for each input of the operator, and that all are streams, or none.
+def check_named(given: Mapping[str, object], spec: Specification) -> None:
+    """Checks that there is a DataFrame for each input of the operator.
 
     Raises:
         SpecError: if not.
     """
-    if set(dfs) != set(spec.ports):
+    if set(given) != set(spec.ports):
         rule = f"the inputs of the operator are {list(spec.ports)}"
-        raise SpecError(f"DataFrames for {list(dfs)}", rule, "give a DataFrame for each of these")
+        raise SpecError(f"DataFrames for {list(given)}", rule, "give a DataFrame for each of these")
+
+
+def check_ports(dfs: Mapping[str, DataFrame]) -> None:
+    """Checks that all inputs of an operator are streams, or none.
+
+    Raises:
+        SpecError: if not.
+    """
     if len({df.isStreaming for df in dfs.values()}) > 1:
         given = {port: "a stream" if df.isStreaming else "a batch" for port, df in dfs.items()}
         rule = "all inputs of an operator are streams, or none is"
@@ -108,7 +117,7 @@ def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> Non
         SpecError: naming the column.
     """
     types = {
-        port: {field.name: Type(field.dataType.simpleString()) for field in df.schema.fields}
+        port: {name: Type(df.schema[name].dataType.simpleString()) for name in own_columns(df)}
         for port, df in dfs.items()
     }
     parts(spec).check_types(spec, types)
@@ -164,6 +173,11 @@ def warn_of_partitions(df: DataFrame) -> None:
         )
         remedy = f"call configure(spark, shuffle_partitions={cores or 8}) before the first start"
         warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=5)
+
+
+def own_columns(df: DataFrame) -> list[str]:
+    """Returns the columns of an input, without that of the reports of an operator."""
+    return [name for name in df.columns if name != PROGRESS]
 
 
 def watermarked(df: DataFrame) -> bool:

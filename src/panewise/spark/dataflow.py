@@ -18,18 +18,20 @@ from panewise.engine.registry import operator_for, plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind
-from panewise.spark.checks import check_column_types, check_distinct, setting
+from panewise.spark.checks import check_column_types, check_distinct, own_columns, setting
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
 from panewise.spark.own_names import with_own_names
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
+from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
-from panewise.spark.step import ShardBatch, StepOutput, encoded, step
+from panewise.spark.step import Outputs, ShardBatch, encoded, step
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, unpack_of
+from panewise.spark.unpack_reports import UnpackWithReports
 from panewise.spark.worker import short_errors
 from panewise.spec import Specification, parts
 from panewise.spec.reserved_names import inner_names, renamed
@@ -54,6 +56,7 @@ class Dataflow:
             names.
         metrics: the name of the observed metrics, empty for none.
         inner: the user's names that begin with `__`, with their names in `df` and `spec`.
+        fed: the operators whose rows are inputs, by port.
     """
 
     dfs: Mapping[str, DataFrame]
@@ -66,6 +69,7 @@ class Dataflow:
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
+    fed: Mapping[str, "Dataflow"] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -75,6 +79,7 @@ class Dataflow:
         shards: int | None,
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
+        fed: Mapping[str, "Dataflow"] | None = None,
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
@@ -83,7 +88,7 @@ class Dataflow:
         Raises:
             SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
-        inner = inner_names([name for df in dfs.values() for name in df.columns], spec)
+        inner = inner_names([name for df in dfs.values() for name in own_columns(df)], spec)
         if inner:
             dfs = {port: df.withColumnsRenamed(inner) for port, df in dfs.items()}
             spec = renamed(spec, inner)
@@ -98,6 +103,7 @@ class Dataflow:
             output_names=output_names,
             metrics=setting(df, METRICS, "panewise"),
             inner=inner,
+            fed=fed or {},
         )
 
     def with_spec(self, spec: Specification) -> "Dataflow":
@@ -110,7 +116,8 @@ class Dataflow:
         dfs = {port: df.withColumnsRenamed(restored) if restored else df for port, df in self.dfs.items()}
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
-        return Dataflow.of(dfs, spec, shards, self.clock, _with_names(self.output_names, restored))
+        names = _with_names(self.output_names, restored)
+        return Dataflow.of(dfs, spec, shards, self.clock, names, self.fed)
 
     @property
     def df(self) -> DataFrame:
@@ -128,8 +135,8 @@ class Dataflow:
         """
         df, entry = self.dfs[port], self.spec.ports[port]
         if all_columns or entry.whole_rows:
-            return df.drop(NOW)
-        return df.select(*map(quoted, entry.columns_read or df.columns[:1]))
+            return df.drop(NOW, PROGRESS)
+        return df.select(*map(quoted, entry.columns_read or own_columns(df)[:1]))
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """Returns the inputs, and the clock stream if there is one, as envelopes.
@@ -153,23 +160,42 @@ class Dataflow:
         """Returns the input of a port as envelopes."""
         whole, entry = self.dfs[port], self.spec.ports[port]
         df = self._read(port, all_columns=all_columns)
-        names = df.columns
+        more = [PROGRESS] if port in self.fed else []
         if entry.max_future_skew is not None:
-            timed = whole if NOW in whole.columns else whole.withColumn(NOW, F.current_timestamp())
-            df = timed.select(*map(quoted, names), NOW)
+            more = [NOW, *more]
+            whole = whole if NOW in whole.columns else whole.withColumn(NOW, F.current_timestamp())
+        df = whole.select(*map(quoted, df.columns), *more) if more else df
         plain = all(name.isidentifier() for name in df.columns)
         # mapInArrow takes a dot in a name for a field of a struct.
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))
-        label = label_of(whole, entry, list(self.dfs).index(port), len(self.dfs))
-        pack = Pack(self.spec, dict(schemas), self.shards, late_wanted, port, by_place=not plain, label=label)
+        label = label_of(whole, entry, list(self.dfs).index(port), len(self.dfs), fed=port in self.fed)
+        pack = Pack(self.spec, dict(schemas), self.shards, late_wanted, port, not plain, tuple(more), label)
         return df.mapInArrow(pack, envelope.IN)
 
     def controlled(self, notes: DataFrame) -> DataFrame:
         """Returns control notes (one STRING column of JSON) as envelopes."""
         return notes.mapInArrow(Control(self.shards), envelope.IN)
 
+    def as_input(self, others: int) -> DataFrame:
+        """Returns the emitted rows of a stream and the reports of the shards, for a second operator.
+
+        `others` is the number of operators behind other inputs of the second one, as the metrics of all
+        operators of a query have different names.
+        """
+        packed = self.packed(late_wanted=False, all_columns=False)
+        unpack = UnpackWithReports(self.unpacker("panes", all_columns=False))
+        stepped = self.stepped(packed, self.schemas(all_columns=False), reports=True, others=others)
+        wanted = stepped.where(F.col("kind").isin("panes", KIND)).select("kind", "payload")
+        return wanted.mapInArrow(unpack, unpack.target)
+
     def stepped(
-        self, packed: DataFrame, schemas: dict[str, dict[str, pl.DataType]], direct: Unpack | None = None
+        self,
+        packed: DataFrame,
+        schemas: dict[str, dict[str, pl.DataType]],
+        direct: Unpack | None = None,
+        *,
+        reports: bool = False,
+        others: int = 0,
     ) -> DataFrame:
         """Returns the output of the operator for these envelopes.
 
@@ -186,21 +212,30 @@ class Dataflow:
             int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096"))
         )
         settings = Settings(
-            self.spec, schemas, len(self.shards), self.clocks, self.live, direct, cache, mirror
+            self.spec,
+            schemas,
+            len(self.shards),
+            self.clocks,
+            self.live,
+            direct,
+            cache,
+            mirror,
+            reports,
+            {port: tuple(first.shards) for port, first in self.fed.items()},
         )
         target = envelope.OUT if direct is None else direct.target
         stepped = packed.groupBy("shard").transformWithStateInPandas(
             Processor(settings), with_metrics(target), "Append", "EventTime"
         )
-        stepped = observed(stepped, self._metrics_name())
+        stepped = observed(stepped, self._metrics_name(others))
         return stepped if direct is None else without_metrics(stepped)
 
-    def _metrics_name(self) -> str:
+    def _metrics_name(self, others: int = 0) -> str:
         """Returns the name of the metrics.
 
         That of the second operator of a query ends in _2, because Spark refuses equal names.
         """
-        behind = sum(map(operators_behind, self.dfs.values())) if self.metrics else 0
+        behind = others + sum(map(operators_behind, self.dfs.values())) if self.metrics else 0
         return f"{self.metrics}_{behind + 1}" if behind else self.metrics
 
     @property
@@ -279,8 +314,10 @@ def _whole_batch(
             zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
         )
         shard_batch.control["finish"] = 1
-        output = StepOutput.of(step(operator_for(spec, schemas), shard_batch, now, None))
-        emitted = list(encoded(output.tables(int(key[0].as_py()), now, None)))
+        outputs, emitted = Outputs(), list[tuple[str, bytes]]()
+        for panes in outputs.many_panes(step(operator_for(spec, schemas), shard_batch, now, None)):
+            emitted += encoded([("panes", panes)])
+        emitted += encoded(outputs.rest().tables(int(key[0].as_py()), now, None))
         kinds, payloads = zip(*emitted, strict=True) if emitted else ((), ())
         return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})
 

@@ -11,36 +11,41 @@ from panewise.errors import SpecError
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import Builder
 from panewise.spark.checks import same_name, watermark_columns
+from panewise.spark.feeding import Source, frame_of, time_of
 from panewise.spark.names import matches
 from panewise.spark.results.join import JoinResult
-from panewise.spec import FixedLag, JoinOperator, Position, StreamTime
+from panewise.spark.results.operator_result import OperatorResult
+from panewise.spec import DEFAULT_TRIGGER, AnyWindow, FixedLag, JoinOperator, Position, StreamTime, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of
 from panewise.spec.conditions import as_condition
-from panewise.spec.operators.join.columns import EITHER, LEFT, RIGHT, Selected
-from panewise.spec.operators.join.match import AsOf, Interval
+from panewise.spec.operators.join.columns import EITHER, LEFT, RIGHT, SIDES, Selected
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, RowWindow
 from panewise.spec.operators.join.operator import ONE_SIDED, How
+from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 
 ColumnLike: TypeAlias = str | Column
 SelectedLike: TypeAlias = str | tuple[str, str] | tuple[str, str, str] | Selected
 
-_SIDES: Final = (LEFT, RIGHT)
 _OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})
 _AN_EXAMPLE: Final = "give a name such as 'v', ('right', 'v') or ('right', 'v', 'new name')"
 
 
 def joined(
-    left: DataFrame,
-    right: DataFrame,
+    left: Source,
+    right: Source,
     event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None = None,
 ) -> "JoinBuilder":
-    """Begins a join of two DataFrames, both streams or both batches.
+    """Begins a join of two DataFrames, both streams or both batches, or of results of other operators.
 
     Args:
-        left: the left side. A stream needs a watermark (`withWatermark`), or .watermark(...).
+        left: the left side. A stream needs a watermark (`withWatermark`), or .watermark(...). A result is
+            that of a join, or of windows whose panes have a `timestamp`. Its output watermark is then that of
+            the side (semantics 42.5).
         right: the right side, likewise. It may be the same DataFrame as `left`.
         event_time: column of the event time, a TIMESTAMP: one name for both sides, or a pair. Default: on
-            each side the column that has the watermark or, without one, "event_time".
+            each side the column that has the watermark; "event_time" if none has one, or several have; of a
+            result "join_time" or "timestamp".
 
     Example::
 
@@ -56,18 +61,18 @@ def joined(
         result.rows  # each order with its shipments, and orders without a shipment
 
     Raises:
-        SpecError: if a side is no DataFrame.
+        SpecError: if a side is no DataFrame, or `event_time` names no column or more than two.
 
     Source: semantics 27, 28, 36 to 41; Flink's interval join, Kafka Streams' KStream joins.
     """
     inputs = {LEFT: left, RIGHT: right}
     for side, df in inputs.items():
         given: Any = df
-        if not isinstance(given, DataFrame):
-            rule = "the sides of a join are DataFrames"
+        if not isinstance(given, (DataFrame, OperatorResult)):
+            rule = "the sides of a join are DataFrames, or results of operators"
             raise SpecError(f"joined({side}=...), of {type(given).__name__}", rule, "give a DataFrame")
     times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())
-    sides = {side: {"event_time": name_of(time)} for side, time in zip(_SIDES, times, strict=True)}
+    sides = {side: {"event_time": name_of(time)} for side, time in zip(SIDES, times, strict=True)}
     return JoinBuilder(inputs, {}, sides=sides)
 
 
@@ -89,8 +94,8 @@ class JoinBuilder(Builder):
         """Sets the key columns, which are equal in partners. Without keys all rows have equal keys.
 
         Args:
-            columns: names or Columns, one by one or as a list, as in PySpark. A pair has the column of the
-                left side and that of the right side, if their names differ.
+            columns: none, one or several names or Columns, one by one or as a list, as in PySpark. A pair has
+                the column of the left side and that of the right side, if their names differ.
 
         Example::
 
@@ -116,7 +121,8 @@ class JoinBuilder(Builder):
             closed: the bounds that the interval includes.
 
         Raises:
-            SpecError: for bounds the wrong way round.
+            SpecError: for bounds the wrong way round, an interval that includes no whole microsecond, and
+                other values of `closed`.
         """
         return self._with(match=Interval(lower, upper, closed))
 
@@ -125,10 +131,11 @@ class JoinBuilder(Builder):
         strategy: Literal["backward", "forward", "nearest"] = "backward",
         tolerance: DurationLike | None = None,
     ) -> Self:
-        """Looks for one right row for each left row: the one that was in force at the time of the left row.
+        """Looks for one right row for each left row, by default the one in force at the time of the left row.
 
-        A left row is emitted once the right watermark has passed it, and with "forward" and "nearest" also
-        the tolerance after it. The types of such a join are "inner", "left", "semi" and "anti".
+        A left row is emitted once the right watermark, less the allowed lateness of the right side, has
+        passed it, and with "forward" and "nearest" also the tolerance after it. A left row with a null key is
+        emitted at once. The types of such a join are "inner", "left", "semi" and "anti".
 
         Args:
             strategy: "backward" (the latest right row that is not after the left one), "forward" (the
@@ -136,7 +143,8 @@ class JoinBuilder(Builder):
             tolerance: the largest distance of both event times, included. "forward" and "nearest" need it.
 
         Raises:
-            SpecError: for a strategy without the tolerance that it needs.
+            SpecError: for another strategy, a negative tolerance, and a strategy without the tolerance that
+                it needs.
 
         Example::
 
@@ -145,6 +153,106 @@ class JoinBuilder(Builder):
         Source: semantics 37.2, 37.3; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
         """
         return self._with(match=AsOf(strategy, tolerance))
+
+    def window(
+        self,
+        window: AnyWindow,
+        *,
+        trigger: Trigger = DEFAULT_TRIGGER,
+        accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding",
+        allowed_lateness: DurationLike | Literal["unlimited"] = 0,
+        drop_by: Literal["window", "row"] = "window",
+    ) -> Self:
+        """Matches the rows that are in the same window. Pairs are emitted when the window fires.
+
+        Emitted rows have the columns `window_start`, `window_end` and `timing`, and `join_time` is the last
+        instant of the window.
+
+        Args:
+            window: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global. It is made from the
+                rows of both sides.
+            trigger: when a window fires. Default: when the lower watermark of both sides reaches its end, and
+                then for each micro-batch with late rows.
+            accumulation: what a firing emits: "discarding" (what has changed since the last firing),
+                "accumulating" (all that the window contains, if that has changed) or "retracting" (as
+                accumulating, and what the last firing emitted is retracted first).
+            allowed_lateness: how long after its end a window still accepts rows, or "unlimited".
+            drop_by: "window" or "row", as with `windowed(...)`.
+
+        Raises:
+            SpecError: for sliding windows, windows of rows, and windows that merge by more than one gap.
+
+        Example::
+
+            joined(clicks, views).on("user").window(Tumbling("1 minute")).how("full")
+
+        Source: semantics 37.10 to 37.13; Flink's window join, S4's merge operators.
+        """
+        match = SameWindow(
+            window,
+            trigger=trigger,
+            accumulation=accumulation,
+            allowed_lateness=allowed_lateness,
+            drop_by=drop_by,
+        )
+        return self._with(match=match)
+
+    def rows(
+        self,
+        right: int | RowWindow | None,
+        left: int | RowWindow | None = None,
+        order: Literal["arrival", "event_time"] = "arrival",
+    ) -> Self:
+        """Pairs each row that arrives with the last rows of the other side by key.
+
+        By default a left row is paired with the last right rows that arrived before it. With `left` a right
+        row that arrives is paired with what the window of left rows contains, too. The types of such a join
+        are "inner", "left", "semi" and "anti".
+
+        Args:
+            right: a number of right rows, or `count(n)`, `time(d)` or `delta(column, amount)`.
+            left: the same of left rows. Default: 0, so only left rows look for partners.
+            order: "event_time" pairs a left row with the latest right rows that are not after it, once the
+                right watermark has passed it. Then `right` is a number, and `left` is 0.
+
+        Raises:
+            SpecError: for other windows.
+
+        Example::
+
+            joined(trades, quotes).on("symbol").rows(3).how("left")
+
+        Source: semantics 37.4 to 37.6; S1 "ROWS n PRECEDING", S5 Join.
+        """
+        return self._with(match=LastRows(right, left, order))
+
+    def latest(
+        self,
+        ttl: DurationLike | None = None,
+        deletes: str | tuple[str | None, str | None] | None = None,
+    ) -> Self:
+        """Pairs each row that arrives with the newest row of its key on the other side.
+
+        It takes the place of the row of its key on its own side. So each side is a table that changes, such
+        as a stream of prices that enriches a stream of orders. Event times make no difference. The types of
+        such a join are "inner", "left", "right" and "full". It needs streams.
+
+        Args:
+            ttl: how long a row can be paired after its arrival, in processing time. Default: until another
+                row of its key arrives.
+            deletes: a column of both sides, or a pair with a column or None for each side. A row in which it
+                is null deletes the row of its key on its side.
+
+        Raises:
+            SpecError: for a time that is not above zero.
+
+        Example::
+
+            joined(orders, prices).on("product").latest("1 day", deletes=(None, "price")).how("left")
+
+        Source: semantics 37.7 to 37.9; Samza's join.
+        """
+        return self._with(match=Latest(ttl, deletes))
 
     def where(self, condition: Any) -> Self:
         """Sets a further condition on pairs, made with `left(...)` and `right(...)`.
@@ -165,21 +273,24 @@ class JoinBuilder(Builder):
         return self._with(condition=as_condition(condition))
 
     def select(self, *columns: SelectedLike) -> Self:
-        """Sets the columns of the emitted rows. Default: all columns of both sides.
+        """Sets the columns of the emitted rows, of "semi" and "anti" those of the left side only.
+
+        Default: all columns of both sides; of "semi" and "anti" all columns of the left side.
 
         Args:
             columns: a name, if only one side has such a column, or if it is a key column of that name on both
                 sides; ("left", name) or ("right", name) for a column of that side; and ("left", name,
                 new name). ("either", name) is a key column that has its value from the right row where
-                there is no left one.
+                there is no left one. They are given one by one or as a list.
         """
         given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
         return replace(self, chosen=tuple(given))
 
     def prefix(self, left: str = "", right: str = "") -> Self:
-        """Sets what begins the names of the columns of each side in emitted rows. Not with `select`.
+        """Sets what begins the names of the columns of each side in emitted rows.
 
-        A key column that has one name on both sides is emitted once, without a prefix.
+        A key column that has one name on both sides is emitted once, without a prefix. A prefix is refused
+        with `select`, and with "semi" and "anti" on the right side.
         """
         return self._of_sides(prefix=(left, right))
 
@@ -206,9 +317,9 @@ class JoinBuilder(Builder):
         """Sets how far a row may be behind the watermark of its side. Default: 0.
 
         Args:
-            both: for both sides.
-            left: for the left side alone.
-            right: for the right side alone.
+            both: for each side that is not given.
+            left: for the left side.
+            right: for the right side.
         """
         return self._of_sides(
             allowed_lateness=tuple(
@@ -244,12 +355,12 @@ class JoinBuilder(Builder):
         """Sets other fields of the specification.
 
         - unmatched: "final" or "early": when rows without a partner are emitted.
-        - timestamp: "left", "right", "later" or "earlier": the event time of a pair.
+        - timestamp: "left", "right", "later", "earlier" or, with windows, "window": the event time of a pair.
         - evaluate: "batch" or "record".
         - null_keys and max_future_skew: a value for both sides, or a pair.
 
         Raises:
-            SpecError: for any other name.
+            SpecError: for any other name, and a tuple that is no pair.
         """
         of_sides = {name: _pair(fields.pop(name), name) for name in _OF_EACH_SIDE & fields.keys()}
         return super().options(**fields)._of_sides(**of_sides)
@@ -259,18 +370,18 @@ class JoinBuilder(Builder):
 
         Args:
             how: "inner" emits each pair; "left", "right" and "full" also emit rows of that side, or of both,
-                that have no partner; "semi" emits each left row that has a partner; "anti" each one that has
-                none.
+                that have no partner; "semi" emits each left row that has a partner, once; "anti" each one
+                that has none.
 
         Raises:
             SpecError: if the description breaks a rule, or does not fit the columns.
             SetupError: if a stream has no watermark where it needs one, or the state store is not RocksDB.
         """
         if "match" not in self.fields:
-            rule = "a join says how far apart the event times of partners may be"
-            remedy = "call .within('-5 minutes', '1 hour') or .as_of() before .how(...)"
-            raise SpecError("no interval", rule, remedy)
-        left, right = (Side(**self.sides[side]) for side in _SIDES)
+            rule = "a join says which rows match, besides those with equal keys"
+            remedy = "call .within(...), .as_of(), .window(...), .rows(3) or .latest() before .how(...)"
+            raise SpecError("no match", rule, remedy)
+        left, right = (Side(**self.sides[side]) for side in SIDES)
         select = None if self.chosen is None else [self._selected(one, how) for one in self.chosen]
         spec = JoinOperator(left=left, right=right, how=how, select=select, **self.fields)
         result: JoinResult = apply(self.inputs, spec, **self._apply_options)
@@ -280,7 +391,7 @@ class JoinBuilder(Builder):
         """Returns the description with other fields of the sides, each with a value for left and right."""
         sides = {
             side: {**self.sides[side], **{name: pair[place] for name, pair in pairs.items() if pair}}
-            for place, side in enumerate(_SIDES)
+            for place, side in enumerate(SIDES)
         }
         return replace(self, sides=sides)
 
@@ -306,21 +417,21 @@ class JoinBuilder(Builder):
     def _named(self, name: str, how: str) -> Selected:
         name = name_of(name)
         keys = self._key(name, LEFT), self._key(name, RIGHT)
-        sides = _SIDES[:1] if how in ONE_SIDED else _SIDES
+        sides = SIDES[:1] if how in ONE_SIDED else SIDES
         found = [
             side
             for side, key in zip(sides, keys, strict=False)
-            if key is not None or matches(self.inputs[side], name)
+            if key is not None or matches(frame_of(self.inputs[side]), name)
         ]
         if len(found) == 1:
             kind: Any = found[0]
-            return Selected(kind, keys[_SIDES.index(kind)] or name, name)
+            return Selected(kind, keys[SIDES.index(kind)] or name, name)
         if found and keys[0] is not None and self._place(name, LEFT) == self._place(name, RIGHT):
             return Selected(EITHER, keys[0], name)
         if found:
             rule = "a name alone is for a column of one side, or a key column of one name on both sides"
             raise SpecError(f"select({name!r}), a column of both sides", rule, _AN_EXAMPLE)
-        columns = {side: self.inputs[side].columns for side in sides}
+        columns = {side: frame_of(self.inputs[side]).columns for side in sides}
         raise SpecError(f"select({name!r})", f"the columns are {columns}", "name one of these")
 
     def _key(self, name: str, side: str) -> str | None:
@@ -331,7 +442,7 @@ class JoinBuilder(Builder):
 
     def _place(self, name: str, side: str) -> int | None:
         """Returns the place of a key column of a side, given its name or alias in any case."""
-        df, keys = self.inputs[side], self.sides[side].get("keys", ())
+        df, keys = frame_of(self.inputs[side]), self.sides[side].get("keys", ())
         columns = [key.parts[0] if hasattr(key, "parts") else None for key in keys]
         names = [
             key if column is None else df.select(column).columns[0]
@@ -355,7 +466,9 @@ def _pair(given: Any, name: str) -> tuple[Any, Any]:
     return given[0], given[1]
 
 
-def _watermarked(df: DataFrame) -> str:
-    """Returns the column that has the watermark of a DataFrame, "event_time" if there is none or several."""
+def _watermarked(df: Source) -> str:
+    """Returns the column that has the watermark of an input, "event_time" if there is none or several."""
+    if not isinstance(df, DataFrame):
+        return time_of(df)
     found = watermark_columns(df)
     return found[0] if len(found) == 1 else "event_time"

@@ -6,7 +6,7 @@ state and sets the timer.
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -17,13 +17,15 @@ import polars as pl
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.protocol import Operator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.processor import Settings
+from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
 from panewise.spark.run_store import SparkRunStore
-from panewise.spark.step import ShardBatch, StepOutput, encoded, step
+from panewise.spark.step import Outputs, ShardBatch, encoded, step
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror
@@ -49,22 +51,32 @@ class ShardRunner:
             shard_batch = ShardBatch.read(
                 envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True)
             )
-            return self._run_step(shard, shard_batch, timers)
+            yield from self._run_step(shard, shard_batch, timers)
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard whose timer went off, unless envelopes have already caused one."""
         with short_errors():
-            return iter(()) if shard in self._served else self._run_step(shard, ShardBatch(), timers)
+            if shard not in self._served:
+                yield from self._run_step(shard, ShardBatch(), timers)
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
+        """Yields the output. If there are many panes, Spark gets them before the state is committed.
+
+        That is safe: if the task fails, Spark discards them, and repeats the micro-batch from the old state.
+        """
         settings = self._settings
         library = RunLibrary(self._store, _CACHE, _mirror())
         stored = StoredOperator.load(settings.spec, settings.schemas, library, settings.shards)
         now, watermark = self._clocks(shard_batch, timers)
-        output = StepOutput.of(step(stored.operator, shard_batch, now, watermark))
+        feeds = self._feeds(stored, shard_batch)
+        outputs = Outputs()
+        made = step(stored.operator, shard_batch, now, watermark, self._reported(feeds))
+        for panes in outputs.many_panes(made):
+            yield from self._many(panes)
+        output = outputs.rest()
         clocks = stored.operator.state.clocks
         emitted = dict(output.tables(shard, clocks.processing_time, clocks.instant_watermark))
-        metrics = metrics_of(output.counts, output.panes.height)
+        metrics = metrics_of(output.counts, outputs.passed_on + output.panes.height)
         if settings.direct is not None:
             emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
         envelopes = encoded(emitted.items())
@@ -72,15 +84,47 @@ class ShardRunner:
             # The commit replaces the state by a copy. Panes that share text with the old state would keep
             # that text in memory, so they are encoded before the commit.
             envelopes, emitted = iter(list(envelopes)), {}
-        del output
+        del output, outputs
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
         clocks_moved = stored.moved and settings.clocks == "control"
-        if stored.changed or clocks_moved or waiting != stored.manifest.header.get("timer"):
-            stored.commit(timer=self._timer(stored, waiting))
+        timer = self._timer(stored, waiting, watermark) if settings.reports else waiting
+        header = stored.manifest.header
+        news = timer != header.get("timer") or feeds != header.get(FEEDS, {})
+        if stored.changed or clocks_moved or news:
+            timer = timer if settings.reports else self._timer(stored, waiting, watermark)
+            stored.commit(timer=timer, more={FEEDS: feeds} if feeds else None)
         if settings.direct is not None:
-            return _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
+            yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
+            return
         live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
-        return _envelopes(chain(envelopes, live), metrics)
+        yield from _envelopes(chain(envelopes, live, self._report(stored.operator, shard)), metrics)
+
+    def _many(self, panes: pl.DataFrame) -> Iterator[pd.DataFrame]:
+        """Yields panes as frames for Spark, without metrics."""
+        direct = self._settings.direct
+        if direct is None:
+            yield from _envelopes(encoded([("panes", panes)]), None)
+        elif direct.kind == "panes":
+            yield from _direct(direct, panes, None)
+
+    def _report(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
+        """Returns the envelope with the output watermark, if a second operator wants it and there is one."""
+        mark = operator.output_watermark() if self._settings.reports else None
+        return [] if mark is None else [(KIND, report(shard, mark))]
+
+    def _feeds(self, stored: StoredOperator, shard_batch: ShardBatch) -> dict[str, Reports]:
+        """Returns the reports of the operators whose rows are inputs, by port: stored ones and new ones."""
+        known, given = stored.manifest.header.get(FEEDS, {}), shard_batch.ports
+        found = {
+            port: together(known.get(port, {}), given[port].reports if port in given else {})
+            for port in self._settings.fed
+        }
+        return {port: reports for port, reports in found.items() if reports}
+
+    def _reported(self, feeds: Mapping[str, Reports]) -> dict[str, int]:
+        """Returns the watermarks of the inputs that other operators feed."""
+        marks = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
+        return {port: mark for port, mark in marks.items() if mark is not None}
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.
@@ -96,19 +140,24 @@ class ShardRunner:
     @property
     def _takes_watermark(self) -> bool:
         """Whether the watermark of the query counts for an input."""
-        entries = self._settings.spec.ports.values()
-        return len(entries) == 1 or any(entry.watermark is None for entry in entries)
+        ports, fed = self._settings.spec.ports, self._settings.fed
+        entries = [entry for port, entry in ports.items() if port not in fed]
+        return bool(entries) and (len(ports) == 1 or any(entry.watermark is None for entry in entries))
 
-    def _timer(self, stored: StoredOperator, waiting: int | None) -> int | None:
+    def _timer(self, stored: StoredOperator, waiting: int | None, watermark: int | None) -> int | None:
         """Sets a timer that wakes this shard without data when a window is due, unless an earlier one is set.
 
         Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
         JVM. It is never deleted: one that goes off when nothing is due only sets the next one.
+
+        A shard that reports its output watermark has a timer for the next watermark, whatever is due.
         """
         own = stored.operator.clocks_are_own or not self._takes_watermark
         if self._settings.clocks == "control" or own:
             return None  # the operator's watermark is not that of the query
         due = stored.operator.next_due()
+        if self._settings.reports:
+            due = (watermark or 0) + 1
         wanted = None if due is None else max(1, -(-due // 1000))
         if wanted is None or (waiting is not None and waiting <= wanted):
             return waiting

@@ -16,7 +16,7 @@ from pyspark.sql import functions as SF
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.checks import same_name
+from panewise.spark.checks import own_columns, same_name
 from panewise.spec import Entry, Specification, parts
 from panewise.spec.aggregates.expressions import Expression
 
@@ -62,10 +62,10 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
                 "give the expression another .alias(...)",
             )
     if names:
-        spec = parts(spec).renamed(spec, port, names, tuple(df.columns) if added else None)
+        spec = parts(spec).renamed(spec, port, names, tuple(own_columns(df)) if added else None)
     spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])
     seen = df.withColumnsRenamed(spelled) if spelled else df
-    output_names = {spelled.get(name, name): name for name in df.columns}
+    output_names = {spelled.get(name, name): name for name in own_columns(df)}
     return Input(seen.withColumns(added) if added else seen, spec, output_names)
 
 

@@ -18,6 +18,7 @@ from panewise.engine.protocol import Port
 from panewise.engine.registry import plan_for
 from panewise.families import INPUT
 from panewise.spark.envelope import batch, encode, groups, labelled, pieces
+from panewise.spark.reports import KIND, PROGRESS, Reports, read_reports, together
 from panewise.spark.shard_numbers import SHARD, with_shards
 from panewise.spark.types import in_utc
 from panewise.spark.worker import settle, short_errors
@@ -38,7 +39,8 @@ class Pack:
         late_wanted: whether the late rows are an output. Rows are then not pre-aggregated.
         port: the port of this input.
         by_place: whether the columns of the input have other names. They are then found by their places:
-            first the columns of the schema, then the timestamp of the micro-batch, if there is one.
+            first the columns of the schema, then `more`.
+        more: further columns: the timestamp of the micro-batch, and the reports of an operator.
         label: the name that Spark shows in plans (:mod:`panewise.spark.ancestry`).
     """
 
@@ -48,6 +50,7 @@ class Pack:
     late_wanted: bool
     port: str = INPUT
     by_place: bool = False
+    more: tuple[str, ...] = ()
     label: str = "panewise"
 
     @property
@@ -84,11 +87,7 @@ class Pack:
 
     def _named(self, chunk: pa.Table) -> pa.Table:
         """Returns the chunk with the column names of the schema."""
-        return (
-            chunk.rename_columns([*self.schemas[self.port], NOW][: chunk.num_columns])
-            if self.by_place
-            else chunk
-        )
+        return chunk.rename_columns([*self.schemas[self.port], *self.more]) if self.by_place else chunk
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -115,11 +114,17 @@ class _Packer:
     partials: list[pl.DataFrame] = field(default_factory=list)
     marks: list[pl.DataFrame] = field(default_factory=list)  # marks of the rows
     seen: dict[str, int] = field(default_factory=dict)  # the highest event time of each input
+    reports: Reports = field(default_factory=dict)  # those of the operator whose rows these are
     last: pl.DataFrame | None = None  # the source position of the last row, and its shard
 
     def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
         """Validates a chunk. Its rows are emitted at once, or combined until the end of the partition."""
         frame = _typed(chunk, self.plan)
+        if PROGRESS in self.pack.more:
+            self.reports = together(self.reports, read_reports(frame))
+            frame = frame.filter(pl.col(PROGRESS).is_null()).drop(PROGRESS)
+            if frame.is_empty():
+                return
         now = int(frame[NOW][0]) if NOW in frame.columns else 0
         first = (self.partition << 40) + self.rows
         place = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
@@ -146,9 +151,9 @@ class _Packer:
 
         These are the partials and, for every shard, the marks and the highest event times of inputs. If there
         are no marks and event times, every shard gets a tick. So each shard sees the clocks of every
-        micro-batch. A partition without rows yields nothing.
+        micro-batch. A partition without rows and reports yields nothing.
         """
-        if not self.rows:
+        if not self.rows and not self.reports:
             return
         if self.partials:
             together = (
@@ -160,6 +165,7 @@ class _Packer:
         marks = pieces(pl.concat(self.marks).unique(maintain_order=True)) if self.marks else ()
         envelopes = [("marks", encode(piece)) for piece in marks]
         envelopes += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
+        envelopes += [(KIND, json.dumps(self.reports, sort_keys=True).encode())] if self.reports else []
         yield from self._batches(
             (shard, *envelope) for shard in self.pack.shards for envelope in envelopes or [("tick", b"")]
         )

@@ -4,7 +4,7 @@ Spark creates one in each task, and one on the driver before the first micro-bat
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -39,6 +39,8 @@ class Settings:
         live: whether the live windows are emitted after each micro-batch.
         direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
             it all kinds are emitted as envelopes.
+        reports: whether the output watermark is emitted after each micro-batch, for a second operator.
+        fed: the numbers of the shards of the operators whose rows are inputs, by port.
         cache_mb: as in :func:`panewise.spark.configure`.
         mirror_mb: as in :func:`panewise.spark.configure`.
     """
@@ -51,6 +53,8 @@ class Settings:
     direct: Unpack | None = None
     cache_mb: int = 1024
     mirror_mb: int = 4096
+    reports: bool = False
+    fed: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Processor(StatefulProcessor):

@@ -1,7 +1,7 @@
 """The step of one shard in one micro-batch: decodes its envelopes, runs the operator, encodes the output."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,11 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.multi_input import later
 from panewise.engine.protocol import Operator, Port
+from panewise.families import INPUT
 from panewise.spark.envelope import decode, encode, kind_of, labelled, pieces, port_of
+from panewise.spark.reports import KIND, Reports, together
+
+MANY = 1 << 17  # panes of a step are passed on when there are so many
 
 
 @dataclass
@@ -24,6 +28,7 @@ class PortBatch:
     invalid: list[pl.DataFrame] = field(default_factory=list)
     marks: list[pl.DataFrame] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
+    reports: Reports = field(default_factory=dict)
 
 
 @dataclass
@@ -45,18 +50,25 @@ class ShardBatch:
             batch = shard_batch.ports.setdefault(port_of(label), PortBatch())
             if kind == "seen":
                 batch.seen = later(batch.seen, json.loads(payload))
+            elif kind == KIND:
+                batch.reports = together(batch.reports, json.loads(payload))
             elif kind != "tick":
                 getattr(batch, kind).append(decode(payload))
         return shard_batch
 
 
 def step(
-    operator: Operator, shard_batch: ShardBatch, processing_time: int | None, watermark: int | None
+    operator: Operator,
+    shard_batch: ShardBatch,
+    processing_time: int | None,
+    watermark: int | None,
+    reported: Mapping[str, int] | None = None,
 ) -> Iterator[Output]:
     """Runs one micro-batch (semantics 18), and yields the output of each part.
 
     First the clocks move together, and then the rows of all ports arrive as one batch. If rows drive the
-    watermarks of inputs, these move next (semantics 12.9). Last, the input ends if a control note says so.
+    watermarks of inputs, these move next (semantics 12.9). Then those move that other operators `reported`,
+    by port (semantics 42.6). Last, the input ends if a control note says so.
     """
     before = {port: operator.marks(port) for port in operator.plan.ports}
     yield operator.advance(processing_time, watermark, shard_batch.control.get("input"))
@@ -73,6 +85,8 @@ def step(
             # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
             # received the row that raised the mark.
             operator.raise_marks(before[name].advanced_by(port.entry, pl.concat(marks)), name)
+    for name, to in (reported or {}).items():
+        yield operator.advance(watermark=to, source=None if name == INPUT else name)
     ends = shard_batch.control.get("finish")
     if ends:
         yield operator.finish(ends if isinstance(ends, str) else None)
@@ -117,6 +131,36 @@ def _only_invalid(operator: Operator, name: str, invalid: pl.DataFrame) -> Outpu
     port, count = operator.plan.ports[name], invalid.height
     nothing = Output.nothing(operator.plan.pane_schema, port.late_schema, port.invalid_schema)
     return replace(nothing, invalid=invalid, counts=Counts(rows_in=count, invalid=count), port=name)
+
+
+@dataclass
+class Outputs:
+    """The outputs of a step, as they come. If there are many panes, not all of them are in memory together.
+
+    Attributes:
+        passed_on: the number of panes that :meth:`many_panes` has yielded.
+    """
+
+    passed_on: int = 0
+    _given: list[Output] = field(default_factory=list)
+
+    def many_panes(self, outputs: Iterable[Output]) -> Iterator[pl.DataFrame]:
+        """Takes all outputs. Each time that there are many panes, yields them."""
+        count = 0
+        for output in outputs:
+            self._given.append(output)
+            count += output.panes.height
+            del output
+            if count >= MANY:
+                panes = StepOutput.of(self._given).panes
+                self.passed_on += panes.height
+                self._given, count = [replace(one, panes=one.panes.clear()) for one in self._given], 0
+                yield panes
+                del panes
+
+    def rest(self) -> "StepOutput":
+        """Returns what was not yielded."""
+        return StepOutput.of(self._given)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Unpack:
         for arrived in batches:
             for payload in arrived.column("payload").to_pylist():
                 with short_errors():
-                    yield from arrow_of(self._shaped(decode(payload)), self.target)
+                    yield from arrow_of(self.shaped(decode(payload)), self.target)
 
     def frame(self, table: pl.DataFrame | None, metrics: str | None) -> "pd.DataFrame":
         """Returns the rows of a table, and a row of metrics, as one pandas frame.
@@ -66,7 +66,7 @@ class Unpack:
         """
         import pandas as pd  # noqa: PLC0415 - stages that convert no output to pandas do not import it
 
-        batches = [] if table is None else arrow_of(self._shaped(table), self.target)
+        batches = [] if table is None else arrow_of(self.shaped(table), self.target)
         rows = pa.Table.from_batches(batches, arrow_schema(self.target))
         frame: pd.DataFrame = joined(rows, metrics).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
         return frame
@@ -82,7 +82,8 @@ class Unpack:
             for field in self.target.fields
         )
 
-    def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows with the columns of the target."""
         kind = kind_of(self.kind)
         if kind == "panes":
             frame = frame.select_seq(pl.col(own).alias(name) for own, name in self.output_names.items())

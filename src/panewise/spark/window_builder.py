@@ -11,6 +11,7 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
+from panewise.spark.feeding import Source, time_of
 from panewise.spark.results.windows import WindowResult
 from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
@@ -18,16 +19,17 @@ from panewise.spec.aggregates.expressions import name_of
 ColumnLike: TypeAlias = str | Column
 
 
-def windowed(df: DataFrame, event_time: str | None = None) -> "WindowBuilder":
-    """Begins a window operator over a DataFrame, streaming or batch.
+def windowed(df: Source, event_time: str | None = None) -> "WindowBuilder":
+    """Begins a window operator over a DataFrame, streaming or batch, or over the result of another operator.
 
     Args:
         df: the input. A stream needs a watermark (`withWatermark`), unless the operator makes its own: with
             windows of rows, .options(time="processing"), or .watermark(...) with FixedLag, StreamTime or
-            Inputs.
-        event_time: column of the event time, a TIMESTAMP. Default: "event_time". It is not read with
-            .options(time="processing"). With windows of rows it orders the rows of a micro-batch, and the
-            default column need not exist (semantics 8.5).
+            Inputs. A result is that of a join, or of windows whose panes have a `timestamp`. Its output
+            watermark is then the watermark (semantics 42.5).
+        event_time: column of the event time, a TIMESTAMP. Default: "event_time"; of a result "join_time" or
+            "timestamp". It is not read with .options(time="processing"). With windows of rows it orders the
+            rows of a micro-batch, and the default column need not exist (semantics 8.5).
 
     Example::
 
@@ -43,6 +45,8 @@ def windowed(df: DataFrame, event_time: str | None = None) -> "WindowBuilder":
 
     Source: docs/semantics.md.
     """
+    if event_time is None and not isinstance(df, DataFrame):
+        event_time = time_of(df)
     return WindowBuilder({INPUT: df}, {} if event_time is None else {"event_time": name_of(event_time)})
 
 

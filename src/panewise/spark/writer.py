@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.checkpoint import check_same
-from panewise.errors import SpecError
+from panewise.errors import SpecError, StateError
 from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of
 from panewise.spark.failures import QueryError
@@ -184,6 +184,7 @@ def start(
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
         check_same(known, dataflow.spec, len(dataflow.shards))
+        _check_fed(known.header, dataflow)
     prepare(
         session,
         sinks,
@@ -204,6 +205,9 @@ def start(
         return begin()
 
     return WindowQuery(begin(), finish if at_end else None)
+
+
+_FED = "fed"  # the field of the record that has the operators whose rows are inputs
 
 
 class _Done:
@@ -268,5 +272,31 @@ def _record(session: SparkSession, dataflow: Dataflow, checkpoint: str, controls
     The record is written last. So if this function is interrupted, the next start calls it again.
     """
     _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
-    record = Manifest(to_dict(dataflow.spec), len(dataflow.shards)).encode()
+    record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=_fed_record(dataflow)).encode()
     _text(session, record).write.mode("append").text(_record_path(checkpoint))
+
+
+def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
+    """Returns what the record has of the operators whose rows are inputs: nothing if there are none."""
+    fed = {
+        port: {"spec": to_dict(first.spec), "shards": len(first.shards), **_fed_record(first)}
+        for port, first in dataflow.fed.items()
+    }
+    return {_FED: fed} if fed else {}
+
+
+def _check_fed(known: Mapping[str, Any], dataflow: Dataflow) -> None:
+    """Checks that the operators whose rows are inputs are those of the checkpoint.
+
+    Raises:
+        StateError: if there are others, or one has another specification or number of shards.
+    """
+    before = known.get(_FED, {})
+    if set(before) != set(dataflow.fed):
+        given = f"results as the inputs {sorted(dataflow.fed)}"
+        rule = f"in this checkpoint results of other operators are the inputs {sorted(before)}"
+        raise StateError(given, rule, "use the same inputs, or start from a new checkpoint")
+    for port, first in dataflow.fed.items():
+        record = before[port]
+        check_same(Manifest(record["spec"], record["shards"]), first.spec, len(first.shards))
+        _check_fed(record, first)

@@ -7,8 +7,9 @@ from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvic
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.join.columns import Selected
-from panewise.spec.operators.join.match import AsOf, Interval
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
 from panewise.spec.operators.over.over_operator import over_operator
@@ -16,6 +17,7 @@ from panewise.spec.operators.panes import PANE_COLUMNS
 from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import UNLIMITED, WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Entry, Specification, SpecParts, parts
@@ -102,6 +104,8 @@ __all__ = [
     "Inputs",
     "Interval",
     "JoinOperator",
+    "LastRows",
+    "Latest",
     "Never",
     "OnDelta",
     "OnPunctuation",
@@ -114,6 +118,7 @@ __all__ = [
     "RowFunction",
     "RowInputs",
     "Rows",
+    "SameWindow",
     "Selected",
     "Session",
     "Side",
@@ -133,6 +138,7 @@ __all__ = [
     "WindowListener",
     "WindowOperator",
     "WindowSpec",
+    "WindowedJoin",
     "closed_at_end",
     "columns_of",
     "counted",

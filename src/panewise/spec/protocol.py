@@ -217,6 +217,13 @@ class SpecParts(Protocol):
         """Returns the columns of emitted rows that are instants in microseconds."""
         ...
 
+    def output_time(self, spec: Any) -> str | Error:
+        """Returns the column of emitted rows whose values the output watermark bounds (semantics 42.5).
+
+        Or why these rows cannot be the input of a second operator, and a remedy.
+        """
+        ...
+
     def new_columns(self, spec: Any) -> tuple[str, ...]:
         """Returns the names of columns that are added to the rows of the input, which must not have them."""
         ...

@@ -16,6 +16,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions.nodes import Column
 from panewise.spec.operators.join.columns import Selected
+from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.operator import RowFunction
 from panewise.spec.operators.policy.operator import StreamWindow
@@ -35,6 +36,7 @@ _NAMED: Final[Mapping[type, frozenset[str]]] = {
     Column: frozenset({"name"}),
     Selected: frozenset({"name"}),
     Side: frozenset({"prefix"}),
+    Latest: frozenset({"deletes"}),
 }
 
 
@@ -133,12 +135,12 @@ def _changes(value: Any, name_of: Callable[[str], str], back: Mapping[str, str])
 
 
 def _named(value: Any, name_of: Callable[[str], str]) -> Any:
-    """Returns a name, or a tuple of names, with other names. Anything else stays as it is."""
+    """Returns a name, or a tuple of names and None, with other names. Anything else stays as it is."""
     if isinstance(value, str):
         new = name_of(value)
         return value if new == value else new
-    if isinstance(value, tuple) and value and all(isinstance(one, str) for one in value):
-        names = tuple(map(name_of, value))
+    if isinstance(value, tuple) and any(isinstance(one, str) for one in value):
+        names = tuple(name_of(one) if isinstance(one, str) else one for one in value)
         return value if names == value else names
     return value
 

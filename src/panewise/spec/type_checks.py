@@ -156,7 +156,7 @@ def check_policy_types(spec: StreamWindow, types: Types) -> None:
     check_entry(spec.tuples, types)
     for policy in (spec.evict, spec.trigger):
         if isinstance(policy, DeltaPolicy) and policy.column in types:
-            _check_delta(policy, types[policy.column])
+            check_delta(policy, types[policy.column])
         if isinstance(policy, PunctPolicy) and types.get(policy.column, BOOLEAN) != BOOLEAN:
             rule = "a Boolean column says which rows are markers (semantics 10.5)"
             raise SpecError(
@@ -165,7 +165,8 @@ def check_policy_types(spec: StreamWindow, types: Types) -> None:
     check_aggregates(spec.aggregates, types)
 
 
-def _check_delta(policy: DeltaPolicy, kind: Type) -> None:
+def check_delta(policy: DeltaPolicy, kind: Type) -> None:
+    """Checks that differences of the column can be compared with the amount (semantics 10.4)."""
     if not (kind.is_numeric or kind.is_timestamp):
         rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
         raise SpecError(f"delta over {policy.column}: {kind}", rule, f"cast {policy.column} to one of these")

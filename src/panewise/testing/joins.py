@@ -1,25 +1,53 @@
 """Hypothesis strategies of joins, and of events for them (semantics 27, 28, 36 to 41)."""
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import product
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.spec import FixedLag, Position, StreamTime
+from panewise import functions as F
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
+from panewise.errors import SpecWarning
+from panewise.spec import (
+    DEFAULT_TRIGGER,
+    UNLIMITED,
+    FixedLag,
+    Global,
+    Position,
+    Session,
+    StreamTime,
+    WindowOperator,
+)
 from panewise.spec.conditions import left, right
-from panewise.spec.operators.join.columns import LEFT, RIGHT, Selected
-from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, Match
-from panewise.spec.operators.join.operator import HOWS, ONE_SIDED, JoinOperator
+from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES, Selected
+from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, LastRows, Latest, Match
+from panewise.spec.operators.join.operator import HOWS_OF, ONE_SIDED, JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.side import Side
-from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES
+from panewise.spec.operators.join.windowing import window_operator
+from panewise.streamwindow import count, delta, time
+from panewise.testing.edges import clocks, expiries, times, watermarks
+from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, SHIFTS, STEPS
 from panewise.testing.scripts import Writer
+from panewise.testing.strategies import triggers, windows
 
-__all__ = ["as_ofs", "intervals", "join_events", "join_specs", "join_types"]
+__all__ = [
+    "as_ofs",
+    "intervals",
+    "join_events",
+    "join_specs",
+    "join_types",
+    "last_rows",
+    "latests",
+    "same_windows",
+    "window_join_specs",
+]
 
-SIDES: Final = (LEFT, RIGHT)
 # Names that key columns have on the right side, each with the name of its values in the samples.
 _OTHER_NAMES: Final = {"id": "key", "height": "level", "place": "shop"}
 _KEYS: Final[tuple[tuple[list[str], list[str]], ...]] = (
@@ -44,7 +72,10 @@ CONDITIONS: Final = (
     left("v").between(right("v"), 2.0),
 )
 _NEAR: Final = (0, 1, -1)
-AS_OF_HOWS: Final = ("inner", "left", "semi", "anti")  # the types that AsOf has (semantics 27.2)
+_DELTAS: Final = {
+    LEFT: (delta("v", 1), delta("n", 1), delta("v", 0.5), delta("price", 2), delta("n", Decimal("2.5"))),
+    RIGHT: (delta("v", 0), delta("v", 3), delta("n", 2), delta("n", "3 microseconds"), delta("price", 0.5)),
+}
 
 
 def intervals() -> st.SearchStrategy[Interval]:
@@ -66,17 +97,73 @@ def as_ofs() -> st.SearchStrategy[AsOf]:
     return made.map(lambda it: _as_of(*it))
 
 
+def same_windows() -> st.SearchStrategy[SameWindow]:
+    """Returns a strategy of window matches: each kind of window that is allowed, and all triggers."""
+    made = st.one_of(*(windows(kind) for kind in ("tumbling", "hopping", "cumulating", "calendar", "global")))
+    merging_ones = st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"]))
+    closed = st.builds(Session, st.integers(1, 6), closed=st.just("both"))
+    customs = st.sampled_from([STEPS, SHIFTS])
+    accumulations = st.sampled_from(["discarding", "discarding", "accumulating", "retracting"])
+    window = st.one_of(made, merging_ones, merging_ones, closed, customs)
+    return st.tuples(window, triggers() | st.just(DEFAULT_TRIGGER), accumulations, st.integers(0, 4)).map(
+        lambda it: _same_window(*it)
+    )
+
+
+def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) -> SameWindow:
+    """Returns a match; `lateness` is the number of one of several."""
+    of_window: list[Any] = [0, 0, 0, 0, UNLIMITED] if isinstance(window, Global) else [0, 0, 1, 5, UNLIMITED]
+    drop: Any = "row" if lateness == 3 else "window"
+    given = {"accumulation": accumulation, "allowed_lateness": of_window[lateness], "drop_by": drop}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        return SameWindow(window, trigger=trigger, **given)
+
+
 def _as_of(strategy: Any, tolerance: int | None) -> AsOf:
     """Returns an as-of match; one that needs a tolerance has it."""
     needs = tolerance is None and strategy != "backward"
     return AsOf(strategy, 4 if needs else tolerance)
 
 
+def last_rows(*, of_left: bool = False) -> st.SearchStrategy[LastRows]:
+    """Returns a strategy of the last rows: each order, and by arrival each pair of windows.
+
+    With `of_left` there is a window of left rows.
+    """
+    counts = st.sampled_from([1, 1, 2, 3])
+    of_kind: dict[str, Any] = {
+        side: {
+            "none": st.none(),
+            "count": counts.map(count),
+            "time": st.sampled_from([1, 3]).map(time),
+            "delta": st.sampled_from(_DELTAS[side]),
+        }
+        for side in SIDES
+    }
+    kinds = [*product(of_kind[LEFT], of_kind[RIGHT])][len(of_kind[RIGHT]) if of_left else 1 :]
+    by_arrival = st.sampled_from(kinds).flatmap(
+        lambda pair: st.builds(LastRows, of_kind[RIGHT][pair[1]], of_kind[LEFT][pair[0]])
+    )
+    in_time = counts.map(lambda n: LastRows(n, order="event_time"))
+    orders = [by_arrival, by_arrival, by_arrival, by_arrival if of_left else in_time]
+    return st.sampled_from(orders).flatmap(lambda made: made)
+
+
+def latests() -> st.SearchStrategy[Latest]:
+    """Returns a strategy of the latest rows: with and without a time to live, and rows that delete."""
+    columns = st.sampled_from([None, "v", ("v", None), (None, "v"), ("n", "s")])
+    return st.builds(Latest, st.sampled_from([None, 1, 3, 3]), columns)
+
+
 @st.composite
 def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
-    """Draws joins; each field that is not `fixed` takes every kind of its values that the others allow."""
+    """Draws joins; each field that is not `fixed` takes every kind of its values that the others allow.
+
+    For window joins see :func:`window_join_specs`.
+    """
     kind, how, unmatched, timestamp = draw(st.sampled_from(_cells(fixed)))
-    match = fixed.get("match", draw(_of_kind(kind, fixed)))
+    match = fixed["match"] if "match" in fixed else draw(_of_kind(kind, fixed, unmatched))
     fields: dict[str, Any] = {
         "how": how,
         "match": match,
@@ -85,7 +172,11 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
         **draw(_watermarks()),
     }
+    if isinstance(match, SameWindow) and how not in ONE_SIDED and has_ends(match) and draw(st.booleans()):
+        fields["timestamp"] = "window"
     one, other = draw(_sides(fields.pop("marks")))
+    if isinstance(match, SameWindow):
+        one, other = (replace(side, allowed_lateness=Duration(0)) for side in (one, other))
     if draw(st.booleans()):
         fields["select"] = draw(_selections(one, other, how))
     elif how not in ONE_SIDED:
@@ -97,11 +188,16 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
     return JoinOperator(**{"left": one, "right": other, **fields, **fixed})
 
 
+def window_join_specs(**fixed: Any) -> st.SearchStrategy[JoinOperator]:
+    """Returns a strategy of window joins; fields are drawn as by :func:`join_specs`."""
+    return same_windows().flatmap(lambda match: join_specs(match=match, **fixed))
+
+
 def _cells(fixed: dict[str, Any]) -> list[tuple[type[Match], str, str | None, str | None]]:
     """Returns the kinds of a match, `how`, `unmatched` and `timestamp` that exist (semantics 27.2, 37.3)."""
     found: list[tuple[type[Match], str, str | None, str | None]] = []
-    for kind, how in [(Interval, how) for how in HOWS] + [(AsOf, how) for how in AS_OF_HOWS]:
-        early = ("final", "early") if kind is Interval else ("final",)
+    for kind, how in ((kind, how) for kind, hows in HOWS_OF.items() for how in hows):
+        early = ("final",) if kind is AsOf else ("final", "early")
         for unmatched in early if how not in ("inner", "semi") else (None,):
             timestamps = (None,) * 3 if how in ONE_SIDED else ("left", "right", "later", "earlier")
             found += [(kind, how, unmatched, timestamp) for timestamp in timestamps]
@@ -110,19 +206,27 @@ def _cells(fixed: dict[str, Any]) -> list[tuple[type[Match], str, str | None, st
     return [
         cell
         for cell in found
-        if (given is None or isinstance(given, cell[0]))
+        if (isinstance(given, cell[0]) if given is not None else cell[0] is not SameWindow)
+        and (cell[2] != "early" or not isinstance(given, LastRows) or given.left is not None)
         and all(fixed.get(name, value) == value for name, value in zip(of_fields, cell[1:], strict=True))
     ]
 
 
-def _of_kind(kind: type[Match], fixed: dict[str, Any]) -> st.SearchStrategy[Match]:
+def _of_kind(kind: type[Match], fixed: dict[str, Any], unmatched: str | None) -> st.SearchStrategy[Match]:
     """Returns a strategy of the matches of a kind that are allowed with these fields."""
-    made: st.SearchStrategy[Match] = intervals() if kind is Interval else as_ofs()
+    kinds: dict[type[Match], st.SearchStrategy[Match]]
+    kinds = {
+        Interval: intervals(),
+        AsOf: as_ofs(),
+        Latest: latests(),
+        LastRows: last_rows(of_left=unmatched == "early"),
+    }
+    made = kinds[kind]
     return made if fixed.get("condition") is None else made.filter(_takes_condition)
 
 
 def _takes_condition(match: Match) -> bool:
-    return isinstance(match, Interval) or match.tolerance is not None
+    return not isinstance(match, AsOf) or match.tolerance is not None
 
 
 def _prefixed(left: Side, right: Side) -> tuple[Side, Side]:
@@ -299,6 +403,9 @@ class _JoinWriter:
 
         Some end the wait of rows of the other side, others make times of rows of this side late.
         """
+        if isinstance(self.spec.match, SameWindow):
+            of = watermarks if self._one_of([False, True]) else expiries
+            return _inside(of(self._windows, self._all_seen()))
         other, lateness = _other(side), self.spec.sides[side].allowed_lateness.us
         reach = _reach(self.spec.match, other)
         last = [time + reach + lateness + 1 for time in self.seen[other][-4:] or [0]]
@@ -307,7 +414,12 @@ class _JoinWriter:
 
     def _clocks(self) -> list[int]:
         """Returns clock readings: those that move a lagging watermark to such places, and idle times."""
-        now, found = self.readings[-1], [self.readings[-1] + off for off in (1, 5, 0, -1)]
+        if isinstance(self.spec.match, SameWindow):
+            return _inside([*self._readings(), *clocks(self._windows, self.readings[-1], self.readings[-3:])])
+        return _inside(self._readings())
+
+    def _readings(self) -> list[int]:
+        now, found = self.readings[-1], [self.readings[-1] + off for off in (1, 5, 2, 3, 0, -1)]
         for side, one in self.spec.sides.items():
             if isinstance(one.watermark, FixedLag):
                 lag = one.watermark.lag.us
@@ -315,7 +427,15 @@ class _JoinWriter:
         if self.spec.idle_after is not None:
             wait = self.spec.idle_after.us
             found += [reading + wait + off for reading in self.readings[-3:] for off in _NEAR]
-        return _inside(found)
+        return found
+
+    @property
+    def _windows(self) -> WindowOperator:
+        """The windows of a window join, as an operator."""
+        return window_operator(self.spec, F.count())
+
+    def _all_seen(self) -> list[int]:
+        return [time for side in SIDES for time in self.seen[side][-4:]]
 
     def _places_of(self, side: str) -> Callable[[], list[int]]:
         """Returns a function that gives event times for rows of a side.
@@ -323,6 +443,8 @@ class _JoinWriter:
         These are near 1970, equal to earlier ones, and at both ends of the match from rows of the other
         side, with their neighbours.
         """
+        if isinstance(self.spec.match, SameWindow):
+            return lambda: _inside(times(self._windows, self._all_seen()))
         sign, other = (1, _other(side)) if side == RIGHT else (-1, _other(side))
         bounds = _bounds(self.spec.match)
 
@@ -333,9 +455,16 @@ class _JoinWriter:
                 for bound in bounds
                 for off in _NEAR
             ]
-            return _inside([*self.seen[side][-1:], *ends, *range(-2, 9)])
+            return _inside([*self.seen[side][-1:], *self._mirrored(side), *ends, *range(-2, 9)])
 
         return places
+
+    def _mirrored(self, side: str) -> list[int]:
+        """Returns times that are as near to a left row as a right row is, on the other side of it."""
+        if side == LEFT or not isinstance(self.spec.match, AsOf) or self.spec.match.strategy != "nearest":
+            return []
+        lefts, rights = (self.seen[one][-2:] for one in SIDES)
+        return [2 * one - other for one in lefts for other in rights]
 
 
 @dataclass
@@ -375,16 +504,20 @@ def _inside(instants: list[int]) -> list[int]:
     return list(dict.fromkeys(t for t in instants if MIN_INSTANT < t <= MAX_INSTANT))
 
 
-def _bounds(match: Match) -> tuple[int, ...]:
+def _bounds(match: Interval | AsOf | LastRows | Latest) -> tuple[int, ...]:
     """Returns the differences, right less left, at which a match begins and ends."""
     if isinstance(match, Interval):
         return match.first, match.last
+    if isinstance(match, (LastRows, Latest)):
+        return (0,)
     far = 0 if match.tolerance is None else match.tolerance.us
     return {"backward": (-far, 0), "forward": (0, far), "nearest": (-far, far)}[match.strategy]
 
 
-def _reach(match: Match, side: str) -> int:
+def _reach(match: Interval | AsOf | LastRows | Latest, side: str) -> int:
     """Returns how far the last match of a row of this side lies after it; without a tolerance 0."""
-    if isinstance(match, AsOf) and match.tolerance is None:
+    if isinstance(match, Interval):
+        return match.last if side == LEFT else -match.first
+    if isinstance(match, (LastRows, Latest)) or match.tolerance is None:
         return 0
     return match.reach[0 if side == LEFT else 1]

@@ -13,7 +13,7 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.events import script
 from panewise.testing.ingest import FLAGS, schema
-from panewise.testing.joins import join_events, join_specs, join_types
+from panewise.testing.joins import join_events, join_specs, join_types, last_rows, latests
 from panewise.testing.runtimes import engine as in_engine
 from panewise.testing.runtimes import oracle as in_oracle
 from tests.engine.effort import DEFAULT, FEW, SOAK
@@ -57,6 +57,20 @@ def test_engine_is_oracle(data: st.DataObject) -> None:
 def test_stored_engine_is_oracle(data: st.DataObject) -> None:
     """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
     check(data, stored=True)
+
+
+@pytest.mark.parametrize("matches", [last_rows, latests])
+def test_rows_by_arrival_are_those_of_the_oracle(matches: Any) -> None:
+    """Joins of the last and the latest rows, with restarts, cuts and "record" (semantics 37.4 to 37.9)."""
+
+    @FEW
+    @given(data=st.data())
+    def is_oracle(data: st.DataObject) -> None:
+        spec = data.draw(join_specs(match=data.draw(matches())), label="spec")
+        events = data.draw(join_events(spec), label="events")
+        agree(spec, events, stored=data.draw(st.booleans(), label="stored"))
+
+    is_oracle()
 
 
 @pytest.mark.soak

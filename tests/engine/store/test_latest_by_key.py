@@ -52,5 +52,18 @@ def test_rows_of_keys_whose_hashes_are_equal_do_not_supersede_one_another() -> N
         schema={**SHAPE.schema, "__hash": pl.UInt64()},
         orient="row",
     )
-    kept = LatestByKey.nothing(SHAPE, MemoryLibrary()).settled_until(9)._merging(rows)
+    kept = LatestByKey.nothing(SHAPE, MemoryLibrary()).settled_until(9)._merging(rows, bottom=True)
     assert kept["k"].to_list() == ["a", "b"]
+
+
+@given(BATCHES, st.integers(-9, 9))
+def test_trimmed_rows_are_superseded(batches: list[list[tuple[str, int]]], settled: int) -> None:
+    found, rows = table([], None).settled_until(settled), [row for batch in batches for row in batch]
+    given_rows = [(key, time, n, MAX_INSTANT) for n, (key, time) in enumerate(rows)]
+    whole = found.put(pl.DataFrame(given_rows, schema=SHAPE.schema, orient="row"))
+    trimmed = whole.trimmed().all()
+    for key in "ab":
+        early = trimmed.filter((pl.col("k") == key) & (pl.col(TIME) <= settled))
+        assert early.height <= 1
+        for at in range(settled + 1, 11):
+            assert latest(trimmed, key, at) == latest(whole.all(), key, at)

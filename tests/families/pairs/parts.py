@@ -97,6 +97,10 @@ def instants(spec: Pairs) -> tuple[str, ...]:
     return ("passed",)
 
 
+def output_time(spec: Pairs) -> tuple[str, str, str]:
+    return "pairs before a second operator", "counts have no event time", "write them"
+
+
 def new_columns(spec: Pairs) -> tuple[str, ...]:
     return ()
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panewise.oracle.join.interpreter import JoinInterpreter
+from panewise.oracle.join.interpreter import JoinInterpreter, invalid_row_reason
 from panewise.oracle.join.order import merged
-from panewise.oracle.rows import arrival_order, invalid_reason, read
+from panewise.oracle.rows import arrival_order, read
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run
 from panewise.testing.compare import same
@@ -36,7 +36,7 @@ def cut(spec: JoinOperator, script: Events) -> Iterator[dict[str, Any]]:
         for side, rows in by_side(event).items():
             entry, valid[side] = spec.ports[side], []
             for row in arrival_order(entry, types[side], rows):
-                if invalid_reason(entry, types[side], row, now) is None:
+                if invalid_row_reason(entry, types[side], row, now) is None:
                     valid[side].append(read(entry, types[side], row, now))
                 else:
                     yield {"op": "add", "side": side, "rows": [row]}
@@ -126,13 +126,13 @@ def test_no_row_is_behind_the_output_watermark(data: st.DataObject) -> None:
     oracle = JoinInterpreter(spec, join_types(spec))
     for event in data.draw(join_events(spec)):
         mark = oracle.output_watermark()
-        emitted = _played(oracle, event)
+        emitted = played(oracle, event)
         assert all(mark is None or pane["join_time"] >= mark for pane in emitted)
         after = oracle.output_watermark()
         assert mark is None or (after is not None and after >= mark)
 
 
-def _played(oracle: JoinInterpreter, event: dict[str, Any]) -> Events:
+def played(oracle: JoinInterpreter, event: dict[str, Any]) -> Events:
     side = event.get("side")
     output: dict[str, Any] = {"panes": []}
     if event["op"] == "add":

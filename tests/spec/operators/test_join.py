@@ -13,10 +13,11 @@ from panewise.spec.column_types import Type
 from panewise.spec.conditions import left, right
 from panewise.spec.describe import describe
 from panewise.spec.operators.join.columns import Selected, all_columns
-from panewise.spec.operators.join.match import AsOf, Interval
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 from panewise.spec.protocol import parts
+from panewise.streamwindow import count, delta, punct, time
 from panewise.testing.joins import join_specs
 
 ALL = StreamTime(per="all")
@@ -41,6 +42,21 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a fraction of a tolerance", lambda: AsOf(tolerance=0.5), "tolerance"),  # type: ignore[arg-type]
     ("forward without a tolerance", lambda: AsOf("forward"), "give a tolerance"),
     ("nearest without a tolerance", lambda: AsOf("nearest"), "give a tolerance"),
+    ("a number of rows", lambda: LastRows(-1), "a number of rows, count, time or delta"),
+    ("a fraction of rows", lambda: LastRows(1.5), "give one such as 3"),  # type: ignore[arg-type]
+    ("a Boolean of rows", lambda: LastRows(True), "give one such as 3"),
+    ("markers", lambda: LastRows(punct("v")), "count, time or delta"),  # type: ignore[arg-type]
+    ("no window", lambda: LastRows(0), "one side at least"),
+    ("the order of rows", lambda: LastRows(1, order="time"), "order is one of"),  # type: ignore[arg-type]
+    ("time by event time", lambda: LastRows(time(5), order="event_time"), "a number of right rows"),
+    ("left rows by event time", lambda: LastRows(1, left=1, order="event_time"), "a number of right rows"),
+    ("full last rows", lambda: join(match=LastRows(1), how="full"), "inner, left, semi or anti"),
+    ("early last rows", lambda: join(match=LastRows(1), how="left", unmatched="early"), "in no window"),
+    ("a time to live of 0", lambda: Latest(0), "above zero"),
+    ("three columns", lambda: Latest(deletes=("a", "b", "c")), "a column of each side"),  # type: ignore[arg-type]
+    ("a column that is none", lambda: Latest(deletes=5), "a column of each side"),  # type: ignore[arg-type]
+    ("a column without a name", lambda: Latest(deletes=("", None)), "non-empty string"),
+    ("semi of latest rows", lambda: join(match=Latest(), how="semi"), "inner, left, right or full"),
     ("right as of", lambda: join(match=AsOf(), how="right"), "exchange the sides"),
     ("full as of", lambda: join(match=AsOf(), how="full"), "inner, left, semi or anti"),
     ("early as of", lambda: join(match=AsOf(), how="left", unmatched="early"), "once its partner is known"),
@@ -129,7 +145,7 @@ def test_defaults_are_resolved_when_the_join_is_built() -> None:
 def test_an_interval_includes_the_bounds_that_it_names(closed: Any, first: int, last: int) -> None:
     """Semantics 37, 37.1."""
     match = Interval(-2, 5, closed)
-    assert (match.first, match.last, match.reach) == (first, last, (last, -first))
+    assert (match.first, match.last) == (first, last)
 
 
 @pytest.mark.parametrize(
@@ -238,12 +254,89 @@ def test_as_of_in_json(document: dict[str, Any], match: AsOf) -> None:
 
 
 @pytest.mark.parametrize(
+    ("document", "match"),
+    [
+        ({"right": {"kind": "count", "n": 3}}, LastRows(3)),
+        ({"right": None, "left": {"kind": "time", "duration": 5}}, LastRows(0, left=time(5))),
+        (
+            {"right": {"kind": "count", "n": 3}, "left": None, "order": "event_time"},
+            LastRows(count(3), order="event_time"),
+        ),
+        (
+            {"right": {"kind": "delta", "column": "v", "amount": {"us": 7}}, "left": None},
+            LastRows(delta("v", "7 microseconds")),
+        ),
+    ],
+)
+def test_last_rows_in_json(document: dict[str, Any], match: LastRows) -> None:
+    """Fields may be left out; all of them are written."""
+    read = from_dict({**to_dict(join()), "match": {"kind": "rows", **document}})
+    assert read == join(match=match)
+    assert json.loads(to_json(read))["match"] == {"kind": "rows", "left": None, "order": "arrival"} | document
+
+
+@pytest.mark.parametrize(
+    ("document", "match"),
+    [
+        ({}, Latest()),
+        ({"ttl": 5, "deletes": None}, Latest(5)),
+        ({"ttl": None, "deletes": [None, "v"]}, Latest(deletes=(None, "v"))),
+        ({"deletes": ["v", "v"]}, Latest(deletes="v")),
+    ],
+)
+def test_latest_in_json(document: dict[str, Any], match: Latest) -> None:
+    """Fields may be left out; all of them are written."""
+    read = from_dict({**to_dict(join()), "match": {"kind": "latest", **document}})
+    assert read == join(match=match)
+    written = {"kind": "latest", "ttl": match.ttl and match.ttl.us, "deletes": list(match.deletes)}
+    assert json.loads(to_json(read))["match"] == written
+
+
+def test_latest_is_refused_on_a_batch_and_its_columns_are_renamed() -> None:
+    """Semantics 37.7, 37.8."""
+    made = join(match=Latest("1 hour", (None, "v")))
+    error = parts(made).batch_error(made)
+    assert error is not None
+    assert error[0].startswith("Latest(ttl=Duration('1 hour')")
+    assert made.ports["left"].columns_read == ("id", "ordered")
+    assert made.ports["right"].columns_read == ("order_id", "shipped", "v")
+    assert parts(made).renamed(made, "right", {"v": "V"}, None).match == Latest("1 hour", (None, "V"))
+    assert parts(made).renamed(made, "left", {"v": "V"}, None).match == made.match
+
+
+def test_columns_of_windows_are_read_and_renamed() -> None:
+    """Semantics 37.5."""
+    made = join(match=LastRows(delta("v", 1), left=delta("v", 2)), select=[Selected("left", "w")])
+    assert made.ports["left"].columns_read == ("id", "ordered", "v", "w")
+    assert (made.ports["left"].compared, made.ports["right"].compared) == (("v",), ("v",))
+    found = parts(made).renamed(made, "right", {"v": "V"}, None)
+    assert found.match == LastRows(delta("V", 1), left=delta("v", 2))
+    types = {"left": {"v": Type("string")}, "right": {"v": Type("bigint")}}
+    with pytest.raises(SpecError, match=r"delta over v: string .* cast v"):
+        parts(made).check_types(made, types)
+
+
+def test_windows_by_time_are_refused_on_a_batch() -> None:
+    """Semantics 37.5."""
+    made = join(match=LastRows(1, left=time("1 minute")))
+    error = parts(made).batch_error(made)
+    assert error is not None
+    assert error[0] == "time('1 minute') on a batch DataFrame"
+    assert parts(made).batch_error(join(match=LastRows(1, left=delta("v", 2)))) is None
+
+
+@pytest.mark.parametrize(
     ("path", "value"),
     [
         (("match",), {"kind": "near"}),
         (("match",), {"kind": "as_of", "lower": 5}),
         (("match",), {"kind": "as_of", "tolerance": "1 hour"}),
         (("match",), {"kind": "interval", "tolerance": 5}),
+        (("match",), {"kind": "rows"}),
+        (("match",), {"kind": "latest", "deletes": "v"}),
+        (("match",), {"kind": "latest", "ttl": "1 hour"}),
+        (("match",), {"kind": "rows", "right": {"kind": "punct", "column": "v"}}),
+        (("match",), {"kind": "rows", "right": 3}),
         (("match", "lower"), "5 minutes"),
         (("match", "width"), 5),
         (("left", "key"), ["id"]),
@@ -322,3 +415,55 @@ def test_a_description_of_an_as_of_join() -> None:
     text = describe(join(match=AsOf("forward", "1 hour"), right=patient))
     assert "a left row until the right watermark is more than 4 hours after it" in text
     assert "more than 3 hours after it" in describe(join(match=AsOf(), right=patient))
+
+
+def test_a_description_of_a_join_with_last_rows() -> None:
+    """semantics 37.4 to 37.6, 41.2: which rows match, when rows are emitted, and what is stored."""
+    for match, parts_of_text in (
+        (
+            LastRows(3),
+            (
+                "if the right row is one of the last 3 of the key when the left row arrives.",
+                "Rows without a partner: emitted at once;",
+                "State: the right rows of each key in their window, for good if no row follows.",
+            ),
+        ),
+        (
+            LastRows(time("1 minute"), left=delta("v", 5)),
+            (
+                "if the right row is at most 1 minute old in processing time when the left row arrives, or",
+                "or the left row is one after which v has risen by at most 5 when the right row arrives.",
+                "emitted once no partner can come;",
+                "the left rows of each key in their window, for good if no row follows; the right rows of",
+                "the right rows of each key in their window.",
+            ),
+        ),
+        (
+            LastRows(2, order="event_time"),
+            (
+                "the right row is one of the 2 latest ones whose shipped is not after the left ordered.",
+                "emitted once no right row can come that is not after it;",
+                "a left row until the right watermark is after it; the 2 latest right rows of each key for",
+            ),
+        ),
+        (LastRows(1), ("the right row is the last one of the key when",)),
+        (
+            LastRows(1, order="event_time"),
+            ("the right row is the latest one whose", "the latest right row of"),
+        ),
+    ):
+        text = describe(join(match=match, how="left"))
+        for part in parts_of_text:
+            assert part in text
+
+
+def test_a_description_of_a_join_of_the_latest_rows() -> None:
+    """semantics 37.7 to 37.9, 41.3."""
+    text = describe(join(match=Latest("1 hour", (None, "v")), how="full"))
+    for part in (
+        "if one is the newest of its side and key when the other arrives, and it arrived less than 1 hour",
+        "; a right row whose v is null deletes the right row of its key.",
+        "State: the newest row of each side and key, for 1 hour after its arrival if no other follows.",
+    ):
+        assert part in text
+    assert "for good if no other follows" in describe(join(match=Latest()))

@@ -1,6 +1,6 @@
 """Validation of rows (semantics 15). It depends on the row alone, and comes before replay and lateness."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -31,7 +31,12 @@ class ValidationResult:
 
 
 def validate(
-    spec: Entry, schema: Iterable[str], rows: pl.DataFrame, processing_time: int, assign: Assign | None = None
+    spec: Entry,
+    schema: Iterable[str],
+    rows: pl.DataFrame,
+    processing_time: int,
+    assign: Assign | None = None,
+    compared: Sequence[str] = (),
 ) -> ValidationResult:
     """Returns the valid rows of a batch, and the invalid ones with the reason (semantics 15).
 
@@ -41,6 +46,7 @@ def validate(
         schema: the columns of the input.
         assign: adds windows to rows. It returns the rows that have a window and, with ``__reason``, the
             unassignable rows.
+        compared: the columns of deltas, in which each row has a value (semantics 10.4).
     """
     columns = list(schema)
     marks = [mark for mark in MARKS if mark in rows.columns and mark not in columns]
@@ -48,7 +54,7 @@ def validate(
     rows = rows[[*columns, *marks, *extra]]
     if not spec.keys:
         rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
-    valid, invalid = _split(spec, arrival.placed(rows), processing_time)
+    valid, invalid = _split(spec, arrival.placed(rows), processing_time, compared)
     if assign is not None:
         valid, unassignable = assign(valid)
         invalid = invalid if unassignable.is_empty() else pl.concat([invalid, unassignable], how="diagonal")
@@ -57,10 +63,12 @@ def validate(
     )
 
 
-def _split(spec: Entry, rows: pl.DataFrame, processing_time: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _split(
+    spec: Entry, rows: pl.DataFrame, processing_time: int, compared: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the valid rows and, with the reason, the invalid rows. Both have ``__time``."""
     rows = with_time(spec, rows, processing_time)
-    reasons = _reasons(spec, rows, processing_time)
+    reasons = [*_reasons(spec, rows, processing_time), *_without_delta(rows, compared)]
     if (
         rows.is_empty()
         or not reasons
@@ -126,6 +134,14 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
             (~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown")
         )
     return tests
+
+
+def _without_delta(rows: pl.DataFrame, compared: Sequence[str]) -> Iterator[tuple[pl.Expr, str]]:
+    for name in compared:
+        if rows[name].null_count():
+            yield pl.col(name).is_null(), f"delta {name} is null"
+        if rows.schema[name].is_float():
+            yield pl.col(name).is_nan().fill_null(False), f"delta {name} is NaN"
 
 
 def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:

@@ -21,10 +21,10 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import filter_rows, ordered
+from panewise.engine.kernels.instants import Instants
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 
-Instants = npt.NDArray[np.int64]
 _SIDE, _AT = "__side", "__at"
 
 
@@ -67,7 +67,7 @@ def arrived(
     plan: JoinPlan, state: JoinState, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, int]
 ) -> Arrived:
     """Returns the batch. `latest` has the highest event time of each side, in all shards."""
-    rows, total = _numbered(plan, state, valid)
+    rows, total = numbered(plan, state, valid)
     watermarks, clocks = _watermarks(plan, state, rows, latest)
     turns = _turns(plan, state.clocks, watermarks)
     applied, late, counts, marks = {}, {}, {}, dict(state.marks)
@@ -75,7 +75,7 @@ def arrived(
         entry = plan.entries[side]
         fresh = state.marks[side].without_replays(entry, one)
         marks[side] = state.marks[side].after(entry, one)
-        turn = _turn_of(plan, fresh, state.next_number)
+        turn = turns_of(plan, fresh[NUMBER], state.next_number)
         before = turns.before[side][turn]
         mask = pl.Series((fresh[TIME].to_numpy() < before) | (before == MAX_INSTANT), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
@@ -86,7 +86,15 @@ def arrived(
     return Arrived(applied, late, counts, marks, turns, number, number + total, state.clocks, clocks)
 
 
-def _numbered(
+def turns_of(plan: JoinPlan, numbers: pl.Series, first_number: int) -> Instants:
+    """Returns the turn of the rows with these numbers. `first_number` is the first number of the batch."""
+    if plan.spec.evaluate == "batch":
+        return np.zeros(len(numbers), dtype=np.int64)
+    turns: Instants = numbers.to_numpy() - first_number
+    return turns
+
+
+def numbered(
     plan: JoinPlan, state: JoinState, valid: Mapping[str, pl.DataFrame]
 ) -> tuple[dict[str, pl.DataFrame], int]:
     """Returns the rows of each side in arrival order with their numbers, and how many there are."""
@@ -110,14 +118,6 @@ def _watermarks(
         return _after_each_row(plan, state.clocks, _sequence(rows)), clocks
     each = _clocks_after_each_row(plan, state.clocks, _sequence(rows))
     return _of_clocks(each), each[-1]
-
-
-def _turn_of(plan: JoinPlan, rows: pl.DataFrame, first_number: int) -> Instants:
-    """Returns the turn of each row."""
-    if plan.spec.evaluate == "batch":
-        return np.zeros(rows.height, dtype=np.int64)
-    numbers: Instants = rows[NUMBER].to_numpy() - first_number
-    return numbers
 
 
 def _places(plan: JoinPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
@@ -222,6 +222,12 @@ def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
 def _less(instants: Instants, us: int) -> Instants:
     """Returns the instants less a length of time, saturating."""
     return np.where(instants < MIN_INSTANT + us, MIN_INSTANT, instants - us)
+
+
+def late_after_end(plan: JoinPlan, state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows that arrive after the end of their side as the late output has them (36.4)."""
+    all_rows = pl.repeat(True, rows.height, dtype=pl.Boolean, eager=True)
+    return _late(plan, state, side, rows, all_rows, np.zeros(rows.height, dtype=np.int64))
 
 
 def _late(

@@ -1,12 +1,14 @@
 """As-of joins: a left row waits until no right row can come that would be its partner (semantics 37.2, 37.3).
 
+Joins with the last rows by event time are as-of joins with several partners of a left row (semantics 37.6).
+
 The left rows that wait are in a queue in the order of the horizon that decides them. The right rows are
 looked up by key and time, when left rows are decided. So each left row is looked up once, and whatever
 arrives later changes nothing that was emitted.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -14,20 +16,23 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import END, NUMBER, TIME
-from panewise.engine.join.arrival import Arrived, Instants
-from panewise.engine.join.candidates import Candidates, partners_of
+from panewise.engine.join.arrival import Arrived, turns_of
+from panewise.engine.join.candidates import Candidates, last_rows, partners_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import EXPIRED, UNMATCHED, Emission, decided_rows
 from panewise.engine.join.expiry import expiry_turns
-from panewise.engine.join.plan import JoinPlan, as_stored, with_keys
+from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import filter_rows, vstack_frames
+from panewise.engine.kernels.frames import filter_rows, take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
+from panewise.spec.operators.join.match import AsOf, LastRows
+from panewise.spec.operators.join.operator import ONE_SIDED
+from panewise.spec.operators.policy.policies import CountPolicy
 
 
 class AsOfJoin:
@@ -35,9 +40,10 @@ class AsOfJoin:
 
     def __init__(self, plan: JoinPlan) -> None:
         self.plan, self.spec = plan, plan.spec
-        match = self.spec.match
-        assert isinstance(match, AsOf)
-        self.match = match
+        # The last rows by event time are looked up as of the time of a left row, too.
+        self.match = self.spec.match if isinstance(self.spec.match, AsOf) else AsOf()
+        window = self.spec.match.right if isinstance(self.spec.match, LastRows) else None
+        self.count = window.n if isinstance(window, CountPolicy) else None
         left, right = plan.ports[LEFT], plan.ports[RIGHT]
         self.queue = Shape(dict(left.stored), [END, NUMBER], [])
         self.rows = Shape(dict(right.stored), [TIME, NUMBER], right.keys)
@@ -46,7 +52,7 @@ class AsOfJoin:
         """Returns the queue of left rows, and the table of right rows."""
         return {
             LEFT: TimeQueue.nothing(self.queue, MemoryLibrary()),
-            RIGHT: LatestByKey.nothing(self.rows, MemoryLibrary()),
+            RIGHT: replace(LatestByKey.nothing(self.rows, MemoryLibrary()), latest=self.count or 1),
         }
 
     def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
@@ -64,18 +70,20 @@ class AsOfJoin:
             return None
         return min(left, right if right == MAX_INSTANT else saturating_add(right, -self.match.waits))
 
-    def joined(self, state: JoinState, batch: Arrived) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def joined(
+        self, state: JoinState, batch: Arrived
+    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
         """Joins the applied rows of a batch."""
         new = self._arrived(state, batch)
         tables = {LEFT: new.queue, RIGHT: new.right}
         due = self._due(new.queue, state.clocks, batch.clocks)
         turns, early = expiry_turns(due, batch, RIGHT)
         at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
-        own = self._turns(new.decided, batch)
+        own = turns_of(self.plan, new.decided[NUMBER], batch.first_number)
         emission = Emission(self.plan)
         self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), new.right)
         self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
-        return emission.rows(), tables
+        return emission.pieces(), tables
 
     def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
         """Returns the left rows that are decided."""
@@ -108,7 +116,7 @@ class AsOfJoin:
         left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
         rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, self.match.waits)
         keyed = with_keys(left, rows)
-        waits = _ending_after(keyed, state.tables[LEFT].horizon)
+        waits = ending_after(keyed, state.tables[LEFT].horizon)
         decided = rows
         if waits.height:
             decided = rows.join(waits.select(NUMBER), on=NUMBER, how="anti", maintain_order="left")
@@ -117,9 +125,10 @@ class AsOfJoin:
         limit = None if self.match.tolerance is None else self.match.reach[1]
         given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, limit)
         # With a condition an earlier row can be the partner although a later one was in time.
-        settled = stored.horizon if self.spec.condition is None else None
-        new = _ending_after(with_keys(right, given), stored.horizon)
-        known = stored.settled_until(settled).put(new).sealed_if_long()
+        every = self.spec.condition is not None and self.count is None
+        settled = None if every else stored.horizon
+        new = ending_after(with_keys(right, given), stored.horizon)
+        known = sealed_if_long(stored.settled_until(settled).put(new))
         return _Arrived(queue, known, decided)
 
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
@@ -127,13 +136,6 @@ class AsOfJoin:
         if high is None or low == high:
             return pl.DataFrame(schema=self.queue.schema)
         return queue.between(low, high)
-
-    def _turns(self, rows: pl.DataFrame, batch: Arrived) -> Instants:
-        """Returns the turn of rows that arrived in the batch."""
-        if self.spec.evaluate == "batch":
-            return np.zeros(rows.height, dtype=np.int64)
-        turns: Instants = rows[NUMBER].to_numpy() - batch.first_number
-        return turns
 
     def _emit(
         self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
@@ -143,13 +145,30 @@ class AsOfJoin:
             return
         turned = rows.with_columns(pl.Series("__turn", turns)).sort(TIME, NUMBER)
         rows = turned.drop("__turn")
-        found: Candidates = partners_of(self.plan, self.match, rows, right)
+        if self.count is not None:
+            turned, found = self._last_rows(turned, rows, right, self.count)
+            rows = turned.drop("__turn")
+        else:
+            found = partners_of(self.plan, self.match, rows, right)
         has = found.at >= 0
         if self.spec.how in ("inner", "semi", "anti"):
             chosen = has if self.spec.how != "anti" else ~has
             mask = pl.Series(chosen)
             turned, rows, found = filter_rows(turned, mask), filter_rows(rows, mask), found.chosen(chosen)
         emission.add(part, turned["__turn"].to_numpy(), decided_rows(self.plan, rows, found.rows, found.at))
+
+    def _last_rows(
+        self, turned: pl.DataFrame, rows: pl.DataFrame, right: LatestByKey, count: int
+    ) -> tuple[pl.DataFrame, Candidates]:
+        """Returns the left rows, each once for each of its partners, and these; once if it has none."""
+        pairs = last_rows(self.plan, rows, right, count)
+        which = np.concatenate([pairs.at[LEFT], np.setdiff1d(np.arange(rows.height), pairs.at[LEFT])])
+        at = np.concatenate([pairs.at[RIGHT], np.full(len(which) - len(pairs), -1, dtype=np.intp)])
+        if self.spec.how in ONE_SIDED:
+            which, firsts = np.unique(which, return_index=True)
+            return take_rows(turned, which), Candidates(pairs.rows[RIGHT], at[firsts])
+        places = np.argsort(which, kind="stable")
+        return take_rows(turned, which[places]), Candidates(pairs.rows[RIGHT], at[places])
 
 
 @dataclass(frozen=True)
@@ -159,7 +178,3 @@ class _Arrived:
     queue: TimeQueue
     right: LatestByKey
     decided: pl.DataFrame
-
-
-def _ending_after(rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
-    return rows if horizon is None else filter_rows(rows, rows[END] > horizon)

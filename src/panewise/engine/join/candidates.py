@@ -8,15 +8,16 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.matching import Instants, with_equal_keys
-from panewise.engine.join.plan import JoinPlan, named
+from panewise.engine.join.candidate_slices import PIECE, same_keys, with_equal_keys
+from panewise.engine.join.matching import Pairs, with_condition
+from panewise.engine.join.plan import JoinPlan, meeting
+from panewise.engine.join.rows_of_keys import Keys
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.hashing import row_hashes
-from panewise.engine.kernels.instants import saturating_sum
+from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.sorting import Places, hash_order
 from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices
-from panewise.spec.conditions import columns_of
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf
 
@@ -55,6 +56,18 @@ def partners_of(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, right: RowsByKe
     return Candidates(best.rows, np.where(nulls, -1, at))
 
 
+def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) -> Pairs:
+    """Returns the pairs of each left row with the latest right rows that are not after it, in their order.
+
+    The condition is tested for these right rows. Rows with a null key have no partner.
+    """
+    keys = plan.ports[LEFT].keys
+    found = Keys.of(rows, keys).last(right, rows[TIME].to_numpy(), count)
+    nulls = rows.select(pl.any_horizontal(pl.col(keys).is_null())).to_series().to_numpy()
+    found = found.chosen(~nulls[found.which])
+    return with_condition(plan, Pairs({LEFT: rows, RIGHT: found.rows}, {LEFT: found.which, RIGHT: found.at}))
+
+
 def _range(match: AsOf, times: pl.Series) -> tuple[Instants, Instants]:
     """Returns the first and the last time of the right rows that can be the partner of each left row."""
     if match.tolerance is None:
@@ -68,16 +81,24 @@ def _range(match: AsOf, times: pl.Series) -> tuple[Instants, Instants]:
 def _of_part(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices) -> Candidates:
     """Returns the best row of one part for each left row.
 
-    Usually that is the row at an end of the slice, or at the place of the left row in it. If one of these has
-    another key, because of equal hashes, or if there is a condition, all rows of all slices are compared.
+    Usually that is the row at an end of the slice, or at the place of the left row in it. If this row has
+    another key, because of equal hashes, or if there is a condition, all rows of the slice are compared, in
+    pieces.
     """
-    at = _nearest(match, rows[TIME].to_numpy(), part)
-    known = np.flatnonzero(at >= 0)
-    stored = part.rows[[*plan.ports[RIGHT].stored]]
-    which, _ = with_equal_keys(plan.ports, LEFT, rows, known, stored, at[known])
-    if plan.condition is None and len(which) == len(known):
-        return Candidates(stored, at)
-    return Candidates(stored, _compared(plan, match, rows, part, stored))
+    at, stored = np.full(rows.height, -1, dtype=np.intp), part.rows[[*plan.ports[RIGHT].stored]]
+    if plan.condition is None:
+        at = _nearest(match, rows[TIME].to_numpy(), part)
+        known = np.flatnonzero(at >= 0)
+        other = known[~same_keys(plan.ports, LEFT, rows, known, stored, at[known])]
+        lengths = np.zeros_like(part.lengths)
+        at[other], lengths[other] = -1, part.lengths[other]
+        part = part.first(lengths)
+    for piece in part.cut(PIECE):
+        mine = np.flatnonzero(piece.lengths)
+        few = take_rows(rows, mine)
+        compared = _compared(plan, match, few, piece.chosen(mine), stored)
+        at[mine] = _better_places(match, few, stored, at[mine], compared)
+    return Candidates(stored, at)
 
 
 def _nearest(match: AsOf, times: Instants, part: Slices) -> Places:
@@ -119,14 +140,10 @@ def _compared(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices, sto
     which = np.repeat(np.arange(rows.height), part.lengths)
     at = expand_ranges(part.starts, part.lengths)
     which, at = with_equal_keys(plan.ports, LEFT, rows, which, stored, at)
-    if plan.condition is not None and plan.spec.condition is not None:
-        columns = []
-        for side, frame, taken in ((LEFT, rows, which), (RIGHT, stored, at)):
-            names = columns_of(plan.spec.condition, side)
-            found = take_rows(frame.select(*names), taken) if names else pl.DataFrame()
-            columns += [one.alias(named(side, one.name)) for one in found.get_columns()]
-        true = plan.condition.matches(pl.DataFrame(columns)).to_numpy()
-        which, at = which[true], at[true]
+    both = {LEFT: (rows, which), RIGHT: (stored, at)}
+    true = meeting(plan, lambda side, names: take_rows(both[side][0].select(*names), both[side][1]))
+    if true is not None:
+        which, at = which[true.to_numpy()], at[true.to_numpy()]
     best = np.full(rows.height, -1, dtype=np.intp)
     times, numbers = (stored[name].to_numpy()[at] for name in (TIME, NUMBER))
     ranks = _ranks(match, rows[TIME].to_numpy()[which], times, numbers)
@@ -154,15 +171,22 @@ def _better(match: AsOf, rows: pl.DataFrame, one: Candidates, other: Candidates)
     at = np.full(len(other.at), -1, dtype=np.intp)
     at[there] = np.searchsorted(taken, other.at[there]) + one.rows.height
     stack = vstack_frames([one.rows, take_rows(other.rows, taken)])
-    both = np.flatnonzero((one.at >= 0) & (at >= 0))
-    best = np.where(at >= 0, at, one.at)
+    return Candidates(stack, _better_places(match, rows, stack, one.at, at))
+
+
+def _better_places(
+    match: AsOf, rows: pl.DataFrame, right: pl.DataFrame, one: Places, other: Places
+) -> Places:
+    """Returns for each left row the position of the better one of two right rows. -1 is no row."""
+    both = np.flatnonzero((one >= 0) & (other >= 0))
+    best = np.where(other >= 0, other, one)
     if len(both):
-        times, stored, numbers = rows[TIME].to_numpy()[both], stack[TIME].to_numpy(), stack[NUMBER].to_numpy()
-        ranks = [_ranks(match, times, stored[of[both]], numbers[of[both]]) for of in (one.at, at)]
+        times, stored, numbers = rows[TIME].to_numpy()[both], right[TIME].to_numpy(), right[NUMBER].to_numpy()
+        ranks = [_ranks(match, times, stored[of[both]], numbers[of[both]]) for of in (one, other)]
         first = np.zeros(len(both), dtype=np.bool_)
         equal = np.ones(len(both), dtype=np.bool_)
         for mine, its in zip(reversed(ranks[0]), reversed(ranks[1]), strict=True):
             first |= equal & (mine > its)
             equal &= mine == its
-        best[both[first]] = one.at[both[first]]
-    return Candidates(stack, best)
+        best[both[first]] = one[both[first]]
+    return best

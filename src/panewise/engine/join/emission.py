@@ -1,28 +1,29 @@
 """The rows that a join emits, and their order (semantics 40)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.candidate_slices import PIECE
 from panewise.engine.join.matching import Pairs
 from panewise.engine.join.plan import JoinPlan, named
-from panewise.engine.kernels.frames import ordered, take_rows, vstack_frames
+from panewise.engine.kernels.frames import take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.kernels.sorting import Places
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
 
-Turns = npt.NDArray[np.int64]
 # The parts of what one turn emits, in their order.
 RETRACTED, PAIRED, UNMATCHED, EXPIRED = range(4)
-_TURN, _PART, _SIDE, _AT = "__turn", "__part", "__side", "__at"
+_PARTS = 4
+_SIDE, _AT = "__side", "__at"
 
 
-def pair_rows(plan: JoinPlan, pairs: Pairs) -> pl.DataFrame:
-    """Returns pairs as they are emitted."""
+def pair_rows(plan: JoinPlan, pairs: Pairs, op: str = "+") -> pl.DataFrame:
+    """Returns pairs as they are emitted, without the columns of their window."""
     frames = []
     for side in (LEFT, RIGHT):
         mine = [one for one in plan.selected if _side_of(one) == side]
@@ -35,7 +36,7 @@ def pair_rows(plan: JoinPlan, pairs: Pairs) -> pl.DataFrame:
         ]
         frames.append(taken.select(*columns, pl.col(TIME).alias(named(side, TIME))))
     both = frames[0].hstack(frames[1])
-    return both.select(*(one.name for one in plan.selected), *_added(plan, "+", None, _pair_time(plan)))
+    return both.select(*(one.name for one in plan.selected), *_added(plan, op, None, _pair_time(plan)))
 
 
 def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Places) -> pl.DataFrame:
@@ -87,13 +88,13 @@ def _either(plan: JoinPlan, column: str, key: str, name: str) -> pl.Expr:
 
 
 def _added(plan: JoinPlan, op: str, missing: str | None, time: pl.Expr) -> list[pl.Expr]:
-    """Returns the columns that the join adds. Literals are repeated by the select."""
+    """Returns the columns that every join adds. Literals are repeated by the select."""
     made = {
         OP: pl.lit(op, dtype=pl.String),
         MISSING: pl.lit(missing, dtype=pl.String),
         JOIN_TIME: time,
     }
-    return [made[name].alias(name) for name in plan.spec.added_columns]
+    return [made[name].alias(name) for name in plan.spec.added_columns if name in made]
 
 
 def _pair_time(plan: JoinPlan) -> pl.Expr:
@@ -110,27 +111,59 @@ def _pair_time(plan: JoinPlan) -> pl.Expr:
 
 @dataclass
 class Emission:
-    """What a batch emits: the parts of its turns. The rows of a part are given in their order."""
+    """What a batch emits: the parts of its turns. The rows of a part are given in their order.
+
+    Attributes:
+        plan: the plan.
+        parts: the parts, each with the turns of its rows.
+        pairs: the pairs in pieces, each with the turns of its rows. They are the part `PAIRED`.
+    """
 
     plan: JoinPlan
-    parts: list[tuple[int, Turns, pl.DataFrame]] = field(default_factory=list)
+    parts: list[tuple[int, Instants, pl.DataFrame]] = field(default_factory=list)
+    pairs: Iterable[tuple[Instants, pl.DataFrame]] = ()
 
-    def add(self, part: int, turns: Turns, rows: pl.DataFrame) -> None:
+    def add(self, part: int, turns: Instants, rows: pl.DataFrame) -> None:
         """Adds rows to a part. Parts are added in their order."""
         if rows.height:
             self.parts.append((part, turns, rows))
 
     def rows(self) -> pl.DataFrame:
         """Returns all rows in the order of 40.3: by turn, then by part."""
-        if not self.parts:
-            return pl.DataFrame(schema=self.plan.pane_schema)
-        if self.plan.spec.evaluate == "batch":
-            return vstack_frames([rows for _, _, rows in self.parts])
-        placed = [
-            rows.with_columns(pl.Series(_TURN, turns, dtype=pl.Int64), pl.lit(part).alias(_PART))
-            for part, turns, rows in self.parts
-        ]
-        return ordered(vstack_frames(placed), [_TURN, _PART]).drop(_TURN, _PART)
+        return vstack_frames([*self.pieces()])
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Yields the same rows in pieces of about `PIECE` rows: mostly one, which may be empty."""
+        none = pl.DataFrame(schema=self.plan.pane_schema)
+        others = _placed([(_code(part, turns), rows) for part, turns, rows in self.parts], none)
+        collected = [none]
+        for turns, rows in self.pairs:
+            if rows.height:
+                (codes, frame), at = others, int(np.searchsorted(others[0], _code(PAIRED, turns[-1:])[0]))
+                before, others = (codes[:at], frame[:at]), (codes[at:], frame[at:])
+                collected.append(_placed([before, (_code(PAIRED, turns), rows)], none)[1])
+            if sum(one.height for one in collected) >= PIECE:
+                yield vstack_frames(collected)
+                collected = [none]
+        yield vstack_frames([*collected, others[1]])
+
+
+def _code(part: int, turns: Instants) -> Instants:
+    """Returns numbers by which the rows of a part are sorted: by turn, then by part."""
+    code: Instants = turns * _PARTS + part
+    return code
+
+
+def _placed(
+    parts: Sequence[tuple[Instants, pl.DataFrame]], none: pl.DataFrame
+) -> tuple[Instants, pl.DataFrame]:
+    """Returns rows sorted by their numbers. Rows of one number keep their order."""
+    filled = [part for part in parts if part[1].height] or [(np.empty(0, dtype=np.int64), none)]
+    codes, rows = np.concatenate([of for of, _ in filled]), vstack_frames([one for _, one in filled])
+    if not (codes[1:] < codes[:-1]).any():
+        return codes, rows
+    places = np.argsort(codes, kind="stable")
+    return codes[places], take_rows(rows, places)
 
 
 def by_time(

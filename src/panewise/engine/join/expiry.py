@@ -5,7 +5,8 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.columns import END, NUMBER
-from panewise.engine.join.arrival import Arrived, Instants
+from panewise.engine.join.arrival import Arrived
+from panewise.engine.kernels.instants import Instants
 
 
 def expiry_turns(rows: pl.DataFrame, batch: Arrived, by: str) -> tuple[Instants, npt.NDArray[np.bool_]]:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from panewise.engine.columns import END, NUMBER, ONE_KEY, TIME
+from panewise.engine.columns import DELETES, END, NUMBER, ONE_KEY, SINCE, START, TIME
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.protocol import Inspection, Schemas, TableReader
-from panewise.spec import JoinOperator
+from panewise.spec import JoinOperator, merging
+from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import AsOf
+from panewise.spec.operators.join.match import AsOf, LastRows, Latest
+from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
+from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy
 
 if TYPE_CHECKING:
     from panewise.engine.join.operator import JoinEngine
@@ -26,24 +30,68 @@ def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - t
 
 def operator(spec: JoinOperator, schemas: Schemas) -> "JoinEngine":
     """Returns an operator that has taken no step."""
+    if isinstance(spec.match, SameWindow):
+        from panewise.engine.join.same_window.operator import WindowJoinEngine  # noqa: PLC0415 - see above
+
+        return WindowJoinEngine(spec, schemas)
     from panewise.engine.join.operator import JoinEngine  # noqa: PLC0415 - see above
 
     return JoinEngine(spec, schemas)
 
 
 def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the rows that can still get a partner (semantics 39, 41.1), with their event times."""
+    """Returns the stored rows that have not expired, with their event times; by event time left rows only.
+
+    Left rows of semi and anti are among them even if they had a partner (semantics 41).
+    """
     from panewise.engine.join.state import read_clocks  # noqa: PLC0415 - see above
 
+    if isinstance(spec.match, SameWindow):
+        return _inspect_windows(spec, header, read)
     clocks, keys = read_clocks(header), list(spec.keys) or [ONE_KEY]
     rows = []
-    waiting = (LEFT,) if isinstance(spec.match, AsOf) else (LEFT, RIGHT)
-    for table, side in enumerate(waiting):
-        of = spec.sides[side]
-        names = list(of.keys) or [ONE_KEY]
-        horizon = clocks.passed(spec, OTHER[side])
-        found = read(table, [*names, TIME, END], [TIME, NUMBER], [], horizon)
+    by_time = isinstance(spec.match, AsOf) or (
+        isinstance(spec.match, LastRows) and spec.match.order == "event_time"
+    )
+    for table, side in enumerate((LEFT,) if by_time else (LEFT, RIGHT)):
+        names = list(spec.sides[side].keys) or [ONE_KEY]
+        if isinstance(spec.match, (LastRows, Latest)) and not by_time:
+            found = _in_windows(spec.match, side, names, read, table, clocks.horizon_in_windows(spec, side))
+        else:
+            found = read(table, [*names, TIME, END], [TIME, NUMBER], [], clocks.passed(spec, OTHER[side]))
         if found.width:
             shown = (pl.col(mine).alias(name) for mine, name in zip(names, keys, strict=True))
             rows.append(found.select(*shown, pl.col(TIME).alias(END)))
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), keys)
+
+
+def _in_windows(
+    match: LastRows | Latest, side: str, keys: list[str], read: TableReader, table: int, horizon: int | None
+) -> pl.DataFrame:
+    """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
+    window = CountPolicy(1) if isinstance(match, Latest) else match.windows[side]
+    since = [SINCE] if isinstance(window, DeltaPolicy) else []
+    deletes = [DELETES] if isinstance(match, Latest) and match.deletes_by_side[side] is not None else []
+    found = read(table, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon)
+    number = pl.col(NUMBER)
+    if isinstance(window, CountPolicy) and found.width:
+        found = found.filter(number.rank("ordinal", descending=True).over(keys) <= window.n)
+    if deletes and found.width:
+        found = found.filter(~pl.col(DELETES))
+    return found.filter(number >= pl.col(SINCE).max().over(keys)) if since and found.width else found
+
+
+def _inspect_windows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the live windows of a window join."""
+    from panewise.engine.join.same_window.clocks import of_windows  # noqa: PLC0415 - see above
+    from panewise.engine.join.state import read_clocks  # noqa: PLC0415 - see above
+
+    clocks, match = read_clocks(header), spec.match
+    assert isinstance(match, SameWindow)
+    names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
+    identity, keys = [*names, START, END], list(spec.keys) or [ONE_KEY]
+    horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
+    found = read(2, identity, identity, names if merging(match.window) else identity, horizon)
+    if found.width:
+        found = found.rename(dict(zip(names, keys, strict=True)))
+    return Inspection(clocks, found, keys, has_ends(match))

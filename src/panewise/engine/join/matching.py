@@ -3,32 +3,38 @@
 Three parts are searched: new left rows among stored right rows, new right rows among stored left rows, and
 new left rows among new right rows. So each pair is found once. A pair is a position among the left and one
 among the right rows, so a row is not copied for each of its pairs until they are emitted, except the columns
-of a condition.
+of a condition. Many pairs are made in pieces, so that the memory of a step does not grow with their number.
 
 The cost is that of sorting and looking up the new rows, and of the candidates: rows of equal hash within
 reach, which the keys or the condition may reject.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.plan import JoinPlan, SidePort, named
-from panewise.engine.kernels.frames import equal_values, expand_ranges, take_rows, vstack_frames
-from panewise.engine.kernels.instants import exact_sum
+from panewise.engine.join.candidate_slices import (
+    ONCE,
+    PIECE,
+    CandidateSlices,
+    Searched,
+    among,
+    looked_up,
+    with_equal_keys,
+)
+from panewise.engine.join.first_partner import with_first_partners
+from panewise.engine.join.plan import JoinPlan, meeting
+from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, order
-from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices, slices_of, sorted_rows
-from panewise.engine.store.run import RunRows, Shape
-from panewise.spec.conditions import columns_of
+from panewise.engine.store.rows_by_key import RowsByKey, sorted_rows
+from panewise.engine.store.run import RunRows
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-
-Instants = npt.NDArray[np.int64]
+from panewise.spec.operators.join.operator import ONE_SIDED
 
 
 @dataclass(frozen=True)
@@ -75,54 +81,32 @@ class Pairs:
         return values
 
 
-class Searched(Protocol):
-    """What a search needs to know of a join.
-
-    `reach` has, by side, how far after a row the first and the last row lie that match it, and `rows` the
-    shape of the side's table.
-    """
-
-    @property
-    def plan(self) -> JoinPlan:
-        """The plan."""
-        ...
-
-    @property
-    def reach(self) -> Mapping[str, tuple[int, int]]:
-        """The reach of each side, in microseconds."""
-        ...
-
-    @property
-    def rows(self) -> Mapping[str, Shape]:
-        """The shape of the table of each side."""
-        ...
-
-
 @dataclass
 class _Search:
     """Collects the rows that take part, by side, and the positions of the pairs among them."""
 
     method: Searched
+    new: Mapping[str, RunRows]
     rows: dict[str, list[pl.DataFrame]]
     at: dict[str, list[Places]] = field(default_factory=lambda: {LEFT: [], RIGHT: []})
 
-    def partners(
-        self, side: str, new: RunRows, find: Callable[[Ranges], Iterable[Slices]], *, own: bool
-    ) -> None:
-        """Finds partners of the new rows of a side.
+    @classmethod
+    def of(cls, method: Searched, new: Mapping[str, RunRows]) -> "_Search":
+        """Returns a search that has found nothing."""
+        return cls(method, new, {side: [rows.bare] for side, rows in new.items()})
 
-        With `own` they are found among the new rows of the other side, else among stored rows.
-        """
-        if new.frame.is_empty():
-            return
-        times = new.frame[TIME].to_numpy()
-        ranges = Ranges(new.hashes, *range_of(times, *self.method.reach[side]))
-        for found in find(ranges):
-            which = np.repeat(np.arange(new.frame.height), found.lengths)
-            at = expand_ranges(found.starts, found.lengths)
-            which, at = with_equal_keys(self.method.plan.ports, side, new.frame, which, found.rows, at)
-            self.at[side].append(which)
-            self.at[OTHER[side]].append(at if own else self._added(OTHER[side], found.rows, at))
+    def add(self, found: CandidateSlices, *, earlier: bool = False) -> None:
+        """Adds the pairs of candidates; with `earlier` only those whose new row arrived last."""
+        side, slices = found.side, found.slices
+        which = np.repeat(found.which, slices.lengths)
+        at = expand_ranges(slices.starts, slices.lengths)
+        rows = self.new[side].frame
+        if earlier and found.own:
+            before = slices.rows[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
+            which, at = which[before], at[before]
+        which, at = with_equal_keys(self.method.plan.ports, side, rows, which, slices.rows, at)
+        self.at[side].append(which)
+        self.at[OTHER[side]].append(at if found.own else self._added(OTHER[side], slices.rows, at))
 
     def _added(self, side: str, stored: pl.DataFrame, at: Places) -> Places:
         """Adds stored rows, each once, and returns their positions among the rows of the side."""
@@ -136,61 +120,109 @@ class _Search:
         rows = {side: vstack_frames(frames).rechunk() for side, frames in self.rows.items()}
         none = np.empty(0, dtype=np.intp)
         found = Pairs(rows, {side: np.concatenate([none, *at]) for side, at in self.at.items()})
-        return _meeting(self.method.plan, found).in_order()
+        return with_condition(self.method.plan, found).in_order()
 
 
-def pairs(method: Searched, stored: Mapping[str, RowsByKey], new: Mapping[str, pl.DataFrame]) -> Pairs:
-    """Returns the pairs that the new rows make, in the order of 40.3.
+@dataclass(frozen=True)
+class Matching:
+    """The pairs that new rows make, as pieces of a bounded number of candidates.
 
-    `stored` has the table of each side before the batch, `new` the new rows of both sides, with the columns
-    of the tables and without null keys.
+    Attributes:
+        method: the method of the join.
+        new: the new rows by side, as those of a run.
+        found: their candidates. New rows are searched among stored rows, and new left rows among new right
+            rows.
     """
-    ordered = {side: sorted_rows(rows, method.rows[side]) for side, rows in new.items()}
-    search = _Search(method, {side: [rows.bare] for side, rows in ordered.items()})
-    for side in (LEFT, RIGHT):
-        search.partners(side, ordered[side], stored[OTHER[side]].slices, own=False)
-    if new[RIGHT].height:
-        among, shape = ordered[RIGHT], method.rows[RIGHT]
-        search.partners(LEFT, ordered[LEFT], lambda ranges: [slices_of(among, shape, ranges)], own=True)
-    return search.pairs()
+
+    method: Searched
+    new: Mapping[str, RunRows]
+    found: list[CandidateSlices]
+
+    @classmethod
+    def of(
+        cls, method: Searched, stored: Mapping[str, RowsByKey], new: Mapping[str, pl.DataFrame]
+    ) -> "Matching":
+        """Returns the matching of new rows.
+
+        `stored` has the table of each side before the batch, `new` the new rows of both sides, with the
+        columns of the tables and without null keys.
+        """
+        ordered = {side: sorted_rows(rows, method.rows[side]) for side, rows in new.items()}
+        found = (looked_up(method, side, ordered[side], stored[OTHER[side]]) for side in (LEFT, RIGHT))
+        every = chain(*found, among(method, LEFT, ordered))
+        chosen = with_first_partners(method, ordered, every) if _one_each(method.plan) else every
+        return cls(method, ordered, [*chosen])
+
+    @property
+    def long(self) -> bool:
+        """Whether there are several pieces."""
+        count = sum(int(one.slices.lengths.sum()) for one in self.found)
+        return count > ONCE and not _one_each(self.method.plan)
+
+    def __iter__(self) -> Iterator[Pairs]:
+        """Yields the pairs in the order of 40.3: one piece unless there are many candidates.
+
+        Of semi and anti joins without a condition only the first pair of each left row is needed. The others
+        may be missing.
+        """
+        if self.long:
+            yield from self._many()
+            return
+        search = _Search.of(self.method, self.new)
+        for one in self.found:
+            search.add(one)
+        yield search.pairs()
+
+    def _many(self) -> Iterator[Pairs]:
+        """Yields the pairs in pieces.
+
+        The new rows are taken in the order of arrival, each with the candidates that arrived before it. So
+        new rows of both sides are searched among those of the other side.
+        """
+        found = [*self.found, *among(self.method, RIGHT, self.new)]
+        numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in found]
+        arrived, row = np.unique(np.concatenate(numbers), return_inverse=True)
+        lengths = np.concatenate([one.slices.lengths for one in found])
+        ends = np.cumsum(np.bincount(row, weights=lengths).astype(np.int64))
+        low = 0
+        while low < len(arrived):
+            before = int(ends[low - 1]) if low else 0
+            high = max(low + 1, int(np.searchsorted(ends, before + PIECE, side="right")))
+            first, last = arrived[low], arrived[high - 1]
+            chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
+            group = [one.chosen(places) for one, places in zip(found, chosen, strict=True) if len(places)]
+            yield from self._of_one_row(group) if ends[high - 1] - before > PIECE else [self._together(group)]
+            low = high
+
+    def _of_one_row(self, found: list[CandidateSlices]) -> Iterator[Pairs]:
+        """Yields the pairs of one new row in pieces, by time and number of its candidates."""
+        step = max(1, PIECE // len(found))
+        while found:
+            cuts = [
+                one.slices.rows.row(int(one.slices.starts[0]) + step - 1, named=True)
+                for one in found
+                if one.slices.lengths[0] > step
+            ]
+            until = min(((cut[TIME], cut[NUMBER]) for cut in cuts), default=None)
+            counts = [one.slices.lengths if until is None else one.until(*until) for one in found]
+            both = list(zip(found, counts, strict=True))
+            yield self._together([replace(one, slices=one.slices.first(count)) for one, count in both])
+            found = [replace(one, slices=one.slices.after(count)) for one, count in both]
+            found = [one for one in found if one.slices.lengths[0]]
+
+    def _together(self, found: list[CandidateSlices]) -> Pairs:
+        search = _Search.of(self.method, self.new)
+        for one in found:
+            search.add(one, earlier=True)
+        return search.pairs()
 
 
-def _meeting(plan: JoinPlan, found: Pairs) -> Pairs:
+def _one_each(plan: JoinPlan) -> bool:
+    """Returns whether one candidate for each left row suffices."""
+    return plan.spec.how in ONE_SIDED and plan.condition is None
+
+
+def with_condition(plan: JoinPlan, found: Pairs) -> Pairs:
     """Returns the pairs that meet the condition, if there is one (semantics 38)."""
-    if plan.condition is None or plan.spec.condition is None:
-        return found
-    columns = []
-    for side in (LEFT, RIGHT):
-        names = columns_of(plan.spec.condition, side)
-        taken = found.taken(side, names) if names else pl.DataFrame()
-        columns += [one.alias(named(side, one.name)) for one in taken.get_columns()]
-    return found.chosen(plan.condition.matches(pl.DataFrame(columns)).arg_true().to_numpy())
-
-
-def with_equal_keys(
-    ports: Mapping[str, SidePort],
-    side: str,
-    rows: pl.DataFrame,
-    which: Places,
-    others: pl.DataFrame,
-    at: Places,
-) -> tuple[Places, Places]:
-    """Returns the positions of the rows whose keys are equal, not only the hashes of the keys."""
-    same = np.ones(len(at), dtype=np.bool_)
-    for mine, other in zip(ports[side].keys, ports[OTHER[side]].keys, strict=True):
-        same &= equal_values(rows[mine], which, others[other], at)
-    return (which, at) if same.all() else (which[same], at[same])
-
-
-def range_of(times: Instants, first: int, last: int) -> tuple[Instants, Instants]:
-    """Returns the first and the last time that match each of the times. Sums do not wrap around."""
-    low, high = int(times.min()), int(times.max())
-    if low + min(first, 0) >= MIN_INSTANT and high + max(last, 0) <= MAX_INSTANT:
-        return times + first, times + last
-    begins, ends = (exact_sum(pl.Series(times), us) for us in (first, last))
-    none = ((begins > MAX_INSTANT) | (ends < MIN_INSTANT)).to_numpy()
-    begin, end = (
-        one.clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64).to_numpy().copy() for one in (begins, ends)
-    )
-    begin[none], end[none] = 1, 0
-    return begin, end
+    true = meeting(plan, found.taken)
+    return found if true is None else found.chosen(true.arg_true().to_numpy())

@@ -1,6 +1,6 @@
 """What a join does with the rows of its sides depends on its match. A method is this part of a join."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 import polars as pl
@@ -22,10 +22,13 @@ class Method(Protocol):
         """Returns the horizon of each table at these clocks."""
         ...
 
-    def joined(self, state: JoinState, batch: Arrived) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def joined(
+        self, state: JoinState, batch: Arrived
+    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
         """Joins the applied rows of a batch. Returns what is emitted, and the tables after the batch.
 
-        The tables are not expired yet.
+        What is emitted comes in one or more pieces, of which the first is empty only if all are. They are
+        made when they are requested, from the tables before the batch. The tables are not expired yet.
         """
         ...
 
@@ -34,7 +37,7 @@ class Method(Protocol):
         ...
 
     def waiting(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
-        """Returns, by side, the rows that can still get a partner."""
+        """Returns, by side, the rows that wait for a partner; of AsOf left rows only."""
         ...
 
     def furthest_behind(self) -> int | None:

@@ -4,8 +4,9 @@ It keeps the clocks of both sides, and tests rows for replays and lateness. What
 is the method of its match.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, cast
 
 import polars as pl
@@ -17,6 +18,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.join.arrival import Arrived, arrived
 from panewise.engine.join.as_of import AsOfJoin
+from panewise.engine.join.by_arrival import ArrivalJoin
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval import IntervalJoin
 from panewise.engine.join.method import Method
@@ -26,7 +28,7 @@ from panewise.engine.kernels.keys import output_key
 from panewise.engine.protocol import Schemas
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows
 
 
 class JoinEngine(UncombinedOperator):
@@ -82,18 +84,20 @@ class JoinEngine(UncombinedOperator):
         validated = {side: self.plan.ports[side].validate(one, now) for side, one in rows.items()}
         valid = {side: one.valid for side, one in validated.items()}
         latest = {side: {"all": cast(int, one[TIME].max())} for side, one in valid.items() if one.height}
-        outputs = []
+        found: dict[str, list[Output]] = {side: [] for side in rows}
         for output in self.add_together(valid, latest):
-            invalid = validated[output.port].invalid
+            found[output.port].append(output)
+        outputs = []
+        for side, of_side in found.items():
+            output, invalid = Output.joined(of_side), validated[side].invalid
             counts = output.counts + Counts(rows_in=invalid.height, invalid=invalid.height)
-            columns = list(self.plan.ports[output.port].invalid_schema)
+            columns = list(self.plan.ports[side].invalid_schema)
             outputs.append(replace(output, invalid=invalid.select(columns), counts=counts))
         return outputs
 
     def add_valid(self, valid: pl.DataFrame, port: str = LEFT) -> Output:
         """Adds rows of one side that its port found valid. Watermarks do not move."""
-        (output,) = self.add_together({port: valid}, {})
-        return output
+        return Output.joined([*self.add_together({port: valid}, {})])
 
     def advance_inputs(self, latest: Mapping[str, int], port: str = LEFT) -> Output:
         """Moves the watermark that the rows of a side drive."""
@@ -101,22 +105,15 @@ class JoinEngine(UncombinedOperator):
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
-    ) -> list[Output]:
+    ) -> Iterator[Output]:
         """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7).
 
-        `latest` has the highest event times of the valid rows of all shards.
+        `latest` has the highest event times of the valid rows of all shards. There is an output for each side
+        of the batch; if there are many pairs, more outputs with the rest of them follow.
         """
         highest = {side: max(of.values()) for side, of in latest.items() if of}
         batch = arrived(self.plan, self.state, valid, highest)
-        panes = self._joined(batch)
-        outputs = []
-        for side in valid:
-            late, counts = batch.late[side], batch.counts[side]
-            outputs.append(replace(self._nothing(side), panes=panes, late=late, counts=counts))
-            panes = panes.clear()
-        if not outputs and panes.height:
-            outputs.append(replace(self._nothing(LEFT), panes=panes))
-        return outputs
+        return self._outputs(batch, self._joined(batch))
 
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
@@ -146,7 +143,7 @@ class JoinEngine(UncombinedOperator):
         return None if None in horizons or behind is None else saturating_add(lowest, -behind)
 
     def live(self) -> pl.DataFrame:
-        """Returns the rows that can still get a partner, each as the window [t, t + 1)."""
+        """Returns the rows that wait for a partner, of AsOf left rows only, each as the window [t, t + 1)."""
         names = self.spec.keys
         rows = []
         for side, waiting in self.method.waiting(self.state).items():
@@ -165,13 +162,25 @@ class JoinEngine(UncombinedOperator):
         nothing = Output.nothing(self.plan.pane_schema, port.late_schema, port.invalid_schema)
         return replace(nothing, port=side)
 
-    def _joined(self, batch: Arrived) -> pl.DataFrame:
+    def _joined(self, batch: Arrived) -> Iterator[pl.DataFrame]:
         """Joins the rows of a batch, moves the clocks, and returns what is emitted."""
         emitted, tables = self.method.joined(self.state, batch)
-        self.changed |= emitted.height > 0 or any(rows.height for rows in batch.applied.values())
+        first = next(emitted)
+        self.changed |= first.height > 0 or any(rows.height for rows in batch.applied.values())
         state = replace(self.state.with_tables(tables), marks=batch.marks, next_number=batch.next_number)
         self._set(replace(state, clocks=batch.clocks))
-        return emitted
+        return chain([first], emitted)
+
+    def _outputs(self, batch: Arrived, emitted: Iterator[pl.DataFrame]) -> Iterator[Output]:
+        """Yields what a batch emits, and the late rows and counts of its sides."""
+        panes = next(emitted)
+        for side, late in batch.late.items():
+            yield replace(self._nothing(side), panes=panes, late=late, counts=batch.counts[side])
+            panes = panes.clear()
+        port = next(iter(batch.late), LEFT)
+        for more in chain([panes], emitted):
+            if more.height:
+                yield replace(self._nothing(port), panes=more)
 
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""
@@ -191,4 +200,8 @@ class JoinEngine(UncombinedOperator):
 
 def method_of(plan: JoinPlan) -> Method:
     """Returns the method of a join."""
-    return IntervalJoin(plan) if isinstance(plan.spec.match, Interval) else AsOfJoin(plan)
+    match = plan.spec.match
+    if isinstance(match, Interval):
+        return IntervalJoin(plan)
+    by_time = isinstance(match, AsOf) or (isinstance(match, LastRows) and match.order == "event_time")
+    return AsOfJoin(plan) if by_time else ArrivalJoin(plan)

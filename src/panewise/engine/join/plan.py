@@ -1,7 +1,8 @@
 """The plan of a join: its specification, compiled for the types of its inputs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -13,20 +14,38 @@ from panewise.engine.ingest.schema import check_columns
 from panewise.engine.ingest.uncombined import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
+from panewise.engine.kernels.frames import filter_rows
 from panewise.engine.kernels.instants import saturating_sum
 from panewise.engine.protocol import Schema, Schemas
+from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing.slicing import slicing_of
+from panewise.errors import SpecError
 from panewise.spec import JoinOperator, parts, row_driven
+from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.conditions import columns_of
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, RIGHT, Selected
+from panewise.spec.operators.join.columns import (
+    BOUNDS,
+    EITHER,
+    JOIN_TIME,
+    LEFT,
+    MISSING,
+    OP,
+    RIGHT,
+    TIMING,
+    Selected,
+)
 from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
 
 
 class SidePort(UncombinedPort):
     """The input port of a side, and how its rows are stored.
 
     Attributes:
-        stored: the columns of a row that the state has: those that keys and emitted rows need, with time,
-            number and expiry.
+        stored: the columns of a row that the state has: those that keys, the condition and emitted rows need,
+            with time, number and expiry.
+        alone: those that are needed to emit the row without a partner, with time, number and expiry.
     """
 
     needs_clock = False
@@ -34,24 +53,46 @@ class SidePort(UncombinedPort):
     def __init__(self, spec: JoinOperator, name: str, schema: Schema, selected: tuple[Selected, ...]) -> None:
         self.name, self.entry, self.schema = name, spec.ports[name], dict(schema)
         check_columns(self.entry, self.schema)
+        _check_units(self.entry, self.schema)
         self.keys = list(self.entry.keys) or [ONE_KEY]
         self.row_driven_inputs = row_driven(self.entry.watermark)
         # Rows of equal time keep their order, so that a step that is repeated numbers them in the same way.
         self.ties_matter = True
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
-        self.stored = self._stored(spec, selected)
+        self.stored, self.alone = self._stored(spec, selected), self._alone(selected)
+        self.assign = None
+        if isinstance(spec.match, SameWindow):
+            windows = window_operator(spec, max_(ROW_NUMBER))
+            self.assign = partial(assign_windows, windows, slicing_of(spec.match.window))
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch."""
-        return validate(self.entry, self.schema, rows, processing_time)
+        """Returns the valid and the invalid rows of a batch. With windows, valid rows are in one."""
+        compared = self.entry.compared
+        return validate(self.entry, self.schema, rows, processing_time, self.assign, compared)
 
     def _stored(self, spec: JoinOperator, selected: tuple[Selected, ...]) -> dict[str, pl.DataType]:
-        mine = (self.name, EITHER) if self.name == LEFT else (self.name,)
         compared = columns_of(spec.condition, self.name) if spec.condition is not None else ()
-        names = [*self.entry.keys, *compared, *(one.column for one in selected if one.side in mine)]
         keys = {} if self.entry.keys else {ONE_KEY: pl.Int8()}
+        return {
+            **keys,
+            **{name: self.schema[name] for name in self.entry.keys + compared},
+            **self._alone(selected),
+        }
+
+    def _alone(self, selected: tuple[Selected, ...]) -> dict[str, pl.DataType]:
+        mine = (self.name, EITHER) if self.name == LEFT else (self.name,)
+        names = [*self.entry.keys, *(one.column for one in selected if one.side in mine)]
         own = {TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
-        return {**keys, **{name: self.schema[name] for name in names}, **own}
+        return {**{name: self.schema[name] for name in names}, **own}
+
+
+def _check_units(entry: SideEntry, schema: Schema) -> None:
+    """Refuses a delta over timestamps in another unit than microseconds. Spark has no other timestamps."""
+    for name in entry.compared:
+        dtype = schema[name]
+        if isinstance(dtype, pl.Datetime) and dtype.time_unit != "us":
+            rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+            raise SpecError(f"delta over {name}: {dtype}", rule, "cast it to microseconds")
 
 
 @dataclass(frozen=True)
@@ -87,7 +128,8 @@ class JoinPlan:
         selected = spec.selected(columns)
         ports = {side: SidePort(spec, side, schemas[side], selected) for side in spec.sides}
         types = {one.name: schemas[RIGHT if one.side == RIGHT else LEFT][one.column] for one in selected}
-        added = {OP: pl.String(), MISSING: pl.String(), JOIN_TIME: pl.Int64()}
+        instants = dict.fromkeys((*BOUNDS, JOIN_TIME), pl.Int64())
+        added = {OP: pl.String(), MISSING: pl.String(), TIMING: pl.String(), **instants}
         columns_added = {name: added[name] for name in spec.added_columns}
         return cls(spec, selected, ports, types | columns_added, _compiled(spec, ports))
 
@@ -104,6 +146,21 @@ def named(side: str, column: str) -> str:
     '__time:left'
     """
     return f"{column}:{side}"
+
+
+def meeting(plan: JoinPlan, taken: Callable[[str, Sequence[str]], pl.DataFrame]) -> pl.Series | None:
+    """Returns whether each pair meets the condition (semantics 38); None if there is none.
+
+    `taken` returns columns of the pairs' rows of a side.
+    """
+    if plan.condition is None or plan.spec.condition is None:
+        return None
+    columns = []
+    for side in plan.ports:
+        names = columns_of(plan.spec.condition, side)
+        found = taken(side, names) if names else pl.DataFrame()
+        columns += [one.alias(named(side, one.name)) for one in found.get_columns()]
+    return plan.condition.matches(pl.DataFrame(columns))
 
 
 def _compiled(spec: JoinOperator, ports: Mapping[str, SidePort]) -> CompiledCondition | None:
@@ -126,6 +183,11 @@ def as_stored(
     never = pl.lit(MAX_INSTANT, dtype=pl.Int64)
     ends = never if last is None else pl.lit(saturating_sum(rows[TIME], last))
     return rows.with_columns(ends.alias(END), pl.lit(False).alias(MATCHED)).select(*schema)
+
+
+def ending_after(rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
+    """Returns the rows, with the columns of their table, that have not expired at a horizon."""
+    return rows if horizon is None else filter_rows(rows, rows[END] > horizon)
 
 
 def with_keys(port: SidePort, rows: pl.DataFrame) -> pl.DataFrame:

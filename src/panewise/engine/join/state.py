@@ -9,10 +9,8 @@ from panewise.engine.ingest.input_state import COUNT, INPUTS, MARKS, checked, ma
 from panewise.engine.join.clocks import JoinClocks, SideClock
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.store.stored_table import StoredTable
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import SIDES
 from panewise.state.manifest import Checks, check_fields
-
-_SIDES: Final = (LEFT, RIGHT)
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class JoinState:
 
     tables: dict[str, StoredTable]
     clocks: JoinClocks = field(default_factory=JoinClocks)
-    marks: Mapping[str, Marks] = field(default_factory=lambda: dict.fromkeys(_SIDES, Marks()))
+    marks: Mapping[str, Marks] = field(default_factory=lambda: dict.fromkeys(SIDES, Marks()))
     next_number: int = 0
 
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
@@ -77,7 +75,7 @@ def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
     if not _checked(header):
         return JoinClocks()
     reports, ended = header["inputs"]["told"], header["ended"]
-    sides = {side: SideClock(reports[side][0], reports[side][1], side in ended) for side in _SIDES}
+    sides = {side: SideClock(reports[side][0], reports[side][1], side in ended) for side in SIDES}
     return JoinClocks(header["processing_time"], header["inputs"]["since"], sides)
 
 
@@ -91,12 +89,12 @@ def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _by_side(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() == set(_SIDES)
+    return isinstance(value, dict) and value.keys() == set(SIDES)
 
 
 CHECKS: Final[Checks] = {
     "inputs": lambda value: INPUTS(value) and _by_side(value["told"]),
-    "ended": lambda value: isinstance(value, list) and all(side in _SIDES for side in value),
+    "ended": lambda value: isinstance(value, list) and all(side in SIDES for side in value),
     "marks_by_side": lambda value: _by_side(value) and all(map(MARKS, value.values())),
     "next_number": COUNT,
 }

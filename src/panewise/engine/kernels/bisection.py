@@ -1,5 +1,7 @@
 """Bisection of many ranges of one array at once."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -20,13 +22,27 @@ def bisect_left(
     >>> bisect_left(np.array([1, 3, 5, 2, 4]), np.array([0, 3]), np.array([3, 5]), np.array([3, 9]))
     array([1, 5])
     """
+
+    def before(which: Places, middle: Places) -> npt.NDArray[np.bool_]:
+        found = values[middle]
+        below: npt.NDArray[np.bool_] = found <= wanted[which] if past_equal else found < wanted[which]
+        return below
+
+    return first_not(low, high, before)
+
+
+def first_not(low: Places, high: Places, before: Callable[[Places, Places], npt.NDArray[np.bool_]]) -> Places:
+    """Returns the first position of each range that does not pass a test; if all pass, its end.
+
+    In a range [low, high), positions that pass come before those that do not. `before` gets the numbers of
+    ranges, and a position in each of them.
+    """
     low, high = low.copy(), np.maximum(low, high)
     which = np.flatnonzero(low < high)
     while len(which):
         middle = (low[which] + high[which]) >> 1
-        found = values[middle]
-        before = found <= wanted[which] if past_equal else found < wanted[which]
-        low[which[before]] = middle[before] + 1
-        high[which[~before]] = middle[~before]
+        passes = before(which, middle)
+        low[which[passes]] = middle[passes] + 1
+        high[which[~passes]] = middle[~passes]
         which = which[low[which] < high[which]]
     return low

@@ -155,9 +155,21 @@ def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, n
 
     Null equals null.
     """
+    return equal_columns(rows, at, names, others, which, names)
+
+
+def equal_columns(
+    rows: pl.DataFrame,
+    at: Places,
+    names: Sequence[str],
+    others: pl.DataFrame,
+    which: Places,
+    other_names: Sequence[str],
+) -> Mask:
+    """Returns the same for columns that may have other names in the other frame."""
     same = np.ones(len(at), dtype=np.bool_)
-    for name in names:
-        same &= equal_values(rows[name], at, others[name], which)
+    for mine, other in zip(names, other_names, strict=True):
+        same &= equal_values(rows[mine], at, others[other], which)
     return same
 
 

@@ -1,8 +1,14 @@
 """Sums of instants and lengths of time that neither wrap around nor fail."""
 
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+
+Instants: TypeAlias = npt.NDArray[np.int64]  # microseconds, row numbers, window numbers or turns
 
 
 def exact_sum(times: pl.Series, us: int) -> pl.Series:

@@ -1,16 +1,16 @@
 """Rows that are looked up by key and a range of time.
 
-Rows are only added, and expire. A run is sorted by the hash of the key, then by time, then by arrival. So the
-rows of a key within a range of time are a slice of a run, which bisection finds: the cost of a look-up does
-not depend on how many other rows the key has.
+Rows are only added, and expire. A subclass may drop further rows when runs are merged. A run is sorted by the
+hash of the key, then by time, then by arrival. So the rows of a key within a range of time are a slice of a
+run, which bisection finds: the cost of a look-up does not depend on how many other rows the key has.
 
 Invariant: the columns of `shape.identity` are the time and the arrival number. No two rows have the same
-number.
+time and number.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -24,8 +24,7 @@ from panewise.engine.store.compaction import Merge, allowance, next_merge
 from panewise.engine.store.run import RunRows, Shape, part_range, parted
 from panewise.engine.store.stored_table import StoredTable
 
-_MANY = 4  # with fewer stored rows for each look-up than this, all of them are read
-_NEWEST = 1 << 12  # with more new rows than this, an operator in memory seals them in a run
+_MANY = 4  # up to so many rows of a run for each look-up in it, the times of all rows of the keys are read
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,31 @@ class Slices:
     starts: Places
     lengths: Places
 
+    def chosen(self, places: Places) -> "Slices":
+        """Returns the slices at these positions."""
+        return replace(self, starts=self.starts[places], lengths=self.lengths[places])
+
+    def first(self, counts: Places) -> "Slices":
+        """Returns the first rows of each slice, so many as `counts` says."""
+        return replace(self, lengths=counts)
+
+    def after(self, counts: Places) -> "Slices":
+        """Returns the slices without these rows."""
+        return replace(self, starts=self.starts + counts, lengths=self.lengths - counts)
+
+    def cut(self, most: int) -> "Iterator[Slices]":
+        """Yields the slices in pieces of up to so many rows. A slice may be in several of them."""
+        ends = np.cumsum(self.lengths)
+        for low in range(0, int(ends[-1]) if len(ends) else 0, most):
+            counts = [np.clip(at - (ends - self.lengths), 0, self.lengths) for at in (low, low + most)]
+            yield self.after(counts[0]).first(counts[1] - counts[0])
+
 
 @dataclass(frozen=True)
 class RowsByKey(StoredTable):
     """A table of rows by key and time. Rows of `newest` are in any order."""
+
+    LONG: ClassVar[int] = 1 << 12  # each step sorts the newest rows
 
     def put(self, rows: pl.DataFrame) -> Self:
         """Returns the table with more rows."""
@@ -105,22 +125,21 @@ class RowsByKey(StoredTable):
         self.library.keep(table.runs)
         return table
 
-    def sealed_if_long(self) -> Self:
-        """Returns the table, with its newest rows in a run if there are many."""
-        return self.sealed() if self.newest.height > _NEWEST else self
-
     def _merged(self, merge: Merge) -> Self:
         """Returns the table after one merge. Of equal key and time, rows of older runs come first."""
         frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
-        both = self._merging(_in_order(vstack_frames(frames), self.shape))
+        both = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
         pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
         made = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
         return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
 
-    def _merging(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the rows of a merge that are kept: all that have not expired."""
+    def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
+        """Returns the rows of a merge that are kept: all that have not expired.
+
+        `bottom` says that no older run has rows with these hashes.
+        """
         return rows
 
 

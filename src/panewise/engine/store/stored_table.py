@@ -8,7 +8,7 @@ windows.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Self, TypeAlias, TypeVar
+from typing import ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -34,9 +34,6 @@ _AT = "__at"  # the position of a window among those that are looked up
 _PASSES = "__passes"
 
 
-NEWEST_ROWS = 1 << 16  # with more changed rows than this, an operator in memory seals them in a run
-
-
 @dataclass(frozen=True)
 class StoredTable:
     """The window table.
@@ -48,6 +45,10 @@ class StoredTable:
         runs: the runs in order of age, the oldest first.
         horizon: windows that end at it or before it have expired, even if there are still rows of them.
     """
+
+    LONG: ClassVar[int] = (
+        1 << 16
+    )  # with more newest rows than this, an operator in memory seals them in a run
 
     shape: Shape
     library: Library
@@ -314,4 +315,4 @@ def sealed_if_long(table: Table) -> Table:
 
     A table in memory would otherwise copy them in every step.
     """
-    return table.sealed() if table.newest.height > NEWEST_ROWS else table
+    return table.sealed() if table.newest.height > table.LONG else table

@@ -15,9 +15,10 @@ from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
 from panewise.engine.kernels.frames import expand_ranges, grouped, joined, take_rows
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.slicing import Instants, Numbered
+from panewise.engine.windowing.slicing import Numbered
 from panewise.spec import WindowOperator
 
 _CLASS, _AT, _NUMBER = "__class", "__at", "__number"

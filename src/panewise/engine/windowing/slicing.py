@@ -11,15 +11,14 @@ for calendars, each slice's windows are computed in Python integers, which canno
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, SLICE, START, TIME
 from panewise.engine.kernels.frames import expand_ranges
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.windowing import calendars
 from panewise.spec import (
     AnyWindow,
@@ -33,8 +32,6 @@ from panewise.spec import (
     Tumbling,
     length,
 )
-
-Instants: TypeAlias = npt.NDArray[np.int64]  # microseconds, row numbers or window numbers
 
 _SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 
@@ -208,6 +205,16 @@ class Slicing:
                 for name, values in zip((SLICE, START, END), columns, strict=True)
             ]
         )
+
+    def last_ends(self, slices: pl.Series) -> pl.Series:
+        """Returns for each of the slices the end of its last window. Each slice has a window."""
+        different = slices.unique().sort()
+        numbered = self.numbered(different.to_numpy())
+        if numbered is not None:
+            of_rows = slices.to_numpy()
+            return pl.Series(END, numbered.bounds(numbered.ranges(of_rows)[1] - 1)[1], dtype=pl.Int64)
+        last = self.table(slices).group_by(SLICE).agg(pl.col(END).max())
+        return slices.alias(SLICE).to_frame().join(last, on=SLICE, how="left", maintain_order="left")[END]
 
     def missing_reason(self, instant: int) -> str:
         """Returns the reason why no window contains an instant (semantics 15)."""

@@ -1,4 +1,4 @@
-"""As-of joins: a left row is emitted once its partner is known (semantics 37.2, 37.3, 41.1)."""
+"""Joins as of the event time of left rows: one is emitted once its partners are known (37.2, 37.3, 37.6)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,8 +10,9 @@ from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
+from panewise.spec.operators.join.match import AsOf, LastRows
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.policy.policies import CountPolicy
 
 
 class AsOfJoin:
@@ -24,8 +25,7 @@ class AsOfJoin:
     """
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
-        assert isinstance(spec.match, AsOf)
-        self._spec, self._match = spec, spec.match
+        self._spec, self._match = spec, spec.match if isinstance(spec.match, AsOf) else AsOf()
         self._clocks = clocks
         self._emitted = emitted
         self._undecided: list[Applied] = []
@@ -73,24 +73,39 @@ class AsOfJoin:
         return has_null_key(left) or self._clocks.horizon(RIGHT) > last
 
     def _of_left(self, left: Row) -> list[dict[str, Any]]:
-        """Returns the row of a decided left row, none if the type of the join does not emit it."""
-        right = self._partner(left)
+        """Returns the rows of a decided left row, none if the type of the join does not emit it."""
+        partners = self._partners(left)
         if self._spec.how in ("semi", "anti"):
-            emits = (right is not None) == (self._spec.how == "semi")
+            emits = bool(partners) == (self._spec.how == "semi")
             return [self._emitted.alone(LEFT, left, "+")] if emits else []
-        if right is not None:
-            return [self._emitted.pair(left, right)]
+        if partners:
+            return [self._emitted.pair(left, right) for right in partners]
         return [self._emitted.alone(LEFT, left, "+")] if self._spec.how == "left" else []
 
-    def _partner(self, left: Row) -> Row | None:
-        candidates = [
+    def _partners(self, left: Row) -> list[Row]:
+        """Returns the partner of a left row, or none."""
+        found = best(self._match, left.time, [one for one in self._matching(left) if self._fits(left, one)])
+        return [] if found is None else [found]
+
+    def _matching(self, left: Row) -> list[Applied]:
+        """Returns the right rows with equal keys that the strategy allows."""
+        return [
             one
             for one in self._right
-            if keys_are_equal(left, one.row)
-            and can_be_partner(self._match, left.time, one.row.time)
-            and condition_is_true(self._spec.condition, left, one.row)
+            if keys_are_equal(left, one.row) and can_be_partner(self._match, left.time, one.row.time)
         ]
-        return best(self._match, left.time, candidates)
+
+    def _fits(self, left: Row, one: Applied) -> bool:
+        return condition_is_true(self._spec.condition, left, one.row)
+
+
+class LastRowsInTime(AsOfJoin):
+    """Finds the partners of each left row among the latest right rows that are not after it (37.6)."""
+
+    def _partners(self, left: Row) -> list[Row]:
+        assert isinstance(self._spec.match, LastRows) and isinstance(self._spec.match.right, CountPolicy)
+        earlier = sorted(self._matching(left), key=lambda one: (one.row.time, one.place))
+        return [one.row for one in earlier[-self._spec.match.right.n :] if self._fits(left, one)]
 
 
 def can_be_partner(match: AsOf, left: int, right: int) -> bool:

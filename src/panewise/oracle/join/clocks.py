@@ -50,6 +50,10 @@ class SideClocks:
         horizon = saturating_add(int(mark), -self._spec.sides[side].allowed_lateness.us)
         return math.inf if horizon == MAX_INSTANT else horizon
 
+    def lower(self) -> float:
+        """Returns the lower watermark of both sides, which is that of windows (semantics 37.11)."""
+        return min(self.watermark(side) for side in self._sides)
+
     def has_ended(self, side: str) -> bool:
         """Returns whether the input of a side has ended."""
         return side in self._ended

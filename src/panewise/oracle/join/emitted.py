@@ -4,8 +4,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.oracle.rows import Row, as_key
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, RIGHT, Selected
+from panewise.spec.operators.join.columns import (
+    EITHER,
+    JOIN_TIME,
+    LEFT,
+    MISSING,
+    OF_WINDOWS,
+    OP,
+    RIGHT,
+    Selected,
+)
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.windows.kinds import closed_at_end
+
+Pane = Mapping[str, Any]
 
 
 class EmittedRows:
@@ -23,18 +36,29 @@ class EmittedRows:
         }
         self._selected = spec.selected(columns)
 
-    def pair(self, left: Row, right: Row) -> dict[str, Any]:
-        """Returns the row of a pair, with the event time that `timestamp` chooses (semantics 40.1)."""
+    def pair(self, left: Row, right: Row, op: str = "+", window: Pane | None = None) -> dict[str, Any]:
+        """Returns the row of a pair, with the event time that `timestamp` chooses (semantics 40.1).
+
+        `window` is the pane of its window, if there are windows.
+        """
         times = {"left": left.time, "right": right.time}
         times |= {"later": max(left.time, right.time), "earlier": min(left.time, right.time)}
         assert self._spec.timestamp is not None
         values = self._values({LEFT: left, RIGHT: right})
-        return {**values, OP: "+", MISSING: None, JOIN_TIME: times[self._spec.timestamp]}
+        time = self._window_time(window) if self._spec.timestamp == "window" else times[self._spec.timestamp]
+        return {**values, OP: op, MISSING: None, **_of_window(window), JOIN_TIME: time}
 
-    def alone(self, side: str, row: Row, op: str) -> dict[str, Any]:
+    def alone(self, side: str, row: Row, op: str, window: Pane | None = None) -> dict[str, Any]:
         """Returns a row without a partner, or one of `semi`."""
         missing = {} if self._spec.how in ("semi", "anti") else {MISSING: RIGHT if side == LEFT else LEFT}
-        return {**self._values({side: row}), OP: op, **missing, JOIN_TIME: row.time}
+        time = self._window_time(window) if self._spec.timestamp == "window" else row.time
+        return {**self._values({side: row}), OP: op, **missing, **_of_window(window), JOIN_TIME: time}
+
+    def _window_time(self, window: Pane | None) -> int:
+        """Returns the last instant of a window (semantics 40.1)."""
+        assert window is not None and isinstance(self._spec.match, SameWindow)
+        end: int = window["window_end"]
+        return end if closed_at_end(self._spec.match.window) else end - 1
 
     def _values(self, rows: Mapping[str, Row]) -> dict[str, Any]:
         return {one.name: self._value(one, rows) for one in self._selected}
@@ -46,3 +70,7 @@ class EmittedRows:
         number = self._spec.left.keys.index(one.column)
         name = one.column if LEFT in rows else self._spec.right.keys[number]
         return as_key((rows[LEFT] if LEFT in rows else rows[RIGHT]).values[name])
+
+
+def _of_window(window: Pane | None) -> dict[str, Any]:
+    return {} if window is None else {name: window[name] for name in OF_WINDOWS}

@@ -12,17 +12,29 @@ from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.errors import InputError
 from panewise.oracle.columns import check_type, sort_key
 from panewise.oracle.join.applied import Collected
-from panewise.oracle.join.as_of import AsOfJoin
+from panewise.oracle.join.as_of import AsOfJoin, LastRowsInTime
+from panewise.oracle.join.by_arrival import ArrivalJoin, LatestJoin, invalid_delta_reason
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.interval import IntervalJoin
 from panewise.oracle.join.order import merged
+from panewise.oracle.join.same_window import WindowJoin
 from panewise.oracle.outputs import Output
 from panewise.oracle.positions import Positions
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec.operators.join.columns import RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
+
+_METHODS: dict[type, Any] = {
+    Interval: IntervalJoin,
+    AsOf: AsOfJoin,
+    SameWindow: WindowJoin,
+    LastRows: ArrivalJoin,
+    Latest: LatestJoin,
+}
 
 
 class JoinInterpreter:
@@ -34,7 +46,7 @@ class JoinInterpreter:
         spec: the specification of the join.
         types: the types of the columns of each side. They say which columns a side has.
 
-    >>> from panewise.spec.operators.join.match import Interval
+    >>> from panewise.spec.operators.join.match import AsOf, Interval
     >>> from panewise.spec.operators.join.side import Side
     >>> join = JoinOperator(left=Side(event_time="t"), right=Side(event_time="u"), match=Interval(-2, 5))
     >>> oracle = JoinInterpreter(join, {"left": {"t": "bigint"}, "right": {"u": "bigint"}})
@@ -53,8 +65,7 @@ class JoinInterpreter:
                 check_type(column, kind)
         self._clocks = SideClocks(spec)
         self._positions = {side: Positions() for side in spec.sides}
-        method = IntervalJoin if isinstance(spec.match, Interval) else AsOfJoin
-        self._method: IntervalJoin | AsOfJoin = method(spec, self._clocks, EmittedRows(spec, self._types))
+        self._method = _method(spec)(spec, self._clocks, EmittedRows(spec, self._types))
 
     def add(self, rows: Iterable[dict[str, Any]], port: str) -> Output:
         """Adds a batch of rows of one side."""
@@ -99,10 +110,13 @@ class JoinInterpreter:
         return Collected(self._method.evaluate()).as_output()
 
     def windows(self) -> list[dict[str, Any]]:
-        """Returns the stored rows, in the order of (end, start, keys), then left before right (41, 41.1).
+        """Returns the live windows of a window join; of other joins the stored rows (41, 41.1, 41.4).
 
-        Each is the window [t, t + 1 microsecond). Keys have the names of the left side.
+        The order is that of (end, start, keys), then left before right. A row is the window [t, t + 1
+        microsecond). Keys have the names of the left side.
         """
+        if isinstance(self._method, WindowJoin):
+            return self._method.windows()
         stored = sorted(self._method.stored(), key=lambda one: one.order)
         windows = [
             {
@@ -119,6 +133,8 @@ class JoinInterpreter:
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none (semantics 40.4)."""
+        if isinstance(self._method, WindowJoin):
+            return self._method.output_watermark()
         lowest = min(self._clocks.horizon(side) for side in self._spec.sides)
         if lowest == math.inf:
             return MAX_INSTANT
@@ -132,7 +148,7 @@ class JoinInterpreter:
         entry, types, now = self._spec.ports[side], self._types[side], self._clocks.processing_time
         found = []
         for row in arrival_order(entry, types, given):
-            reason = invalid_reason(entry, types, row, now)
+            reason = invalid_row_reason(entry, types, row, now)
             output.count(side, "rows_in")
             if reason is None:
                 found.append(read(entry, types, row, now))
@@ -146,6 +162,8 @@ class JoinInterpreter:
         self._clocks.record_time(side, row.time)
         if self._positions[side].is_replay(self._spec.sides[side].position, row.values):
             output.count(side, "replays")
+        elif isinstance(self._method, WindowJoin):
+            self._method.wait(side, row)  # its windows decide whether it is late
         elif row.time < self._clocks.horizon(side):
             output.count(side, "late")
             late_by = self._clocks.late_by(side, row.time)
@@ -159,6 +177,23 @@ class JoinInterpreter:
 
     def _evaluate_rows(self, output: Collected) -> None:
         """Evaluates rows that have arrived, and then the watermarks that they drive (semantics 36.7)."""
+        if isinstance(self._method, WindowJoin):
+            self._method.take_rows(output)
         output.panes += self._method.evaluate()
         self._clocks.report_seen()
         output.panes += self._method.evaluate()
+
+
+def invalid_row_reason(
+    entry: SideEntry, types: Mapping[str, str], row: dict[str, Any], processing_time: int
+) -> str | None:
+    """Returns the reason why a row of a side is invalid, None if it is valid (semantics 15, 37.5)."""
+    reason = invalid_reason(entry, dict(types), row, processing_time)
+    return reason or invalid_delta_reason(entry, read(entry, dict(types), row, processing_time))
+
+
+def _method(spec: JoinOperator) -> Any:
+    """Returns what joins the rows."""
+    if isinstance(spec.match, LastRows) and spec.match.order == "event_time":
+        return LastRowsInTime
+    return _METHODS[type(spec.match)]

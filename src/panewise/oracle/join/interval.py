@@ -1,8 +1,6 @@
 """Joins with an interval: pairs are emitted when they arrive (semantics 37, 37.1, 39, 41)."""
 
-from typing import Any
-
-from panewise.oracle.join.applied import Applied, Pair
+from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import (
@@ -13,7 +11,7 @@ from panewise.oracle.join.matching import (
     last_match,
     reach,
 )
-from panewise.oracle.rows import Row
+from panewise.oracle.join.pairing import PairingJoin
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import Interval
 from panewise.spec.operators.join.operator import JoinOperator
@@ -21,41 +19,13 @@ from panewise.spec.operators.join.operator import JoinOperator
 OTHER = {LEFT: RIGHT, RIGHT: LEFT}
 
 
-class IntervalJoin:
-    """Finds the partners of each row among the rows that have arrived before it.
-
-    Args:
-        spec: the specification of the join.
-        clocks: the clocks of the join.
-        emitted: makes the rows to emit.
-    """
+class IntervalJoin(PairingJoin):
+    """Finds the partners of each row among all rows that have arrived before it."""
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
+        super().__init__(spec, clocks, emitted)
         assert isinstance(spec.match, Interval)
-        self._spec, self._match = spec, spec.match
-        self._clocks = clocks
-        self._emitted = emitted
-        self._applied: list[Applied] = []
-        self._new_pairs: list[Pair] = []  # since the last evaluation
-
-    def apply(self, side: str, row: Row) -> None:
-        """Stores a row, and finds its partners among the rows that have arrived before it (semantics 27)."""
-        new = Applied(side, row, len(self._applied))
-        for one in self._applied:
-            if one.side != new.side and self._are_partners(one, new):
-                self._new_pairs.append(Pair(later=new, earlier=one))
-                one.has_partner = new.has_partner = True
-        self._applied.append(new)
-
-    def evaluate(self) -> list[dict[str, Any]]:
-        """Returns what one evaluation emits, in the order of semantics 40.3."""
-        rows = [*self._retractions(), *self._pairs(), *self._without_partner()]
-        self._new_pairs = []
-        return rows
-
-    def stored(self) -> list[Applied]:
-        """Returns the rows that are part of the state (semantics 41)."""
-        return [one for one in self._applied if self._is_stored(one)]
+        self._match = spec.match
 
     def furthest_behind(self) -> int:
         """Returns how far `join_time` of a row that is emitted later may lie behind both horizons.
@@ -69,49 +39,13 @@ class IntervalJoin:
         alone = [of_sides[side] for side in self._spec.outer_sides]
         return max([left if self._spec.timestamp is None else of_pairs[self._spec.timestamp], *alone])
 
+    def _partners(self, new: Applied) -> list[Applied]:
+        return [one for one in self._applied if one.side != new.side and self._are_partners(one, new)]
+
     def _are_partners(self, one: Applied, other: Applied) -> bool:
         left, right = (one.row, other.row) if one.side == LEFT else (other.row, one.row)
         fit = keys_are_equal(left, right) and in_interval(self._match, left, right)
         return fit and condition_is_true(self._spec.condition, left, right)
-
-    def _retractions(self) -> list[dict[str, Any]]:
-        """Retracts rows that were emitted without a partner and have one now (semantics 39)."""
-        retracted = [one for one in self._applied if one.emitted_alone and one.has_partner]
-        for one in retracted:
-            one.emitted_alone = False
-        return self._alone(retracted, "-")
-
-    def _pairs(self) -> list[dict[str, Any]]:
-        """Returns the pairs since the last evaluation, or the left rows that `semi` emits for them."""
-        if self._spec.how == "anti":
-            return []
-        pairs = sorted(self._new_pairs, key=lambda pair: pair.order)
-        if self._spec.how != "semi":
-            return [self._emitted.pair(pair.of(LEFT).row, pair.of(RIGHT).row) for pair in pairs]
-        rows = []
-        for left in (pair.of(LEFT) for pair in pairs):
-            if not left.emitted_once:
-                left.emitted_once = True
-                rows.append(self._emitted.alone(LEFT, left.row, "+"))
-        return rows
-
-    def _without_partner(self) -> list[dict[str, Any]]:
-        """Returns the rows without a partner that this evaluation emits (semantics 39)."""
-        found = [
-            one
-            for one in self._applied
-            if one.side in self._spec.outer_sides
-            and not one.has_partner
-            and not one.emitted_alone
-            and (self._spec.unmatched == "early" or not self._can_get_partner(one))
-        ]
-        for one in found:
-            one.emitted_alone = True
-        return self._alone(found, "+")
-
-    def _alone(self, rows: list[Applied], op: str) -> list[dict[str, Any]]:
-        ordered = sorted(rows, key=lambda one: one.order)
-        return [self._emitted.alone(one.side, one.row, op) for one in ordered]
 
     def _can_get_partner(self, one: Applied) -> bool:
         """Returns whether a row of the other side that is not late could be a partner (semantics 39)."""
@@ -119,8 +53,3 @@ class IntervalJoin:
             return False
         last = last_match(self._match, one.side, one.row.time)
         return self._clocks.horizon(OTHER[one.side]) <= last
-
-    def _is_stored(self, one: Applied) -> bool:
-        """Returns whether the row is part of the state (semantics 41)."""
-        done = one.has_partner and one.side == LEFT and self._spec.how in ("semi", "anti")
-        return self._can_get_partner(one) and not done

@@ -1,8 +1,9 @@
-"""The outputs of joins."""
+"""The outputs of joins, and what windows over joins have in common with these."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pyspark.sql import DataFrame
 
@@ -10,12 +11,33 @@ from panewise.spark.envelope import kind_of, labelled, port_of
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sinks import Sink
 from panewise.spark.writer import WindowQuery, WriteOptions
-from panewise.spec import JoinOperator
+from panewise.spec import Aggregate, AnyWindow, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
+
+if TYPE_CHECKING:
+    from panewise.spark.results.windowed_join import WindowedJoinResult
 
 
 @dataclass(frozen=True)
-class JoinResult(OperatorResult):
+class SidesResult(OperatorResult):
+    """The outputs of an operator with two sides: what it does not take of each, and the counts."""
+
+    @property
+    def left(self) -> "JoinSide":
+        """What the join does not take of the left side, and its counts."""
+        return JoinSide(self, LEFT)
+
+    @property
+    def right(self) -> "JoinSide":
+        """What the join does not take of the right side, and its counts."""
+        return JoinSide(self, RIGHT)
+
+    def _argument(self, kind: str) -> str:
+        return self.OUTPUT if kind == "panes" else f"{port_of(kind)}_{kind_of(kind)}"
+
+
+@dataclass(frozen=True)
+class JoinResult(SidesResult):
     """The outputs of a join.
 
     Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
@@ -33,15 +55,30 @@ class JoinResult(OperatorResult):
         """
         return self._alone("panes", whole_rows=False)
 
-    @property
-    def left(self) -> "JoinSide":
-        """What the join does not take of the left side, and its counts."""
-        return JoinSide(self, LEFT)
+    def then(
+        self, *, window: AnyWindow, aggregates: Iterable[Aggregate], keys: Iterable[str] = (), **options: Any
+    ) -> "WindowedJoinResult":
+        """Returns the outputs of windows over these rows, in the same operator (semantics 42).
 
-    @property
-    def right(self) -> "JoinSide":
-        """What the join does not take of the right side, and its counts."""
-        return JoinSide(self, RIGHT)
+        Args:
+            window: the windows, by the event time `join_time`.
+            aggregates: the aggregates of a pane. They read columns of the rows.
+            keys: the keys of the windows: columns that have the values of keys of the join in every row.
+            options: further fields of WindowOperator, such as `trigger` and `accumulation`.
+
+        Example::
+
+            pairs = joined(orders, shipments).on("shop", "id").within("-5 minutes", "1 hour").how("inner")
+            shipped = F.count().alias("shipped")
+            daily = pairs.then(keys=["shop"], window=pw.Tumbling("1 day"), aggregates=[shipped])
+
+        Raises:
+            SpecError: if a value breaks a rule, or the join emits retractions.
+        """
+        from panewise.spark.results.windowed_join import WindowedJoinResult  # noqa: PLC0415 - needs this file
+
+        spec = self.spec.then(window=window, aggregates=aggregates, keys=keys, **options)
+        return WindowedJoinResult(spec, self.dataflow.with_spec(spec), self.at_end, self.given)
 
     def write(  # noqa: PLR0913 - three outputs of each side
         self,
@@ -86,9 +123,6 @@ class JoinResult(OperatorResult):
             {"panes": rows, **sinks}, WriteOptions(checkpoint, available_now, processing_time, name)
         )
 
-    def _argument(self, kind: str) -> str:
-        return self.OUTPUT if kind == "panes" else f"{port_of(kind)}_{kind_of(kind)}"
-
 
 @dataclass(frozen=True)
 class JoinSide:
@@ -97,11 +131,11 @@ class JoinSide:
     Each of the DataFrames is a query of its own.
 
     Attributes:
-        result: the outputs of the join.
+        result: the outputs of the operator.
         side: "left" or "right".
     """
 
-    result: JoinResult
+    result: SidesResult
     side: Literal["left", "right"]
 
     @cached_property

@@ -8,8 +8,17 @@ from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.policy import PolicyResult
+from panewise.spark.results.windowed_join import WindowedJoinResult
 from panewise.spark.results.windows import WindowResult
-from panewise.spec import Chain, JoinOperator, OverOperator, Specification, StreamWindow, WindowOperator
+from panewise.spec import (
+    Chain,
+    JoinOperator,
+    OverOperator,
+    Specification,
+    StreamWindow,
+    WindowedJoin,
+    WindowOperator,
+)
 
 RESULTS: Final[Mapping[type[Specification], type[OperatorResult]]] = {
     WindowOperator: WindowResult,
@@ -17,6 +26,7 @@ RESULTS: Final[Mapping[type[Specification], type[OperatorResult]]] = {
     OverOperator: OverResult,
     StreamWindow: PolicyResult,
     JoinOperator: JoinResult,
+    WindowedJoin: WindowedJoinResult,
 }
 
 

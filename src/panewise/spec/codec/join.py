@@ -1,26 +1,34 @@
 """Converts joins to plain dicts and back."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.spec.codec.aggregates import position_from
 from panewise.spec.codec.conditions import condition_from, plain_condition
+from panewise.spec.codec.policy import plain_policy, policy_from
 from panewise.spec.codec.users import ANY_USER
 from panewise.spec.codec.watermarks import plain_watermark, watermark_from
+from panewise.spec.codec.windows import FIELDS as WINDOW_FIELDS
+from panewise.spec.codec.windows import plain, with_function
 from panewise.spec.conditions import Node
 from panewise.spec.fields import Reader, duration, flag, kind_of, members_of, names, or_null, text, wrong
 from panewise.spec.operators.join.columns import Selected
-from panewise.spec.operators.join.match import AsOf, Interval, Match
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 from panewise.spec.position import Position
 from panewise.spec.protocol import Users
 from panewise.spec.watermarks import FixedLag, StreamTime
+from panewise.spec.windows.custom import Custom
 
 MATCH: Final = "match"  # the field that distinguishes a join from other operators
 _NAMES: Final = tuple(field.name for field in fields(JoinOperator))
+_WINDOW_NAMES: Final = tuple(field.name for field in fields(SameWindow))
+_MATCHES: Final = {kind.kind: kind for kind in (Interval, AsOf, SameWindow, LastRows, Latest)}
 _SIDE_NAMES: Final = tuple(field.name for field in fields(Side))
 
 
@@ -46,7 +54,8 @@ def from_dict(document: Mapping[str, Any], users: Users) -> JoinOperator:
         SpecError: as :func:`panewise.spec.codec.from_dict` does.
     """
     members = members_of(document, "", set(_NAMES), required=("left", "right", MATCH))
-    return JoinOperator(**{name: _FIELDS[name](value, name) for name, value in members.items()})
+    values = {name: _FIELDS[name](value, name) for name, value in members.items()}
+    return JoinOperator(**{**values, MATCH: _with_function(values[MATCH], users)})
 
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,11 +73,19 @@ def _plain(value: Any) -> Any:
             return [_plain(item) for item in value]
         case FixedLag() | StreamTime():
             return plain_watermark(value)
-        case Interval() | AsOf():
-            return {"kind": value.kind, **_plain_fields(value)}
+        case CountPolicy() | TimePolicy() | DeltaPolicy():
+            return plain_policy(value)
+        case Interval() | AsOf() | LastRows() | Latest() | SameWindow():
+            return {"kind": value.kind, **_plain_match(value)}
         case Side() | Selected() | Position():
             return _plain_fields(value)
     return value
+
+
+def _plain_match(match: Match) -> dict[str, Any]:
+    if isinstance(match, SameWindow):
+        return {name: plain(getattr(match, name)) for name in _WINDOW_NAMES}
+    return _plain_fields(match)
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:
@@ -76,13 +93,41 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 
 def _match(value: Any, where: str) -> Match:
-    if kind_of(value, where, {Interval.kind: Interval, AsOf.kind: AsOf}) == AsOf.kind:
+    kind = kind_of(value, where, _MATCHES)
+    if kind == SameWindow.kind:
+        members = members_of(value, where, {"kind", *_WINDOW_NAMES}, required=("window",))
+        found = {
+            name: WINDOW_FIELDS[name](members[name], f"{where}.{name}") for name in members.keys() - {"kind"}
+        }
+        return SameWindow(**found)
+    if kind == AsOf.kind:
         members = members_of(value, where, {"kind", "strategy", "tolerance"})
         tolerance = or_null(duration)(members.get("tolerance"), f"{where}.tolerance")
         return AsOf(members.get("strategy", "backward"), tolerance)
+    if kind == Latest.kind:
+        members = members_of(value, where, {"kind", "ttl", "deletes"})
+        ttl = or_null(duration)(members.get("ttl"), f"{where}.ttl")
+        return Latest(ttl, or_null(_columns)(members.get("deletes"), f"{where}.deletes"))
+    if kind == LastRows.kind:
+        members = members_of(value, where, {"kind", "right", "left", "order"}, required=("right",))
+        right, left = (_window(members.get(side), f"{where}.{side}") for side in ("right", "left"))
+        return LastRows(right, left, members.get("order", "arrival"))
     members = members_of(value, where, {"kind", "lower", "upper", "closed"}, required=("lower", "upper"))
     lower, upper = (duration(members[name], f"{where}.{name}") for name in ("lower", "upper"))
     return Interval(lower, upper, members.get("closed", "both"))
+
+
+def _with_function(match: Match, users: Users) -> Match:
+    """Returns a match whose custom windows have the function of their name, any other as it is."""
+    if not isinstance(match, SameWindow) or not isinstance(match.window, Custom):
+        return match
+    return replace(match, window=with_function(match.window, users["windows"], f"{MATCH}.window"))
+
+
+def _columns(value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise wrong(where, value, "a list with a column or null for each side")
+    return tuple(or_null(text)(one, f"{where}[{n}]") for n, one in enumerate(value))
 
 
 def _side(value: Any, where: str) -> Side:
@@ -100,6 +145,7 @@ def _selected(value: Any, where: str) -> list[Selected]:
     return found
 
 
+_window: Final = or_null(policy_from({kind.kind: kind for kind in (CountPolicy, TimePolicy, DeltaPolicy)}))
 _SIDE_FIELDS: dict[str, Reader] = {
     **dict.fromkeys(("keys", "order"), names),
     **dict.fromkeys(("event_time", "prefix"), text),

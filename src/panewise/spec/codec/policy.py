@@ -61,13 +61,14 @@ def to_dict(spec: StreamWindow) -> dict[str, Any]:
     ('tumbling', {'kind': 'count', 'n': 3})
     """
     return {KIND: spec.kind} | {
-        field.name: _plain(getattr(spec, field.name))
+        field.name: plain_policy(getattr(spec, field.name))
         for field in fields(StreamWindow)
         if field.name != "kind"
     }
 
 
-def _plain(value: Any) -> Any:
+def plain_policy(value: Any) -> Any:
+    """Returns a policy, or another value of a specification of policy windows, as plain values."""
     match value:
         case DeltaPolicy(column=column, amount=Duration() as amount):
             return {"kind": value.kind, "column": column, "amount": {"us": amount.us}}
@@ -82,7 +83,7 @@ def _plain(value: Any) -> Any:
         ):
             return {
                 "kind": value.kind,
-                **{field.name: _plain(getattr(value, field.name)) for field in fields(value)},
+                **{field.name: plain_policy(getattr(value, field.name)) for field in fields(value)},
             }
         case Duration():
             return value.us
@@ -118,9 +119,9 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
 def _readers(users: Users) -> dict[str, Reader]:
     return {
         KIND: text,
-        "evict": _policy(_POLICIES),
-        "trigger": or_null(_policy(_POLICIES)),
-        "partition_eviction": or_null(_policy(_PARTITION_POLICIES)),
+        "evict": policy_from(_POLICIES),
+        "trigger": or_null(policy_from(_POLICIES)),
+        "partition_eviction": or_null(policy_from(_PARTITION_POLICIES)),
         **dict.fromkeys(("partition_by", "order"), names),
         **dict.fromkeys(("events", "columns"), or_null(names)),
         "aggregates": lambda value, where: aggregates_from(value, users["aggregates"], where),
@@ -130,7 +131,9 @@ def _readers(users: Users) -> dict[str, Reader]:
     }
 
 
-def _policy(kinds: dict[str, type]) -> Reader:
+def policy_from(kinds: dict[str, type]) -> Reader:
+    """Returns a reader of policies of these kinds."""
+
     def read(value: Any, where: str) -> Any:
         kind = kind_of(value, where, kinds)
         parts = {field.name: _PARTS[field.name] for field in fields(kinds[kind])}

@@ -153,14 +153,19 @@ def arguments(document: Any, users: Users) -> dict[str, Any]:
         if name in FIELDS and name != "aggregates"
     }
     if isinstance(values["window"], Custom):
-        values["window"] = _with_function(values["window"], users["windows"])
+        values["window"] = with_function(values["window"], users["windows"], "window")
     return {**_LEFT_OUT, **values, "aggregates": aggregates_from(members["aggregates"], users["aggregates"])}
 
 
-def _with_function(window: Custom, windows: Mapping[str, Any]) -> Custom:
+def with_function(window: Custom, windows: Mapping[str, Any], where: str) -> Custom:
+    """Returns the window with the function that is given for its name. `where` names the window in errors.
+
+    Raises:
+        SpecError: if no function is given.
+    """
     if window.name not in windows:
         known = f"the user-defined windows given are {sorted(windows)}"
-        raise SpecError(f"window.name={window.name!r}", known, f"give user_windows={{{window.name!r}: ...}}")
+        raise SpecError(f"{where}.name={window.name!r}", known, f"give user_windows={{{window.name!r}: ...}}")
     return replace(window, function=windows[window.name].function)
 
 

@@ -4,10 +4,13 @@ from panewise.chrono import Duration
 from panewise.spec.conditions import sql_text
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed
+from panewise.spec.describe.window_join import firings, late_and_stored
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT, Selected
-from panewise.spec.operators.join.match import AsOf, Match
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 _EMITTED = {
@@ -36,9 +39,11 @@ def describe(spec: JoinOperator) -> str:
     State: a left row until the right watermark is more than 1 hour after it; a right row until the left
     watermark is more than 5 minutes after it.
     """
-    lines = [f"Join: emits {_EMITTED[spec.how]}.", _partners(spec), *_unmatched(spec), _columns(spec)]
-    lines += [_side(spec, name, side) for name, side in spec.sides.items()]
-    return "\n".join([*lines, *_idle(spec), _state(spec)])
+    of_windows = isinstance(spec.match, SameWindow)
+    lines = [f"Join: emits {_EMITTED[spec.how]}.", _partners(spec)]
+    lines += firings(spec) if of_windows else _unmatched(spec)
+    lines += [_columns(spec), *(_side(spec, name, side) for name, side in spec.sides.items()), *_idle(spec)]
+    return "\n".join([*lines, *(late_and_stored(spec) if of_windows else [_state(spec)])])
 
 
 def _partners(spec: JoinOperator) -> str:
@@ -54,6 +59,8 @@ def _keys(spec: JoinOperator) -> str:
 
 
 def _match(match: Match, left: str, right: str) -> str:
+    if isinstance(match, SameWindow):
+        return "they are in the same window"
     if isinstance(match, AsOf):
         which = {
             "backward": f"the latest one whose {right} is not after the left {left}",
@@ -62,6 +69,11 @@ def _match(match: Match, left: str, right: str) -> str:
         }
         near = "" if match.tolerance is None else f", and at most {match.tolerance} from it"
         return f"the right row is {which[match.strategy]}{near}"
+    if isinstance(match, LastRows):
+        return _last_rows(match, left, right)
+    if isinstance(match, Latest):
+        young = "" if match.ttl is None else f", and it arrived less than {match.ttl} ago in processing time"
+        return f"one is the newest of its side and key when the other arrives{young}{_deleting(match)}"
     span = f"from {_bound(match.lower)} to {_bound(match.upper)} the left {left}"
     if match.lower == match.upper:
         span = f"{_bound(match.lower)} the left {left}"
@@ -72,6 +84,42 @@ def _match(match: Match, left: str, right: str) -> str:
         "neither": ", both excluded",
     }
     return f"the right {right} is {span}{open_ends[match.closed]}"
+
+
+def _deleting(match: Latest) -> str:
+    """Returns which rows delete others."""
+    found = [
+        f"a {side} row whose {column} is null deletes the {side} row of its key"
+        for side, column in match.deletes_by_side.items()
+        if column is not None
+    ]
+    return "".join(f"; {one}" for one in found)
+
+
+def _last_rows(match: LastRows, left: str, right: str) -> str:
+    if match.order == "event_time" and isinstance(match.right, CountPolicy):
+        latest = "the latest one" if match.right.n == 1 else f"one of the {match.right.n} latest ones"
+        return f"the right row is {latest} whose {right} is not after the left {left}"
+    found = [
+        f"the {side} row is {_contained(match.windows[side])} when the {OTHER[side]} row arrives"
+        for side in (RIGHT, LEFT)
+        if match.windows[side] is not None
+    ]
+    return ", or ".join(found)
+
+
+def _contained(window: RowWindow | None) -> str:
+    """Returns which rows a window contains."""
+    match window:
+        case CountPolicy(n=1):
+            return "the last one of the key"
+        case CountPolicy(n=n):
+            return f"one of the last {n} of the key"
+        case TimePolicy(duration=duration):
+            return f"at most {duration} old in processing time"
+        case DeltaPolicy(column=column, amount=amount):
+            return f"one after which {column} has risen by at most {amount}"
+    raise AssertionError("a window of no rows")
 
 
 def _bound(bound: Duration) -> str:
@@ -87,6 +135,10 @@ def _unmatched(spec: JoinOperator) -> list[str]:
         "final": "emitted once no partner can come",
         "early": "emitted at once, and retracted if a partner comes",
     }
+    if isinstance(spec.match, LastRows) and spec.match.left is None:
+        when["final"] = "emitted at once"
+        if spec.match.order == "event_time":
+            when["final"] = "emitted once no right row can come that is not after it"
     null = "; a row with a null key has no partner" if spec.keys else ""
     return [f"Rows without a partner: {when[spec.unmatched]}{null}."]
 
@@ -97,13 +149,14 @@ def _columns(spec: JoinOperator) -> str:
         "right": "the right event time",
         "later": "the later of both event times",
         "earlier": "the earlier of both event times",
+        "window": "the last instant of the window",
         None: "the event time",
     }
     own = "those of both sides" if RIGHT in spec.emitted_sides else "those of the left side"
     if spec.select is not None:
         own = ", ".join(map(_selected, spec.select))
-    missing = ", missing" if RIGHT in spec.emitted_sides else ""
-    return f"Columns: {own}, op{missing} and join_time, {times[spec.timestamp]}."
+    added = ", ".join(spec.added_columns[:-1])
+    return f"Columns: {own}, {added} and join_time, {times[spec.timestamp]}."
 
 
 def _selected(one: Selected) -> str:
@@ -113,6 +166,8 @@ def _selected(one: Selected) -> str:
 
 def _side(spec: JoinOperator, name: str, side: Side) -> str:
     mark = _watermark(spec, spec.watermark or side.watermark)
+    if isinstance(spec.match, SameWindow):
+        return f"{name.capitalize()} watermark: {mark}{of_replays(side.position)}."
     lateness = f" by more than {side.allowed_lateness}" if side.allowed_lateness.us else ""
     late = f"A row behind it{lateness} is late{of_replays(side.position)}."
     return f"{name.capitalize()} watermark: {mark}. {late}"
@@ -140,6 +195,12 @@ def _idle(spec: JoinOperator) -> list[str]:
 def _state(spec: JoinOperator) -> str:
     if isinstance(spec.match, AsOf):
         return _state_of_as_of(spec.match, spec.right)
+    if isinstance(spec.match, LastRows):
+        return _state_of_last_rows(spec.match, spec.right)
+    if isinstance(spec.match, Latest):
+        good = "for good" if spec.match.ttl is None else f"for {spec.match.ttl} after its arrival"
+        return f"State: the newest row of each side and key, {good} if no other follows."
+    assert isinstance(spec.match, Interval)
     parts = [
         f"a {name} row until the {OTHER[name]} watermark is {_past(us, spec.sides[OTHER[name]])} it"
         for name, us in ((LEFT, spec.match.last), (RIGHT, -spec.match.first))
@@ -152,6 +213,24 @@ def _state_of_as_of(match: AsOf, right: Side) -> str:
     if match.tolerance is not None:
         lasting = "a right row as long as it can be the partner of a left row"
     return f"State: a left row until the right watermark is {_past(match.waits, right)} it; {lasting}."
+
+
+def _state_of_last_rows(match: LastRows, right: Side) -> str:
+    if match.order == "event_time" and isinstance(match.right, CountPolicy):
+        latest = "the latest right row" if match.right.n == 1 else f"the {match.right.n} latest right rows"
+        waits = f"a left row until the right watermark is {_past(0, right)} it"
+        return f"State: {waits}; {latest} of each key for good, and later ones."
+    found = [
+        f"the {side} rows of each key in their window{_for_good(window)}"
+        for side, window in match.windows.items()
+        if window is not None
+    ]
+    return f"State: {'; '.join(found)}."
+
+
+def _for_good(window: RowWindow) -> str:
+    """Returns how long a window stays that gets no more rows."""
+    return "" if isinstance(window, TimePolicy) else ", for good if no row follows"
 
 
 def _past(us: int, other: Side) -> str:

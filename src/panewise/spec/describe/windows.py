@@ -52,7 +52,7 @@ def describe(spec: WindowOperator) -> str:
     are evaluated once for each batch.
     State: a window is purged when the watermark reaches its end; at the end of input all windows are purged.
     """
-    parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
+    parts = (_windows, _progress, _panes, _content, late_rows, _invalid, _order, _state)
     return "\n".join(text for text in (part(spec) for part in parts) if text)
 
 
@@ -69,10 +69,11 @@ def _windows(spec: WindowOperator) -> str:
     time = (
         "; the time of a row is the processing time at which it arrives" if spec.time == "processing" else ""
     )
-    return f"Windows: {_membership(spec.window)}{time}{keys}."
+    return f"Windows: {membership(spec.window)}{time}{keys}."
 
 
-def _membership(window: AnyWindow) -> str:
+def membership(window: AnyWindow) -> str:
+    """Returns a clause that says which windows a row belongs to."""
     text = sliding.membership(window) if isinstance(window, Sliding) else row_numbering.membership(window)
     if text is not None:
         return text
@@ -282,7 +283,8 @@ def _delta(spec: WindowOperator) -> list[str]:
     ]
 
 
-def _late(spec: WindowOperator) -> str:
+def late_rows(spec: WindowOperator) -> str:
+    """Returns the lines that say which rows are late, and what becomes of them."""
     lines = [f"Late rows: {_lateness(spec)}."]
     if data_loss_reason(spec) is not None:
         lines.append("  A row is also late for a window that its trigger has closed.")

@@ -97,6 +97,11 @@ def instants(spec: Chain) -> tuple[str, ...]:
     return windows.instants(spec.first)
 
 
+def output_time(spec: Chain) -> str | Error:
+    """Returns the timestamp of panes."""
+    return windows.output_time(spec.first)
+
+
 def new_columns(spec: Chain) -> tuple[str, ...]:
     """Returns nothing: panes have columns of their own."""
     return ()

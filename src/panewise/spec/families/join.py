@@ -12,13 +12,17 @@ from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.describe.join import describe
 from panewise.spec.families.windows import lag_on_batch
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, Selected
+from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
+from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types
-from panewise.spec.type_checks import check_entry
+from panewise.spec.type_checks import check_delta, check_entry
 from panewise.spec.watermarks import StreamTime, row_driven
+from panewise.spec.windows.custom import Custom
 
 __all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
 
@@ -32,6 +36,11 @@ def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
         check_entry(entry, types[name])
     for left, right in zip(spec.left.keys, spec.right.keys, strict=True):
         _check_comparable(left, types["left"].get(left), right, types["right"].get(right))
+    if isinstance(spec.match, SameWindow):
+        _check_window_columns(spec.match, types)
+    for name, window in _windows(spec.match).items():
+        if isinstance(window, DeltaPolicy) and window.column in types[name]:
+            check_delta(window, types[name][window.column])
     if spec.condition is not None:
         check_condition(spec.condition, types["left"], types["right"])
     spec.selected(types)
@@ -44,13 +53,37 @@ def _check_comparable(left: str, one: Type | None, right: str, other: Type | Non
     raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
 
 
+def _check_window_columns(match: SameWindow, types: Mapping[str, Types]) -> None:
+    """Checks the columns that windows and triggers read: both sides have them, with one type."""
+    for name in match.columns_read:
+        missing = [side for side, columns in types.items() if columns and name not in columns]
+        if missing:
+            rule = "the windows and the trigger of a join read the same columns of both sides"
+            remedy = f"add the column {name!r} to the {missing[0]} side"
+            raise SpecError(f"no column {name!r} on the {missing[0]} side", rule, remedy)
+        _check_comparable(name, types["left"].get(name), name, types["right"].get(name))
+
+
 def boolean_columns(spec: JoinOperator) -> set[str]:
     """Returns nothing: no column has to be Boolean."""
     return set()
 
 
+def _windows(match: Match) -> Mapping[str, RowWindow | None]:
+    """Returns the windows of rows by side."""
+    return match.windows if isinstance(match, LastRows) else {}
+
+
 def batch_error(spec: JoinOperator) -> Error | None:
-    """Refuses a watermark that follows the clock."""
+    """Refuses a watermark, a window and a match that follow the clock."""
+    if isinstance(spec.match, Latest):
+        rule = "the rows of a batch DataFrame arrive together, so none is newer than another (semantics 37.7)"
+        return f"{spec.match!r} on a batch DataFrame", rule, "use AsOf, or read a stream"
+    timed = next((one for one in _windows(spec.match).values() if isinstance(one, TimePolicy)), None)
+    if timed is not None:
+        rule = "a batch DataFrame is processed at one time, so no processing time passes (semantics 37.5)"
+        given = f"time('{timed.duration}') on a batch DataFrame"
+        return given, rule, "use delta over a timestamp, or read a stream"
     errors = (lag_on_batch(side.watermark) for side in spec.sides.values())
     return next((error for error in errors if error is not None), None)
 
@@ -87,8 +120,25 @@ def renamed(
     condition = spec.condition
     if condition is not None:
         condition = renamed_condition(condition, port, names)
-    changes: dict[str, Any] = {port: side, "select": select, "condition": condition}
+    match = _renamed_match(spec.match, port, names)
+    changes: dict[str, Any] = {port: side, "select": select, "condition": condition, "match": match}
     return replace(spec, **changes)
+
+
+def _renamed_match(match: Match, port: str, names: Mapping[str, str]) -> Match:
+    """Returns the match with other names of the columns of a side."""
+    if isinstance(match, Latest):
+        columns = match.deletes_by_side
+        if columns[port] is not None:
+            columns[port] = names.get(str(columns[port]), columns[port])
+        return replace(match, deletes=(columns["left"], columns["right"]))
+    if not isinstance(match, LastRows):
+        return match
+    window = match.windows[port]
+    if not isinstance(window, DeltaPolicy):
+        return match
+    changed: dict[str, Any] = {port: replace(window, column=names.get(window.column, window.column))}
+    return replace(match, **changed)
 
 
 def _renamed_side(side: Side, names: Mapping[str, str]) -> Side:
@@ -136,8 +186,8 @@ def one_shard(spec: JoinOperator) -> tuple[str, str] | None:
 
 
 def calls_users(spec: JoinOperator) -> bool:
-    """Returns False: a join has no functions of the user."""
-    return False
+    """Returns whether the windows of the join are custom ones."""
+    return isinstance(spec.match, SameWindow) and isinstance(spec.match.window, Custom)
 
 
 def functions(spec: JoinOperator, port: str) -> tuple[()]:
@@ -157,8 +207,16 @@ def carried(spec: JoinOperator, known: Mapping[str, Mapping[str, Any]], kinds: C
 
 
 def instants(spec: JoinOperator) -> tuple[str, ...]:
+    """Returns the event time of emitted rows, and the bounds of their window."""
+    return tuple(name for name in spec.added_columns if name in (JOIN_TIME, *BOUNDS))
+
+
+def output_time(spec: JoinOperator) -> str | Error:
     """Returns the event time of emitted rows."""
-    return (JOIN_TIME,)
+    if spec.emits_again is not None:
+        given = f"{spec.emits_again} before a second operator"
+        return given, "it takes rows that are emitted once, and are not retracted", "leave it out"
+    return JOIN_TIME
 
 
 def new_columns(spec: JoinOperator) -> tuple[str, ...]:

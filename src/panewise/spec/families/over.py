@@ -91,6 +91,16 @@ def instants(spec: OverOperator) -> tuple[str, ...]:
     return ()
 
 
+def output_time(spec: OverOperator) -> Error:
+    """Refuses it."""
+    rule = "a second operator takes the rows of a join or the panes of windows"
+    return (
+        "the rows of an OVER operator before a second operator",
+        rule,
+        "write them, and read them in a second query",
+    )
+
+
 def new_columns(spec: OverOperator) -> tuple[str, ...]:
     """Returns the names of the new columns."""
     return tuple(column.name for column in spec.columns)

@@ -99,6 +99,16 @@ def instants(spec: StreamWindow) -> tuple[str, ...]:
     return ("processing_time",)
 
 
+def output_time(spec: StreamWindow) -> Error:
+    """Refuses it."""
+    rule = "a second operator takes the rows of a join or the panes of windows"
+    return (
+        "the events of policy windows before a second operator",
+        rule,
+        "write them, and read them in a second query",
+    )
+
+
 def new_columns(spec: StreamWindow) -> tuple[str, ...]:
     """Returns nothing: events have columns of their own."""
     return ()

@@ -16,7 +16,7 @@ from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types, carried_values
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.type_checks import boolean_columns_of_windows, check_window_types
-from panewise.spec.watermarks import FixedLag, row_driven
+from panewise.spec.watermarks import FixedLag, has_key_watermarks, row_driven
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import counted, merging
 
@@ -135,6 +135,24 @@ def instants(spec: WindowOperator) -> tuple[str, ...]:
     bounds = () if counted(spec.window) else ("window_start", "window_end")
     stamps = ("timestamp",) if spec.timestamp in ("end", "window_time") else ()
     return (*bounds, *stamps, "processing_time")
+
+
+def output_time(spec: WindowOperator) -> str | Error:
+    """Returns the timestamp of panes."""
+    if spec.accumulation == "retracting":
+        given = "accumulation='retracting' before a second operator"
+        return (
+            given,
+            "a second operator takes no retractions",
+            "use another accumulation, or result.then(...)",
+        )
+    if has_key_watermarks(spec.watermark) or counted(spec.window):
+        rule = "the panes have no watermark of all keys that a second operator could follow"
+        return "windows of rows, or StreamTime of each key, before a second operator", rule, "write the panes"
+    if spec.timestamp not in ("end", "window_time"):
+        rule = "the event time of panes is their timestamp, 'window_time' or 'end' (semantics 42.5)"
+        return f"timestamp={spec.timestamp!r} before a second operator", rule, "set timestamp='window_time'"
+    return "timestamp"
 
 
 def new_columns(spec: WindowOperator) -> tuple[str, ...]:

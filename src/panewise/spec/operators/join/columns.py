@@ -10,10 +10,14 @@ from panewise.spec.operators.join.side import Side
 LEFT: Final = "left"
 RIGHT: Final = "right"
 EITHER: Final = "either"
+SIDES: Final = (LEFT, RIGHT)
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}  # the other side of each side
 OP: Final = "op"
 MISSING: Final = "missing"
 JOIN_TIME: Final = "join_time"
+BOUNDS: Final = ("window_start", "window_end")
+TIMING: Final = "timing"
+OF_WINDOWS: Final = (*BOUNDS, TIMING)  # the columns that only window joins add
 
 
 @dataclass(frozen=True)

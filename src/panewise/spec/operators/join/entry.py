@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 from panewise.spec.operators.join.side import Side
 from panewise.spec.position import Position
 from panewise.spec.watermarks import Watermark
+from panewise.spec.windows.kinds import AnyWindow
 
 
 @dataclass(frozen=True)
@@ -16,14 +17,18 @@ class SideEntry:
         side: the side, with the watermark of the join if that has one.
         more: the columns that the condition and the emitted rows read, besides those of the side.
         whole_rows: whether all columns are emitted.
+        window: the windows of a window join. A row that is in none is invalid.
+        compared: the columns whose values are compared with those of earlier rows. A row without a value in
+            one of them is invalid.
     """
 
-    window: ClassVar[None] = None
     time: ClassVar[Literal["event"]] = "event"
 
     side: Side
     more: tuple[str, ...] = ()
     whole_rows: bool = False
+    window: AnyWindow | None = None
+    compared: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -5,9 +5,14 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from panewise.chrono import MAX_INSTANT, Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
+from panewise.spec.windows.kinds import positive
 
 CLOSED: Final = ("both", "left", "right", "neither")
 STRATEGIES: Final = ("backward", "forward", "nearest")
+ORDERS: Final = ("arrival", "event_time")
+RowWindow: TypeAlias = CountPolicy | TimePolicy | DeltaPolicy
 
 
 @dataclass(frozen=True, init=False)
@@ -67,11 +72,6 @@ class Interval:
         """The largest difference that the interval includes, in microseconds."""
         return self.upper.us - (self.closed in ("left", "neither"))
 
-    @property
-    def reach(self) -> tuple[int, int]:
-        """How far the last right row lies after a left row that it matches, and the other way round."""
-        return self.last, -self.first
-
 
 @dataclass(frozen=True, init=False)
 class AsOf:
@@ -129,7 +129,116 @@ class AsOf:
         return self.waits, MAX_INSTANT if self.tolerance is None else self.tolerance.us
 
 
-Match: TypeAlias = Interval | AsOf
+@dataclass(frozen=True, init=False)
+class LastRows:
+    """The last rows of the other side by key: by arrival, or at or before the event time of the left row.
+
+    Args:
+        right: what the window of right rows contains: a number of rows, or `count(n)`, `time(d)` or
+            `delta(column, amount)` of :mod:`panewise.streamwindow`. 0 is no rows: then only right rows that
+            arrive look for partners.
+        left: likewise the window of left rows, in which right rows that arrive look for partners. Default: 0.
+        order: "arrival" or "event_time", which is for a number of right rows only. Default: "arrival".
+
+    Raises:
+        SpecError: for other values, for two windows without rows, and for a window that the order does not
+            have.
+
+    >>> LastRows(3)
+    LastRows(right=CountPolicy(n=3), left=None, order='arrival')
+
+    Source: semantics 37.4 to 37.6; S1 "ROWS n PRECEDING", S5 Join.
+    """
+
+    kind: ClassVar[str] = "rows"
+    right: RowWindow | None
+    left: RowWindow | None
+    order: Literal["arrival", "event_time"]
+
+    def __init__(
+        self,
+        right: int | RowWindow | None,
+        left: int | RowWindow | None = None,
+        order: Literal["arrival", "event_time"] = "arrival",
+    ) -> None:
+        object.__setattr__(self, "right", _row_window(right, "right"))
+        object.__setattr__(self, "left", _row_window(left, "left"))
+        object.__setattr__(self, "order", order)
+        if order not in ORDERS:
+            raise SpecError(f"order={order!r}", f"order is one of {ORDERS}", "give one of these")
+        if self.right is None and self.left is None:
+            raise SpecError(f"{self!r}", "one side at least has a window of rows", "give one such as 3")
+        if order == "event_time" and (self.left is not None or not isinstance(self.right, CountPolicy)):
+            rule = "by event time a left row matches a number of right rows (semantics 37.6)"
+            raise SpecError(f"{self!r}", rule, "give LastRows(n, order='event_time'), or order='arrival'")
+
+    @property
+    def windows(self) -> dict[str, RowWindow | None]:
+        """The windows by side; None contains no rows."""
+        return {"left": self.left, "right": self.right}
+
+
+@dataclass(frozen=True, init=False)
+class Latest:
+    """The newest row of the other side by key, of those that are younger than a time to live.
+
+    A row that arrives is paired with the newest row of its key on the other side, and takes the place of that
+    of its own side. So each side is a table that changes.
+
+    Args:
+        ttl: how long a row can be paired after its arrival, in processing time. Default: until another one of
+            its key arrives.
+        deletes: a column of both sides, or a pair with a column or None for each side. A row in which it is
+            null deletes the row of its key on its side. Default: none.
+
+    Raises:
+        SpecError: for a time that is not above zero, and for columns that are no non-empty strings.
+
+    >>> Latest("1 hour", deletes=(None, "price"))
+    Latest(ttl=Duration('1 hour'), deletes=(None, 'price'))
+
+    Source: semantics 37.7 to 37.9; Samza's join, tables of Kafka Streams.
+    """
+
+    kind: ClassVar[str] = "latest"
+    ttl: Duration | None
+    deletes: tuple[str | None, str | None]
+
+    def __init__(
+        self,
+        ttl: DurationLike | None = None,
+        deletes: str | tuple[str | None, str | None] | None = None,
+    ) -> None:
+        given: Any = deletes if isinstance(deletes, (tuple, list)) else (deletes, deletes)
+        object.__setattr__(self, "ttl", None if ttl is None else positive(ttl, "ttl"))
+        object.__setattr__(self, "deletes", tuple(given))
+        if len(self.deletes) != 2 or not all(
+            one is None or (isinstance(one, str) and one) for one in self.deletes
+        ):
+            rule = "a column of each side, or None, is named by a non-empty string"
+            raise SpecError(f"deletes={deletes!r}", rule, "give one such as (None, 'price')")
+
+    @property
+    def deletes_by_side(self) -> dict[str, str | None]:
+        """The columns by side."""
+        return {"left": self.deletes[0], "right": self.deletes[1]}
+
+
+Match: TypeAlias = Interval | AsOf | SameWindow | LastRows | Latest
+
+
+def _row_window(given: Any, side: str) -> RowWindow | None:
+    """Returns a window of rows; a number is that of its rows.
+
+    >>> _row_window(2, "left"), _row_window(0, "left")
+    (CountPolicy(n=2), None)
+    """
+    if given is None or isinstance(given, (CountPolicy, TimePolicy, DeltaPolicy)):
+        return given
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        rule = "a window of rows is a number of rows, count, time or delta"
+        raise SpecError(f"{side}={given!r}", rule, "give one such as 3, or time('1 minute')")
+    return CountPolicy(given) if given else None
 
 
 def signed(value: Any, name: str) -> Duration:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import JOIN, Family
+from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions import Node, as_condition, columns_of
 from panewise.spec.fields import several
 from panewise.spec.operators.join.columns import (
@@ -14,6 +15,7 @@ from panewise.spec.operators.join.columns import (
     JOIN_TIME,
     LEFT,
     MISSING,
+    OF_WINDOWS,
     OP,
     RIGHT,
     Selected,
@@ -21,19 +23,31 @@ from panewise.spec.operators.join.columns import (
     check_different,
 )
 from panewise.spec.operators.join.entry import SideEntry
-from panewise.spec.operators.join.match import AsOf, Match
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match
+from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.policy.policies import DeltaPolicy
+from panewise.spec.operators.windowed_join import WindowedJoin
+from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.watermarks import FixedLag, StreamTime
-from panewise.spec.windows.kinds import positive
+from panewise.spec.windows.kinds import AnyWindow, positive
 
 How = Literal["inner", "left", "right", "full", "semi", "anti"]
 HOWS: Final = get_args(How)
 ONE_SIDED: Final = ("semi", "anti")  # emit left rows only
+# The types that each match has (semantics 27.2).
+HOWS_OF: Final[Mapping[type[Match], tuple[How, ...]]] = {
+    Interval: HOWS,
+    AsOf: ("inner", "left", "semi", "anti"),
+    SameWindow: HOWS,
+    LastRows: ("inner", "left", "semi", "anti"),
+    Latest: ("inner", "left", "right", "full"),
+}
 _CHOICES: Final = {
     "how": HOWS,
     "unmatched": ("final", "early"),
-    "timestamp": ("left", "right", "later", "earlier"),
+    "timestamp": ("left", "right", "later", "earlier", "window"),
     "evaluate": ("batch", "record"),
 }
 
@@ -45,14 +59,16 @@ class JoinOperator:
     Args:
         left: the left side.
         right: the right side, with as many keys as the left one.
-        match: which rows match, besides equal keys: Interval or AsOf.
+        match: which rows match, besides equal keys: Interval, AsOf, SameWindow, LastRows or Latest.
         how: "inner", "left", "right", "full", "semi" or "anti". Default: "inner".
         condition: a further condition on pairs, made with `left(...)` and `right(...)`. Default: none.
-        select: the columns of the emitted rows. Default: all columns of both sides.
+        select: the columns of the emitted rows. Default: all columns of both sides; of the left side for
+            "semi" and "anti".
         unmatched: when rows without a partner are emitted: "final" (once no partner can come) or "early" (at
             once, and retracted if a partner comes). Default: "final"; None for "inner" and "semi".
         timestamp: the event time of a pair: that of the "left" or the "right" row, or the "later" or
-            "earlier" one. Default: "later"; None for "semi" and "anti".
+            "earlier" one, or with SameWindow the last instant of the "window". Default: "window" if the match
+            is SameWindow with windows that end, else "later"; None for "semi" and "anti".
         evaluate: "batch" or "record": whether the watermarks that rows drive move after each batch or after
             each row. Default: "batch".
         watermark: StreamTime(per="all") for one watermark of both sides, as in a task of Kafka Streams.
@@ -81,7 +97,7 @@ class JoinOperator:
     condition: Node | None = None
     select: tuple[Selected, ...] | None = None
     unmatched: Literal["final", "early"] | None = None
-    timestamp: Literal["left", "right", "later", "earlier"] | None = None
+    timestamp: Literal["left", "right", "later", "earlier", "window"] | None = None
     evaluate: Literal["batch", "record"] = "batch"
     watermark: StreamTime | None = None
     idle_after: Duration | None = None
@@ -96,7 +112,7 @@ class JoinOperator:
         condition: Any = None,
         select: Iterable[Selected] | None = None,
         unmatched: Literal["final", "early"] | None = None,
-        timestamp: Literal["left", "right", "later", "earlier"] | None = None,
+        timestamp: Literal["left", "right", "later", "earlier", "window"] | None = None,
         evaluate: Literal["batch", "record"] = "batch",
         watermark: StreamTime | None = None,
         idle_after: DurationLike | None = None,
@@ -107,11 +123,15 @@ class JoinOperator:
         values["select"] = None if select is None else several("select", select)
         values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
         values["unmatched"] = "final" if unmatched is None and _emits_unmatched(how) else unmatched
-        values["timestamp"] = "later" if timestamp is None and how not in ONE_SIDED else timestamp
+        if timestamp is None and how not in ONE_SIDED:
+            values["timestamp"] = "window" if _windows_end(match) else "later"
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _check_kinds(self)
+        _check_type(self)
         _check_as_of(self)
+        _check_decided(self)
+        _check_same_window(self)
         _check_effects(self)
         _check_keys(self)
         _check_watermarks(self)
@@ -125,8 +145,11 @@ class JoinOperator:
     @property
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
+        window = self.match.window if isinstance(self.match, SameWindow) else None
         return {
-            name: SideEntry(self._with_watermark(side), *self._reads(name))
+            name: SideEntry(
+                self._with_watermark(side), *self._reads(name), window, compared_columns(self.match, name)
+            )
             for name, side in self.sides.items()
         }
 
@@ -152,9 +175,20 @@ class JoinOperator:
         return both.get(self.how, ())
 
     @property
+    def emits_again(self) -> str | None:
+        """The field because of which rows are retracted or emitted again; None if each is emitted once."""
+        if self.unmatched == "early":
+            return "unmatched='early'"
+        if isinstance(self.match, SameWindow) and self.match.accumulation != "discarding":
+            return f"accumulation={self.match.accumulation!r}"
+        return None
+
+    @property
     def added_columns(self) -> tuple[str, ...]:
         """The columns that the join adds to emitted rows."""
-        return (OP, JOIN_TIME) if self.how in ONE_SIDED else (OP, MISSING, JOIN_TIME)
+        missing = () if self.how in ONE_SIDED else (MISSING,)
+        windows = OF_WINDOWS if isinstance(self.match, SameWindow) else ()
+        return (OP, *missing, *windows, JOIN_TIME)
 
     def selected(self, columns: Mapping[str, Iterable[str]]) -> tuple[Selected, ...]:
         """Returns the columns of emitted rows for inputs with these columns, given by side.
@@ -168,17 +202,63 @@ class JoinOperator:
         check_different(found, self.added_columns)
         return found
 
+    def then(
+        self, *, window: AnyWindow, aggregates: Iterable[Aggregate], keys: Iterable[str] = (), **options: Any
+    ) -> WindowedJoin:
+        """Returns this join with windows over the rows that it emits, in one operator (semantics 42).
+
+        Args:
+            window: the windows, by the event time `join_time`.
+            aggregates: the aggregates of a pane. They read columns of the emitted rows.
+            keys: the keys of the windows: columns that have the values of keys of the join in every row.
+            options: further fields of WindowOperator, such as `trigger` and `accumulation`.
+
+        Raises:
+            SpecError: if a value breaks a rule, or the join emits retractions.
+
+        Example::
+
+            daily = join.then(keys=["shop"], window=Tumbling("1 day"), aggregates=[F.count().alias("pairs")])
+        """
+        fields = {"event_time": JOIN_TIME, "window": window, "aggregates": aggregates, "keys": keys}
+        return WindowedJoin(self, WindowOperator(**{**fields, **options}))
+
     def _with_watermark(self, side: Side) -> Side:
         return side if self.watermark is None else replace(side, watermark=self.watermark)
 
     def _reads(self, name: str) -> tuple[tuple[str, ...], bool]:
         """Returns the further columns that are read of a side, and whether these are all columns."""
         more = () if self.condition is None else columns_of(self.condition, name)
+        windowed = self.match.columns_read if isinstance(self.match, SameWindow) else ()
+        more = (*more, *windowed, *compared_columns(self.match, name), *deleting_columns(self.match, name))
         if name not in self.emitted_sides:
             return more, False
         if self.select is None:
             return more, True
         return (*more, *(one.column for one in self.select if one.side == name)), False
+
+
+def compared_columns(match: Match, side: str) -> tuple[str, ...]:
+    """Returns the columns of a side whose differences decide what its window contains.
+
+    >>> from panewise.streamwindow import delta
+    >>> compared_columns(LastRows(delta("v", 5)), "right")
+    ('v',)
+    """
+    if not isinstance(match, LastRows):
+        return ()
+    window = match.windows[side]
+    return (window.column,) if isinstance(window, DeltaPolicy) else ()
+
+
+def deleting_columns(match: Match, side: str) -> tuple[str, ...]:
+    """Returns the column of a side in which null deletes a row, if there is one.
+
+    >>> deleting_columns(Latest(deletes=(None, "price")), "right")
+    ('price',)
+    """
+    column = match.deletes_by_side[side] if isinstance(match, Latest) else None
+    return () if column is None else (column,)
 
 
 def _emits_unmatched(how: Any) -> bool:
@@ -192,7 +272,7 @@ def _check_kinds(spec: JoinOperator) -> None:
             raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
     match: Any = spec.match
     if not isinstance(match, Match):
-        rule = "a match is an Interval or an AsOf"
+        rule = "a match is an Interval, an AsOf, a SameWindow, LastRows or Latest"
         raise SpecError(f"match={match!r}", rule, "give one such as Interval('-5 minutes', '1 hour')")
     for name, choices in _CHOICES.items():
         value = getattr(spec, name)
@@ -200,18 +280,54 @@ def _check_kinds(spec: JoinOperator) -> None:
             raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
 
 
-def _check_as_of(spec: JoinOperator) -> None:
-    if not isinstance(spec.match, AsOf):
+def _check_type(spec: JoinOperator) -> None:
+    """Refuses the types that the match does not have (semantics 27.2)."""
+    if spec.how in HOWS_OF[type(spec.match)]:
         return
-    if spec.how in ("right", "full"):
-        rule = "an as-of join looks for a right row for each left row: it is inner, left, semi or anti"
-        raise SpecError(f"how={spec.how!r}, {spec.match!r}", rule, "exchange the sides, or use an Interval")
-    if spec.unmatched == "early":
-        rule = "a left row of an as-of join is emitted once its partner is known (semantics 37.3)"
-        raise SpecError("unmatched='early' of an as-of join", rule, "leave unmatched out")
-    if spec.condition is not None and spec.match.tolerance is None:
+    rules = {
+        AsOf: "an as-of join looks for a right row for each left row: it is inner, left, semi or anti",
+        LastRows: "a join with the last rows is inner, left, semi or anti",
+        Latest: "a join of the latest rows emits pairs: it is inner, left, right or full",
+    }
+    other = "use how='left'" if isinstance(spec.match, Latest) else "exchange the sides"
+    raise SpecError(
+        f"how={spec.how!r}, {spec.match!r}", rules[type(spec.match)], f"{other}, or use an Interval"
+    )
+
+
+def _check_as_of(spec: JoinOperator) -> None:
+    if isinstance(spec.match, AsOf) and spec.condition is not None and spec.match.tolerance is None:
         rule = "with a condition any right row could be a partner later, so all would be stored for good"
         raise SpecError("a condition of an as-of join without a tolerance", rule, "give a tolerance")
+
+
+def _windows_end(match: Any) -> bool:
+    return isinstance(match, SameWindow) and has_ends(match)
+
+
+def _check_same_window(spec: JoinOperator) -> None:
+    if spec.timestamp == "window" and not _windows_end(spec.match):
+        rule = "the time of a window is the last instant of a SameWindow that ends"
+        raise SpecError(f"timestamp='window', {spec.match!r}", rule, "give 'later', or leave it out")
+    if not isinstance(spec.match, SameWindow):
+        return
+    for name, side in spec.sides.items():
+        if side.allowed_lateness.us:
+            rule = "windows are made from the rows of both sides, so they have one allowed lateness"
+            given = f"allowed_lateness={side.allowed_lateness} on the {name}"
+            raise SpecError(given, rule, "give it to SameWindow, and leave it out here")
+
+
+def _check_decided(spec: JoinOperator) -> None:
+    """Refuses "early" if a left row is emitted once, when its partners are known (semantics 37.3, 37.6)."""
+    if spec.unmatched != "early":
+        return
+    if isinstance(spec.match, AsOf):
+        rule = "a left row of an as-of join is emitted once its partner is known (semantics 37.3)"
+        raise SpecError("unmatched='early' of an as-of join", rule, "leave unmatched out")
+    if isinstance(spec.match, LastRows) and spec.match.left is None:
+        rule = "a left row that is in no window is emitted once its partners are known (semantics 37.5, 37.6)"
+        raise SpecError(f"unmatched='early', {spec.match!r}", rule, "leave unmatched out")
 
 
 def _check_effects(spec: JoinOperator) -> None:

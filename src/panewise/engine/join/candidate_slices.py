@@ -1,0 +1,140 @@
+"""Looks new rows up by key and range of time: their candidates are slices of rows of the other side."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.plan import JoinPlan, SidePort
+from panewise.engine.kernels.frames import Mask, equal_columns
+from panewise.engine.kernels.instants import Instants, exact_sum
+from panewise.engine.kernels.sorting import Places
+from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices, slices_of
+from panewise.engine.store.run import RunRows, Shape
+from panewise.spec.operators.join.columns import OTHER
+
+ONCE = 1 << 19  # up to so many candidates of a batch are compared at once
+PIECE = 1 << 17  # more of them are compared in pieces of up to so many, which need less memory
+
+
+class Searched(Protocol):
+    """What a search needs to know of a join.
+
+    `reach` has, by side, how far after a row the first and the last row lie that match it, and `rows` the
+    shape of the side's table.
+    """
+
+    @property
+    def plan(self) -> JoinPlan:
+        """The plan."""
+        ...
+
+    @property
+    def reach(self) -> Mapping[str, tuple[int, int]]:
+        """The reach of each side, in microseconds."""
+        ...
+
+    @property
+    def rows(self) -> Mapping[str, Shape]:
+        """The shape of the table of each side."""
+        ...
+
+
+@dataclass(frozen=True)
+class CandidateSlices:
+    """Candidates of new rows of a side: slices of rows of the other side.
+
+    Attributes:
+        side: the side of the new rows.
+        which: the positions of new rows, among those of the side, whose slices are not empty.
+        slices: a slice for each of them.
+        own: whether they are slices of the new rows of the other side, not of stored rows.
+    """
+
+    side: str
+    which: Places
+    slices: Slices
+    own: bool
+
+    def chosen(self, places: Places) -> "CandidateSlices":
+        """Returns the candidates of some of the new rows."""
+        slices = self.slices.chosen(places)
+        return replace(self, which=self.which[places], slices=slices)
+
+    def until(self, time: int, number: int) -> Places:
+        """Returns how many candidates of each slice are at a time and number or before it."""
+        stored = [self.slices.rows[name].to_numpy() for name in (TIME, NUMBER)]
+        found = []
+        for start, length in zip(self.slices.starts.tolist(), self.slices.lengths.tolist(), strict=True):
+            times, numbers = (of[start : start + length] for of in stored)
+            low, high = (int(np.searchsorted(times, time, side)) for side in ("left", "right"))
+            found.append(low + int(np.searchsorted(numbers[low:high], number, side="right")))
+        return np.array(found, dtype=np.intp)
+
+
+def looked_up(method: Searched, side: str, new: RunRows, others: RowsByKey) -> Iterator[CandidateSlices]:
+    """Yields the candidates of the new rows of a side among the stored rows of the other side."""
+    if new.frame.height:
+        for slices in others.slices(_ranges(method, side, new)):
+            yield from _filled(side, slices, own=False)
+
+
+def among(method: Searched, side: str, new: Mapping[str, RunRows]) -> Iterator[CandidateSlices]:
+    """Yields the candidates of the new rows of a side among the new rows of the other side."""
+    mine, others = new[side], new[OTHER[side]]
+    if mine.frame.height and others.frame.height:
+        slices = slices_of(others, method.rows[OTHER[side]], _ranges(method, side, mine))
+        yield from _filled(side, slices, own=True)
+
+
+def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices]:
+    which = np.flatnonzero(slices.lengths)
+    if len(which):
+        yield CandidateSlices(side, which, slices.chosen(which), own)
+
+
+def _ranges(method: Searched, side: str, new: RunRows) -> Ranges:
+    return Ranges(new.hashes, *range_of(new.frame[TIME].to_numpy(), *method.reach[side]))
+
+
+def with_equal_keys(
+    ports: Mapping[str, SidePort],
+    side: str,
+    rows: pl.DataFrame,
+    which: Places,
+    others: pl.DataFrame,
+    at: Places,
+) -> tuple[Places, Places]:
+    """Returns the positions of the rows whose keys are equal, not only the hashes of the keys."""
+    same = same_keys(ports, side, rows, which, others, at)
+    return (which, at) if same.all() else (which[same], at[same])
+
+
+def same_keys(
+    ports: Mapping[str, SidePort],
+    side: str,
+    rows: pl.DataFrame,
+    which: Places,
+    others: pl.DataFrame,
+    at: Places,
+) -> Mask:
+    """Returns whether the keys of the rows at each pair of positions are equal."""
+    return equal_columns(rows, which, ports[side].keys, others, at, ports[OTHER[side]].keys)
+
+
+def range_of(times: Instants, first: int, last: int) -> tuple[Instants, Instants]:
+    """Returns the first and the last time that match each of the times. Sums do not wrap around."""
+    low, high = int(times.min()), int(times.max())
+    if low + min(first, 0) >= MIN_INSTANT and high + max(last, 0) <= MAX_INSTANT:
+        return times + first, times + last
+    begins, ends = (exact_sum(pl.Series(times), us) for us in (first, last))
+    none = ((begins > MAX_INSTANT) | (ends < MIN_INSTANT)).to_numpy()
+    begin, end = (
+        one.clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64).to_numpy().copy() for one in (begins, ends)
+    )
+    begin[none], end[none] = 1, 0
+    return begin, end

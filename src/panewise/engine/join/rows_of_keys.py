@@ -1,0 +1,126 @@
+"""Look-ups of the last rows of a key among stored rows.
+
+Rows of equal hash and different keys are told apart by their keys. That is rare, so the last rows of a slice
+are compared first, and all of its rows only if one of these has another key.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT
+from panewise.engine.columns import NUMBER
+from panewise.engine.kernels.frames import Mask, equal_columns, expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.hashing import Hashes, row_hashes
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.sorting import Places, hash_order, order
+from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows that look-ups found.
+
+    Attributes:
+        which: the numbers of look-ups, ascending.
+        rows: rows of the table.
+        at: for each number in `which` the position of the row in `rows`.
+    """
+
+    which: Places
+    rows: pl.DataFrame
+    at: Places
+
+    def chosen(self, mask: Mask) -> "Found":
+        """Returns some of what was found."""
+        return Found(self.which[mask], self.rows, self.at[mask])
+
+    def column(self, name: str) -> Instants:
+        """Returns a column of whole numbers of the found rows."""
+        values: Instants = self.rows[name].to_numpy()[self.at]
+        return values
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys to look up, in the order of their hashes.
+
+    Attributes:
+        rows: the rows that have the keys.
+        names: the columns of the key.
+        hashes: the hashes, ascending.
+        places: for each hash the number of its row before they were sorted.
+    """
+
+    rows: pl.DataFrame
+    names: Sequence[str]
+    hashes: Hashes
+    places: Places
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> "Keys":
+        """Returns the keys of rows, which may be in any order."""
+        hashes = row_hashes(rows, names)
+        places = hash_order(hashes)
+        return cls(take_rows(rows.select(names), places), names, hashes[places], places)
+
+    def last(self, table: RowsByKey, until: Instants, count: int) -> Found:
+        """Returns the last rows of each key whose time is at most `until`, `count` of them if there are."""
+        ranges = Ranges(self.hashes, np.full(len(until), MIN_INSTANT), until[self.places])
+        return self._collected(
+            table, [(part, *self._last_of(table, part, count)) for part in table.slices(ranges)], count
+        )
+
+    def between(self, table: RowsByKey, first: Instants, last: Instants) -> Found:
+        """Returns the rows of each key whose time is from `first` to `last`."""
+        ranges = Ranges(self.hashes, first[self.places], last[self.places])
+        return self._collected(
+            table, [(part, *self._all_of(table, part)) for part in table.slices(ranges)], None
+        )
+
+    def _last_of(self, table: RowsByKey, part: Slices, count: int) -> tuple[Places, Places]:
+        lengths = np.minimum(part.lengths, count)
+        which = np.repeat(np.arange(len(lengths)), lengths)
+        at = expand_ranges(part.starts + part.lengths - lengths, lengths)
+        if self._equal(table, which, part.rows, at).all():
+            return which, at
+        which, at = self._all_of(table, part)
+        ends = np.searchsorted(which, which, side="right")
+        inside = np.arange(len(which)) >= ends - count
+        return which[inside], at[inside]
+
+    def _all_of(self, table: RowsByKey, part: Slices) -> tuple[Places, Places]:
+        which = np.repeat(np.arange(len(part.lengths)), part.lengths)
+        at = expand_ranges(part.starts, part.lengths)
+        same = self._equal(table, which, part.rows, at)
+        return (which, at) if same.all() else (which[same], at[same])
+
+    def _equal(self, table: RowsByKey, which: Places, rows: pl.DataFrame, at: Places) -> Mask:
+        return equal_columns(self.rows, which, self.names, rows, at, table.shape.by)
+
+    def _collected(
+        self, table: RowsByKey, parts: Sequence[tuple[Slices, Places, Places]], count: int | None
+    ) -> Found:
+        """Returns the rows of all parts in the order of their time for each look-up, the last `count`."""
+        names = list(table.shape.schema)
+        frames, which, at, height = (
+            [table.newest.clear()[names]],
+            [np.empty(0, np.intp)],
+            [np.empty(0, np.intp)],
+            0,
+        )
+        for part, mine, its in parts:
+            taken, places = np.unique(its, return_inverse=True)
+            frames.append(take_rows(part.rows[names], taken))
+            which.append(self.places[mine])
+            at.append(places + height)
+            height += len(taken)
+        found = Found(np.concatenate(which), vstack_frames(frames).rechunk(), np.concatenate(at))
+        places = order([found.which, found.column(table.time), found.column(NUMBER)])
+        found = Found(found.which[places], found.rows, found.at[places])
+        if count is None or len(parts) < 2:
+            return found
+        ends = np.searchsorted(found.which, found.which, side="right")
+        return found.chosen(np.arange(len(places)) >= ends - count)

@@ -1,0 +1,98 @@
+"""Which rows of a window were together in a pane before (semantics 37.12).
+
+Usually that are the rows of the window's last pane. A session that has merged with others since has several
+groups: the rows of the last pane of each of them. Such panes are stored until the session fires.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, START, TIME
+from panewise.engine.join.same_window.rows import NEWEST, Members
+from panewise.engine.kernels.frames import distinct
+from panewise.engine.kernels.sorting import Places
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.windowing.plan import Plan
+
+MERGED: Final = "merged"  # the name of the table
+PREVIOUS: Final = (
+    "__previous"  # of a window: the number of the last row in the pane before, -1 if there is none
+)
+NO_GROUP: Final = -1  # the group of a row that was in no pane
+_UNTIL, _WINDOW, _AT = "__until", "__window", "__at"
+
+
+def nothing(plan: Plan) -> StoredTable:
+    """Returns an empty table of panes of merged sessions. `plan` is that of the sessions."""
+    keys = {key: plan.table_schema[key] for key in plan.keys}
+    bounds = {START: pl.Int64(), _UNTIL: pl.Int64(), NEWEST: pl.Int64(), END: pl.Int64()}
+    shape = Shape({**keys, **bounds}, [*plan.keys, START, _UNTIL], plan.keys)
+    return StoredTable.nothing(shape, MemoryLibrary())
+
+
+def put(table: StoredTable, merged_away: pl.DataFrame) -> StoredTable:
+    """Returns the table with the panes of sessions that have merged: keys, START, END and `NEWEST`."""
+    if merged_away.is_empty():
+        return table
+    rows = merged_away.with_columns(pl.col(END).alias(_UNTIL), pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(END))
+    rows = rows.select(*table.shape.schema)
+    return sealed_if_long(table.changed(rows, rows.clear()))
+
+
+def taken(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> tuple[StoredTable, pl.DataFrame]:
+    """Takes out the panes of sessions that have merged into these windows.
+
+    Returns the table without them, and the panes, each with the place of its window.
+    """
+    known = table.of_keys(distinct(windows, keys), keys)
+    bounds = windows.select(*keys, pl.col(START).alias("__low"), pl.col(END).alias("__high"))
+    found = known.join(bounds.with_row_index(_WINDOW), on=keys, nulls_equal=True)
+    inside = (pl.col(START) >= pl.col("__low")) & (pl.col(_UNTIL) <= pl.col("__high"))
+    found = found.filter(inside).sort(_WINDOW, START)
+    if found.is_empty():
+        return table, found
+    rows = found.select(*table.shape.schema)
+    return table.changed(rows.clear(), rows), found
+
+
+def of_last_pane(members: Members, windows: pl.DataFrame) -> Places:
+    """Returns the group of each row: the place of its window if it was in the window's last pane."""
+    previous = windows[PREVIOUS].to_numpy()[members.window]
+    groups: Places = np.where(members.numbers <= previous, members.window, NO_GROUP)
+    return groups
+
+
+def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int) -> Places:
+    """Returns the groups, where rows of merged sessions have the group of their session.
+
+    `panes` are those that :func:`taken` returned. Their groups are `first` and the following numbers.
+    """
+    if panes.is_empty():
+        return groups
+    rows = pl.DataFrame({_WINDOW: members.window, TIME: members.rows[TIME], NEWEST: members.numbers})
+    rows = rows.with_row_index(_AT).with_columns(pl.col(_WINDOW).cast(pl.UInt32))
+    of = panes.select(_WINDOW, START, _UNTIL, pl.col(NEWEST).alias("__last")).with_row_index("__group")
+    found = rows.join(of, on=_WINDOW).filter(
+        (pl.col(TIME) >= pl.col(START))
+        & (pl.col(TIME) < pl.col(_UNTIL))
+        & (pl.col(NEWEST) <= pl.col("__last"))
+    )
+    groups = groups.copy()
+    groups[found[_AT].to_numpy()] = found["__group"].to_numpy().astype(np.int64) + first
+    return groups
+
+
+def groups_of(
+    members: Mapping[str, Members], windows: pl.DataFrame, panes: pl.DataFrame | None
+) -> dict[str, Places]:
+    """Returns the group of each row by side. `panes` are those of merged sessions."""
+    found = {}
+    for side, one in members.items():
+        groups = of_last_pane(one, windows)
+        found[side] = groups if panes is None else of_merged(one, groups, panes, windows.height)
+    return found

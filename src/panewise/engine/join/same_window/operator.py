@@ -1,0 +1,339 @@
+"""The operator of window joins (semantics 37.10 to 37.13).
+
+A window operator of the rows of both sides decides which rows are late, and when windows merge, fire and
+expire. It stores only the windows. The rows are stored by side, and are read when their window fires.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Final, TypeAlias
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, saturating_add
+from panewise.engine.columns import (
+    END,
+    LATE_BY,
+    MISSED_WINDOWS,
+    NUMBER,
+    ONE_KEY,
+    OWN_WINDOWS,
+    PARTIAL,
+    REASON,
+    SLICE,
+    START,
+    TIME,
+)
+from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.join.arrival import late_after_end, numbered
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.operator import JoinEngine
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.same_window import groups
+from panewise.engine.join.same_window.clocks import of_windows
+from panewise.engine.join.same_window.content import Firings, emitted
+from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
+from panewise.engine.join.same_window.rows import NEWEST, Members, SideRows
+from panewise.engine.join.state import JoinState
+from panewise.engine.kernels.frames import filter_rows, vstack_frames
+from panewise.engine.protocol import Schemas
+from panewise.engine.store.rows_by_key import RowsByKey
+from panewise.engine.store.rows_of_sessions import RowsOfSessions
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windows.operator import Operator
+from panewise.spec import JoinOperator, Session, closed_at_end, merging
+from panewise.spec.aggregates.functions import max as max_
+from panewise.spec.operators.join.columns import LEFT, OF_WINDOWS
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.windowing import (
+    ROW_NUMBER,
+    ROW_TIME,
+    furthest_behind,
+    row_key,
+    window_operator,
+)
+
+# The outputs of the sides without panes, and the panes.
+_Step: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
+LATE_COLUMNS: Final = (REASON, MISSED_WINDOWS, LATE_BY, PARTIAL)
+OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows, if the row alone decides that
+WINDOWS: Final = "windows"
+
+
+class WindowJoinEngine(JoinEngine):
+    """A window join on Polars frames.
+
+    Args:
+        spec: the specification.
+        schemas: the types of the columns of both sides.
+
+    Raises:
+        SpecError: as :class:`panewise.engine.join.operator.JoinEngine` does.
+    """
+
+    def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
+        self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
+        match = spec.match
+        assert isinstance(match, SameWindow)
+        self.match = match
+        self.windows = Plan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(self.plan))
+        self.keys = tuple(self.windows.keys)
+        self.rows = {side: SideRows(self.plan, side) for side in self.plan.ports}
+        windows = Operator(self.windows.spec, {}, self.windows).state.windows
+        # A commit seals the tables in this order. Those of the sides read the windows, so they come first.
+        tables: dict[str, StoredTable] = {side: rows.nothing() for side, rows in self.rows.items()}
+        tables[WINDOWS] = windows
+        if merging(match.window) and match.accumulation != "retracting":
+            tables[MERGED] = groups.nothing(self.windows)
+        self.state = JoinState(tables)
+        self.changed = False
+
+    def add_together(
+        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
+    ) -> Iterator[Output]:
+        """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7)."""
+        highest = {side: max(of.values()) for side, of in latest.items() if of}
+        rows, total = numbered(self.plan, self.state, valid)
+        add = self._batch if self.spec.evaluate == "batch" or not total else self._each
+        outputs, panes = add(rows, highest)
+        return self._outputs_of(outputs, panes)
+
+    def _outputs_of(self, outputs: list[Output], panes: Iterator[pl.DataFrame]) -> Iterator[Output]:
+        """Yields the outputs of the sides, the first with the first panes. The other panes follow."""
+        first = next(panes, self._nothing(LEFT).panes)
+        for output in outputs:
+            yield replace(output, panes=first)
+            first = first.clear()
+        port = outputs[0].port if outputs else LEFT
+        for more in chain([first], panes):
+            if more.height:
+                yield replace(self._nothing(port), panes=more)
+
+    def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
+        """Returns the horizon of each table. Merged sessions do not expire by it."""
+        horizon = of_windows(clocks).horizon(self.windows.spec)
+        return {name: None if name == MERGED else horizon for name in self.state.tables}
+
+    def next_due(self) -> int | None:
+        """Returns a watermark at or before the first one at which a window fires or expires."""
+        return self._operator().next_due()
+
+    def output_watermark(self) -> int | None:
+        """Returns the watermark of the emitted rows (semantics 40.4)."""
+        if self.state.clocks.finished:
+            return MAX_INSTANT
+        mark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
+        return None if mark is None or behind is None else saturating_add(mark, -behind)
+
+    def live(self) -> pl.DataFrame:
+        """Returns the live windows, with the keys of the left side."""
+        names = {row_key(place): name for place, name in enumerate(self.spec.keys)}
+        return self._operator().live().rename(names)
+
+    def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> _Step:
+        """Adds each row as a batch of its own, in arrival order."""
+        places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
+        found, emitted = {side: [self._nothing(side)] for side in rows}, []
+        for _, side, at in sorted(places):
+            row = rows[side][at : at + 1]
+            outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
+            found[side] += outputs
+            emitted += [*panes]
+        return [Output.joined(of_side) for of_side in found.values()], iter(emitted)
+
+    def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> _Step:
+        """Adds rows of one batch, and moves the watermarks after them."""
+        fresh, marks = {}, dict(self.state.marks)
+        for side, one in rows.items():
+            entry = self.plan.entries[side]
+            fresh[side] = marks[side].without_replays(entry, one)
+            marks[side] = marks[side].after(entry, one)
+        count = sum(one.height for one in rows.values())
+        self.state = replace(self.state, marks=marks, next_number=self.state.next_number + count)
+        outputs, panes = self._arrived(rows, fresh)
+        return outputs, chain(panes, self._advanced(self.state.clocks.moved_by_rows(self.spec, highest)))
+
+    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> _Step:
+        """Adds rows that are no replays to their windows, stores them, and emits what fires."""
+        given = {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
+        operator = self._operator()
+        found = operator.add_valid(self._as_input(given)) if given else None
+        if found is not None and merging(self.match.window):
+            self._drop_expired(operator, self._as_input(given), found.late)
+        outputs, tables = [], dict(self.state.tables)
+        for side, one in fresh.items():
+            if found is None or side not in given:
+                late, applied = late_after_end(self.plan, self.state, side, one), one.clear()
+            else:
+                late, applied = _split(one, found.late, self.plan.ports[side].late_schema)
+                tables[side] = self._stored(side, applied, operator.state.windows)
+            replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
+            counts = Counts(rows[side].height, applied.height, replays, late.height - partly, 0, partly)
+            outputs.append(replace(self._nothing(side), late=late, counts=counts))
+        self.changed |= any(one.counts.applied > 0 for one in outputs)
+        self.state = self.state.with_tables(tables)
+        panes = iter(()) if found is None else self._settled(operator, found, self.state.clocks)
+        return outputs, panes
+
+    def _drop_expired(self, operator: Operator, rows: pl.DataFrame, late: pl.DataFrame) -> None:
+        """Drops the stored rows of expired sessions that sessions of this batch reach back over.
+
+        Only a row that would be late on its own, but is applied because it overlaps a live session, can make
+        a session that contains the time of such a row (13.2). That is rare, so a table is then written again.
+        """
+        horizon = of_windows(self.state.clocks).horizon(self.windows.spec)
+        if horizon is None or not isinstance(self.match.window, Session):
+            return
+        assert isinstance(self.match.window.gap, Duration)
+        reaching = rows.filter(pl.col(ROW_TIME) <= horizon - self.match.window.gap.us)
+        reaching = reaching.join(late.select(ROW_NUMBER), on=ROW_NUMBER, how="anti")
+        if reaching.is_empty():
+            return
+        before, after = (
+            windows.of_keys(reaching, list(self.keys)).select(*self.keys, START, END)
+            for windows in (self.state.tables[WINDOWS], operator.state.windows)
+        )
+        after = after.with_columns(pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(NEWEST))
+        for side in self.rows:
+            found = self._members(side, after).rows
+            live = found.join(self._keyed(side, before), on=self.plan.ports[side].keys, nulls_equal=True)
+            live = live.filter(pl.col(TIME).is_between(START, f"{END}_right", closed="left"))
+            expired = found.join(live.select(NUMBER), on=NUMBER, how="anti")[NUMBER]
+            table = self.state.tables[side]
+            if expired.len() and isinstance(table, RowsOfSessions):
+                self.state = self.state.with_tables({side: table.without(expired)})
+
+    def _stored(self, side: str, applied: pl.DataFrame, windows: StoredTable) -> RowsByKey:
+        table = self._with_sessions(self.state.tables[side], windows)
+        assert isinstance(table, RowsByKey)
+        return sealed_if_long(table.put(self.rows[side].stored(applied)))
+
+    def _with_sessions(self, table: StoredTable, windows: StoredTable) -> StoredTable:
+        """Returns a table. If its rows expire with their session, it knows which sessions there are now."""
+        return table.of_sessions(windows, self.keys) if isinstance(table, RowsOfSessions) else table
+
+    def _moved(self, clocks: JoinClocks) -> Output:
+        """Moves the clocks, and emits what is due."""
+        nothing = self._nothing(LEFT)
+        return replace(nothing, panes=vstack_frames([nothing.panes, *self._advanced(clocks)]))
+
+    def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
+        """Moves the clocks at once. Returns what is emitted."""
+        before, operator = self.state.clocks, self._operator()
+        panes: Iterator[pl.DataFrame] = iter(())
+        if clocks.finished:
+            panes = self._settled(operator, operator.finish(), clocks)
+        elif (clocks.processing_time, clocks.watermark) != (before.processing_time, before.watermark):
+            found = operator.advance(clocks.processing_time, clocks.watermark)
+            panes = self._settled(operator, found, clocks)
+        self.state = replace(self.state, clocks=clocks)
+        return panes
+
+    def _settled(self, operator: Operator, found: Output, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
+        """Returns what the panes of the window operator emit, and takes over its windows.
+
+        Rows expire only after that, because those of the last firing of a window are emitted with it.
+        """
+        panes = self._emitted(found.panes) if found.panes.height else iter(())
+        self.changed |= operator.changed or found.panes.height > 0
+        windows, horizons = operator.state.windows, self.horizons(clocks)
+        tables = {**self.state.tables, WINDOWS: windows}
+        tables = {name: self._with_sessions(table, windows) for name, table in tables.items()}
+        self.state = self.state.with_tables({n: table.expired(horizons[n]) for n, table in tables.items()})
+        return panes
+
+    def _emitted(self, panes: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Returns the rows that the panes of the window operator emit. Stored rows are read at once."""
+        windows, merged = _with_bounds(panes, list(self.windows.spec.keys), self.match), None
+        if MERGED in self.state.tables:
+            merged_away = pl.col("op") == "-"
+            table = groups.put(self.state.tables[MERGED], windows.filter(merged_away))
+            windows = windows.filter(~merged_away)
+            table, merged = groups.taken(table, windows, list(self.keys))
+            self.state = self.state.with_tables({MERGED: table})
+        members = {side: self._members(side, windows) for side in self.rows}
+        null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
+        firings = Firings(
+            windows.select(*OF_WINDOWS),
+            (windows["is_last"] & (windows["op"] == "+")).to_numpy(),
+            (windows["op"] == "-").to_numpy(),
+            windows.select(null.alias("null"))["null"].to_numpy(),
+            members,
+            groups.groups_of(members, windows, merged),
+            windows.height,
+            self.match.accumulation,
+        )
+        return emitted(self.plan, firings)
+
+    def _members(self, side: str, windows: pl.DataFrame) -> Members:
+        table = self.state.tables[side]
+        assert isinstance(table, RowsByKey)
+        return self.rows[side].members(table, self._keyed(side, windows))
+
+    def _keyed(self, side: str, windows: pl.DataFrame) -> pl.DataFrame:
+        """Returns keys and bounds of windows, with the names that the side gives to the keys."""
+        names = self.plan.ports[side].keys
+        keys = [pl.col(mine).alias(name) for mine, name in zip(self.keys, names, strict=True)]
+        return windows.select(*keys, START, END, *{NEWEST} & set(windows.columns))
+
+    def _as_input(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+        """Returns rows of both sides as the window operator takes them, in arrival order."""
+        frames = []
+        for side, one in rows.items():
+            keys = [
+                pl.col(key).alias(name)
+                for key, name in zip(self.plan.ports[side].keys, self.keys, strict=True)
+            ]
+            own = pl.col(TIME).alias(ROW_TIME), pl.col(NUMBER).alias(ROW_NUMBER), TIME
+            frames.append(one.select(*keys, *own, *self.match.columns_read, *OF_ROWS & set(one.columns)))
+        both = pl.concat(frames)
+        return both if len(frames) == 1 else both.sort(ROW_NUMBER)
+
+    def _operator(self) -> Operator:
+        """Returns a window operator with the windows and clocks of the state."""
+        operator = Operator(self.windows.spec, {}, self.windows)
+        windows, clocks = self.state.tables[WINDOWS], of_windows(self.state.clocks)
+        operator.state = replace(operator.state, windows=windows, clocks=clocks)
+        return operator
+
+
+def _schema(plan: JoinPlan) -> dict[str, pl.DataType]:
+    left, match = plan.ports[LEFT], plan.spec.match
+    assert isinstance(match, SameWindow)
+    keys = {row_key(place): left.schema[key] for place, key in enumerate(plan.spec.keys)}
+    others = {name: left.schema[name] for name in match.columns_read}
+    return {**keys, ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64(), **others}
+
+
+def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.DataFrame:
+    """Returns one row for each window of the panes, with START, END (exclusive) and `PREVIOUS`.
+
+    A retraction without a new pane, of a session that has merged, is a row with the op "-".
+    """
+    identity = [*keys, "window_start", "window_end"]
+    plus, minus = panes.filter(op="+"), panes.filter(op="-")
+    before = minus.select(*identity, pl.col(NEWEST).alias(PREVIOUS))
+    known = plus.join(before, on=identity, how="left", nulls_equal=True, maintain_order="left")
+    merged_away = minus.join(plus, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+    windows = pl.concat([merged_away.with_columns(pl.col(NEWEST).alias(PREVIOUS)), known])
+    end = pl.col("window_end") + 1 if closed_at_end(match.window) else pl.col("window_end")
+    return windows.with_columns(
+        pl.col(PREVIOUS).fill_null(-1),
+        pl.col("window_start").fill_null(MIN_INSTANT).alias(START),
+        end.fill_null(MAX_INSTANT).alias(END),
+        *([] if keys else [pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)]),
+    )
+
+
+def _split(
+    rows: pl.DataFrame, late: pl.DataFrame, schema: Mapping[str, pl.DataType]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the late rows of a side as its late output has them, and the rows that are applied."""
+    if late.is_empty():
+        return pl.DataFrame(schema=schema), rows
+    own = late.select(pl.col(ROW_NUMBER).alias(NUMBER), *LATE_COLUMNS)
+    found = rows.join(own, on=NUMBER, maintain_order="left")
+    missed = found.filter(~pl.col(PARTIAL))[NUMBER]
+    return found.select(*schema), filter_rows(rows, ~rows[NUMBER].is_in(missed.implode()))

@@ -1,0 +1,140 @@
+"""The stored rows of a window join, and the rows of a window among them (semantics 37.11, 41.4).
+
+A row is stored once, by key and event time: the rows of a window are those of its key within its bounds.
+Custom windows need not contain the time of their rows, so a row is stored once for each of them, by key and
+window.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, NUMBER, OWN_WINDOWS, SLICE, START, TIME
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.kernels.frames import equal_values, expand_ranges, filter_rows, take_rows, vstack_frames
+from panewise.engine.kernels.hashing import row_hashes
+from panewise.engine.kernels.sorting import Places, hash_order, order
+from panewise.engine.store.rows_by_key import Ranges, RowsByKey
+from panewise.engine.store.rows_of_sessions import RowsOfSessions
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.windowing.slicing import slicing_of
+from panewise.spec import Custom, merging
+from panewise.spec.operators.join.same_window import SameWindow
+
+NEWEST: Final = "newest"  # of a window: the number of the last row in its pane
+
+
+@dataclass(frozen=True)
+class Members:
+    """The rows of some windows, sorted by window, then by number.
+
+    Attributes:
+        rows: the rows, with the columns of the table. A row occurs once for each of the windows.
+        window: the place of the window of each row.
+    """
+
+    rows: pl.DataFrame
+    window: Places
+
+    @property
+    def numbers(self) -> Places:
+        """The number of each row."""
+        numbers: Places = self.rows[NUMBER].to_numpy()
+        return numbers
+
+    def counts(self, windows: int) -> Places:
+        """Returns how many rows each window has."""
+        return np.bincount(self.window, minlength=windows)
+
+    def chosen(self, places: slice, first: int) -> "Members":
+        """Returns the rows at these places. The windows are counted from `first`."""
+        return Members(self.rows[places], self.window[places] - first)
+
+    def starts(self, windows: int) -> Places:
+        """Returns where the rows of each window start."""
+        counts = self.counts(windows)
+        starts: Places = np.cumsum(counts) - counts
+        return starts
+
+
+class SideRows:
+    """How the rows of one side are stored."""
+
+    def __init__(self, plan: JoinPlan, side: str) -> None:
+        match, self.port = plan.spec.match, plan.ports[side]
+        assert isinstance(match, SameWindow)
+        self.window, self.slicing = match.window, slicing_of(match.window)
+        if isinstance(self.window, Custom):
+            schema = {**self.port.stored, START: pl.Int64()}
+            self.shape = Shape(schema, [START, NUMBER], [*self.port.keys, END])
+        else:
+            self.shape = Shape(dict(self.port.stored), [TIME, NUMBER], self.port.keys)
+
+    def nothing(self) -> RowsByKey:
+        """Returns an empty table."""
+        kind = RowsOfSessions if merging(self.window) else RowsByKey
+        return kind.nothing(self.shape, MemoryLibrary())
+
+    def stored(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns applied rows as the table stores them. They expire with the last of their windows."""
+        if isinstance(self.window, Custom):
+            found, bounds = rows.explode(OWN_WINDOWS), pl.col(OWN_WINDOWS).struct
+            found = found.with_columns(bounds.field("start").alias(START), bounds.field("end").alias(END))
+            return found.select(*self.shape.schema)
+        if self.slicing is None:
+            ends = pl.repeat(MAX_INSTANT, rows.height, dtype=pl.Int64, eager=True)  # its session decides
+        else:
+            ends = self.slicing.last_ends(rows[SLICE])
+        return rows.with_columns(ends.alias(END)).select(*self.shape.schema)
+
+    def members(self, table: RowsByKey, windows: pl.DataFrame) -> Members:
+        """Returns the rows of windows that arrived until the last pane of the window.
+
+        Args:
+            table: the table of this side.
+            windows: the windows, with the keys of this side, START, END (exclusive) and `NEWEST`.
+        """
+        hashes = row_hashes(windows, self.shape.by)
+        places = hash_order(hashes)
+        first = windows[START].to_numpy()[places]
+        last = first if isinstance(self.window, Custom) else _last_instants(windows)[places]
+        frames, which = [self._none(table)], [np.empty(0, dtype=np.intp)]
+        for rows, at, window in self._found(table, windows, places, Ranges(hashes[places], first, last)):
+            frames.append(take_rows(rows, at))
+            which.append(window)
+        return _in_order(vstack_frames(frames), np.concatenate(which), windows[NEWEST].to_numpy())
+
+    def _found(
+        self, table: RowsByKey, windows: pl.DataFrame, places: Places, ranges: Ranges
+    ) -> Iterator[tuple[pl.DataFrame, Places, Places]]:
+        """Yields rows of each part of the table, the positions of members among them, and their windows."""
+        for part in table.slices(ranges):
+            which = places[np.repeat(np.arange(len(places)), part.lengths)]
+            at = expand_ranges(part.starts, part.lengths)
+            same = np.ones(len(at), dtype=np.bool_)
+            for name in self.shape.by:
+                same &= equal_values(windows[name], which, part.rows[name], at)
+            yield part.rows[list(self.shape.schema)], at[same], which[same]
+
+    def _none(self, table: RowsByKey) -> pl.DataFrame:
+        return table.newest.clear()[list(self.shape.schema)]
+
+
+def _last_instants(windows: pl.DataFrame) -> Places:
+    """Returns the last instant of each window. The global window ends at the last instant of all."""
+    last = windows.select(pl.when(pl.col(END) == MAX_INSTANT).then(END).otherwise(pl.col(END) - 1))
+    instants: Places = last.to_series().to_numpy()
+    return instants
+
+
+def _in_order(rows: pl.DataFrame, window: Places, newest: Places) -> Members:
+    numbers = rows[NUMBER].to_numpy()
+    known = numbers <= newest[window]
+    if not known.all():
+        rows, window, numbers = filter_rows(rows, pl.Series(known)), window[known], numbers[known]
+    places = order([window, numbers])
+    return Members(take_rows(rows, places), window[places])

@@ -1,0 +1,31 @@
+"""The place of the lowest value in many ranges of one array."""
+
+import numpy as np
+import numpy.typing as npt
+
+from panewise.engine.kernels.sorting import Places
+
+
+def lowest_places(values: npt.NDArray[np.int64], starts: Places, lengths: Places) -> Places:
+    """Returns the position of the lowest value of each range. No range is empty, and no value occurs twice.
+
+    A range is covered by two ranges of the largest power of two that fits. So each power needs one array of
+    the lowest positions, and the next one is made from it.
+
+    >>> lowest_places(np.array([5, 3, 4, 1]), np.array([0, 2]), np.array([3, 1]))
+    array([1, 2])
+    """
+    levels = np.frexp(lengths)[1] - 1
+    found, lowest, width = np.empty(len(starts), dtype=np.intp), np.arange(len(values)), 1
+    for level in range(int(levels.max(initial=-1)) + 1):
+        if level:
+            lowest = _lower(values, lowest[:-width], lowest[width:])
+            width *= 2
+        mine = np.flatnonzero(levels == level)
+        ends = starts[mine] + lengths[mine] - width
+        found[mine] = _lower(values, lowest[starts[mine]], lowest[ends])
+    return found
+
+
+def _lower(values: npt.NDArray[np.int64], one: Places, other: Places) -> Places:
+    return np.where(values[other] < values[one], other, one)

@@ -1,0 +1,33 @@
+"""Windows over joins, as :class:`panewise.engine.protocol.EngineParts`.
+
+Operators are imported when they are used: where rows are only packed, a plan is enough.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from panewise.engine.protocol import Inspection, Schemas, TableReader, engine_parts
+from panewise.engine.windowed_join.plan import WindowedJoinPlan
+from panewise.spec import WindowedJoin
+
+if TYPE_CHECKING:
+    from panewise.engine.windowed_join.operator import WindowedJoinEngine
+
+
+def compile(spec: WindowedJoin, schemas: Schemas) -> WindowedJoinPlan:  # noqa: A001 - the name of the protocol
+    """Returns the plan."""
+    return WindowedJoinPlan.of(spec, schemas)
+
+
+def operator(spec: WindowedJoin, schemas: Schemas) -> "WindowedJoinEngine":
+    """Returns an operator that has taken no step."""
+    from panewise.engine.windowed_join.operator import WindowedJoinEngine  # noqa: PLC0415 - see above
+
+    return WindowedJoinEngine(spec, schemas)
+
+
+def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the stored windows, whose tables come first."""
+    from panewise.engine.windowed_join.state import header_of_windows  # noqa: PLC0415 - see above
+
+    return engine_parts(spec.windows).inspect(spec.windows, header_of_windows(header), read)

@@ -1,0 +1,134 @@
+"""Joins in which each side has a window of rows by arrival (semantics 37.4, 37.5, 37.7 to 37.9)."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from panewise.oracle.columns import is_nan
+from panewise.oracle.join.applied import Applied
+from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.join.emitted import EmittedRows
+from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
+from panewise.oracle.join.pairing import PairingJoin
+from panewise.oracle.rows import Row
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.match import LastRows, Latest, RowWindow
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
+
+OTHER = {LEFT: RIGHT, RIGHT: LEFT}
+
+
+class ArrivalJoin(PairingJoin):
+    """Finds the partners of each row in the window of the other side, and inserts it into its own."""
+
+    def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
+        super().__init__(spec, clocks, emitted)
+        self._policies = self._policies_of(spec)
+        # What the windows contain, of all keys, with the processing time at which each row arrived.
+        self._windows: dict[str, list[tuple[Applied, int]]] = {LEFT: [], RIGHT: []}
+
+    def _policies_of(self, spec: JoinOperator) -> dict[str, RowWindow | None]:
+        assert isinstance(spec.match, LastRows)
+        return spec.match.windows
+
+    def apply(self, side: str, row: Row) -> None:
+        """Pairs a row with what the other window contains, and then inserts it (semantics 37.5)."""
+        super().apply(side, row)
+        if self._policies[side] is not None and not has_null_key(row):
+            self._insert(self._applied[-1])
+
+    def evaluate(self) -> list[dict[str, Any]]:
+        """Returns what one evaluation emits, after windows of time have evicted rows (semantics 10.10)."""
+        now = self._clocks.processing_time
+        for side, policy in self._policies.items():
+            if isinstance(policy, TimePolicy):
+                limit = policy.duration.us
+                self._windows[side] = [it for it in self._windows[side] if now - it[1] <= limit]
+        return super().evaluate()
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far `join_time` may lie behind both horizons; None if there is no limit (40.4).
+
+        A row of a window may be of any age. A row that arrives is not behind the horizon of its side.
+        """
+        if self._spec.timestamp == "later" and not self._spec.outer_sides:
+            return 0
+        if self._policies[LEFT] is None:
+            return 0 if self._spec.timestamp in (None, "left", "later") else None
+        of_right = self._policies[RIGHT] is None and self._spec.timestamp == "right"
+        return 0 if of_right and not self._spec.outer_sides else None
+
+    def _insert(self, new: Applied) -> None:
+        """Inserts a row into the window of its key, after the evictions that it causes (semantics 10.8)."""
+        policy, window = self._policies[new.side], self._windows[new.side]
+        mine = [one for one, _ in window if keys_are_equal(one.row, new.row)]
+        evicted: list[Applied] = []
+        if isinstance(policy, CountPolicy) and len(mine) >= policy.n:
+            evicted = mine[: len(mine) - policy.n + 1]
+        if isinstance(policy, DeltaPolicy):
+            for one in mine:
+                if not exceeds(policy, new.row, one.row):
+                    break
+                evicted.append(one)
+        stays = [it for it in window if all(it[0] is not one for one in evicted)]
+        self._windows[new.side] = [*stays, (new, self._clocks.processing_time)]
+
+    def _partners(self, new: Applied) -> list[Applied]:
+        found = []
+        for one, _ in self._windows[OTHER[new.side]]:
+            left, right = (new.row, one.row) if new.side == LEFT else (one.row, new.row)
+            if keys_are_equal(left, right) and condition_is_true(self._spec.condition, left, right):
+                found.append(one)
+        return found
+
+    def _can_get_partner(self, one: Applied) -> bool:
+        """Returns whether the row is in its window, and rows of the other side may come (semantics 37.5)."""
+        inside = any(it is one for it, _ in self._windows[one.side])
+        return inside and self._clocks.horizon(OTHER[one.side]) != math.inf
+
+
+class LatestJoin(ArrivalJoin):
+    """Pairs each row with the newest row of its key on the other side (semantics 37.7 to 37.9)."""
+
+    def _policies_of(self, spec: JoinOperator) -> dict[str, RowWindow | None]:
+        assert isinstance(spec.match, Latest)
+        self._latest = spec.match
+        return dict.fromkeys((LEFT, RIGHT), CountPolicy(1))
+
+    def apply(self, side: str, row: Row) -> None:
+        """Pairs a row and inserts it, or deletes the row of its key (semantics 37.8)."""
+        column = self._latest.deletes_by_side[side]
+        if column is None or row.values[column] is not None:
+            super().apply(side, row)
+            return
+        window = self._windows[side]
+        self._windows[side] = [it for it in window if not keys_are_equal(it[0].row, row)]
+
+    def evaluate(self) -> list[dict[str, Any]]:
+        """Returns what one evaluation emits, after the rows that are too old have left (semantics 37.7)."""
+        now, ttl = self._clocks.processing_time, self._latest.ttl
+        if ttl is not None:
+            for side, window in self._windows.items():
+                self._windows[side] = [it for it in window if now < it[1] + ttl.us]
+        return super().evaluate()
+
+
+def exceeds(policy: DeltaPolicy, new: Row, old: Row) -> bool:
+    """Returns whether the new value minus the old one is more than the amount (semantics 10.4)."""
+    one, other = new.values[policy.column], old.values[policy.column]
+    if isinstance(one, Decimal):
+        return Fraction(one) - Fraction(other) > Fraction(policy.size)
+    return bool(one - other > policy.size)
+
+
+def invalid_delta_reason(entry: SideEntry, row: Row) -> str | None:
+    """Returns the reason why a row that passed all other tests is invalid, None if it is valid (10.4)."""
+    for name in entry.compared:
+        if row.values[name] is None:
+            return f"delta {name} is null"
+        if is_nan(row.values[name]):
+            return f"delta {name} is NaN"
+    return None

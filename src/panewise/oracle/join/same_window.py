@@ -1,0 +1,209 @@
+"""Joins with windows: pairs are emitted when their window fires (semantics 37.10 to 37.13).
+
+A window operator of the rows of both sides decides which rows are late, and when windows fire. Each of its
+panes lists the numbers of the rows of the window.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT, saturating_add
+from panewise.oracle.join.applied import Applied, Collected, Pair
+from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.join.emitted import EmittedRows
+from panewise.oracle.join.matching import condition_is_true, has_null_key
+from panewise.oracle.rows import Row
+from panewise.oracle.windows.interpreter import Interpreter
+from panewise.spec.aggregates.functions import collect_list
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.windowing import (
+    ROW_NUMBER,
+    ROW_TIME,
+    furthest_behind,
+    row_key,
+    window_operator,
+)
+
+_NUMBERS = "numbers"
+Numbers = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something that a window contains: a pair, or one row alone. Rows are given by their places."""
+
+    left: int | None
+    right: int | None
+
+
+class WindowJoin:
+    """Compares what a window contains when it fires with what it contained before.
+
+    Args:
+        spec: the specification of the join.
+        clocks: the clocks of the join.
+        emitted: makes the rows to emit.
+    """
+
+    def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
+        assert isinstance(spec.match, SameWindow)
+        self._spec, self._match = spec, spec.match
+        self._clocks, self._emitted = clocks, emitted
+        self._operator = Interpreter(window_operator(spec, collect_list(ROW_NUMBER).alias(_NUMBERS)))
+        self._rows: dict[int, Applied] = {}
+        self._waiting: list[Applied] = []
+        self._given: tuple[int, float] = 0, -math.inf  # the clocks that the window operator has
+        # The rows of sessions that have emitted something, and then merged into one that has not fired yet.
+        self._merged: list[Numbers] = []
+        self._panes: list[dict[str, Any]] = []
+
+    def wait(self, side: str, row: Row) -> None:
+        """Takes a row that is no replay. It waits for the end of its batch."""
+        one = Applied(side, row, len(self._rows))
+        self._rows[one.place] = one
+        self._waiting.append(one)
+
+    def take_rows(self, output: Collected) -> None:
+        """Adds the rows of a batch to their windows. Adds the late ones, and the counts, to the output."""
+        found = self._operator.add([_as_input(one) for one in self._waiting])
+        late = {one["row"][ROW_NUMBER]: one for one in found["late"]}
+        for one in self._waiting:
+            rejected = late.get(one.place)
+            if rejected is None or rejected["partial"]:
+                output.count(one.side, "applied")
+            else:
+                output.count(one.side, "late")
+            if rejected is not None:
+                output.late.append({**rejected, "row": dict(one.row.given), "side": one.side})
+                if rejected["partial"]:
+                    output.count(one.side, "partially_late")
+        self._waiting = []
+        self._panes += found["panes"]
+
+    def evaluate(self) -> list[dict[str, Any]]:
+        """Moves the clocks of the windows, and returns what they emit."""
+        now, mark = self._clocks.processing_time, self._clocks.lower()
+        if (now, mark) != self._given and mark == math.inf:
+            self._panes += self._operator.advance(now, None)["panes"]
+            self._panes += self._operator.finish()["panes"]
+        elif (now, mark) != self._given:
+            watermark = None if mark == -math.inf else int(mark)
+            self._panes += self._operator.advance(now, watermark)["panes"]
+        self._given = now, mark
+        panes, self._panes = self._panes, []
+        return [row for before, pane in _firings(panes) for row in self._fired(before, pane)]
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the live windows, with the keys of the left side."""
+        names = {row_key(place): name for place, name in enumerate(self._spec.keys)}
+        return [
+            {names.get(name, name): value for name, value in window.items()}
+            for window in self._operator.windows()
+        ]
+
+    def output_watermark(self) -> int | None:
+        """Returns the watermark of the emitted rows (semantics 40.4)."""
+        mark, behind = self._clocks.lower(), furthest_behind(self._spec)
+        if mark == math.inf:
+            return MAX_INSTANT
+        return None if mark == -math.inf or behind is None else saturating_add(int(mark), -behind)
+
+    def _fired(self, before: dict[str, Any] | None, pane: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns what a window emits, given the pane that it retracts and its new pane.
+
+        A pane that is only retracted is that of a session that has merged into another one.
+        """
+        numbers = frozenset(pane[_NUMBERS])
+        if pane["op"] == "-":
+            if self._match.accumulation == "retracting":
+                return self._rows_of(self._items(numbers, last=False), "-", pane)
+            self._merged.append(numbers)
+            return []
+        earlier = [one for one in self._merged if one <= numbers]
+        self._merged = [one for one in self._merged if one not in earlier]
+        if before is not None:
+            earlier.append(frozenset(before[_NUMBERS]))
+        old = {item for one in earlier for item in self._items(one, last=False)}
+        new = set(self._items(numbers, last=pane["is_last"]))
+        if old == new:
+            return []
+        if self._match.accumulation == "discarding":
+            return [*self._rows_of(old - new, "-", pane), *self._rows_of(new - old, "+", pane)]
+        retracted = self._rows_of(old, "-", pane) if self._match.accumulation == "retracting" else []
+        return [*retracted, *self._rows_of(new, "+", pane)]
+
+    def _items(self, numbers: Numbers, *, last: bool) -> Iterator[Item]:
+        """Yields what a window with these rows contains (semantics 37.12). After `last` no row can come."""
+        rows = [self._rows[number] for number in sorted(numbers)]
+        lefts, rights = ([one for one in rows if one.side == side] for side in (LEFT, RIGHT))
+        pairs = [(left, right) for left in lefts for right in rights if self._are_partners(left, right)]
+        partnered = {one.place for pair in pairs for one in pair}
+        if self._spec.how == "semi":
+            yield from (_alone(one) for one in lefts if one.place in partnered)
+            return
+        if self._spec.how != "anti":
+            yield from (Item(left.place, right.place) for left, right in pairs)
+        if self._spec.unmatched == "early" or last:
+            outer = [one for one in rows if one.side in self._spec.outer_sides]
+            yield from (_alone(one) for one in outer if one.place not in partnered)
+
+    def _are_partners(self, left: Applied, right: Applied) -> bool:
+        return not has_null_key(left.row) and condition_is_true(self._spec.condition, left.row, right.row)
+
+    def _rows_of(self, items: Iterable[Item], op: str, pane: dict[str, Any]) -> list[dict[str, Any]]:
+        return [self._row_of(item, op, pane) for item in sorted(items, key=self._order)]
+
+    def _row_of(self, item: Item, op: str, pane: dict[str, Any]) -> dict[str, Any]:
+        if item.left is not None and item.right is not None:
+            return self._emitted.pair(self._rows[item.left].row, self._rows[item.right].row, op, pane)
+        one = self._the_one(item)
+        return self._emitted.alone(one.side, one.row, op, pane)
+
+    def _order(self, item: Item) -> tuple[Any, ...]:
+        """Returns the place of an item among those of its window (semantics 40.3)."""
+        if item.left is not None and item.right is not None:
+            earlier, later = sorted((item.left, item.right))
+            return 0, *Pair(later=self._rows[later], earlier=self._rows[earlier]).order
+        return 1, *self._the_one(item).order
+
+    def _the_one(self, item: Item) -> Applied:
+        place = item.right if item.left is None else item.left
+        assert place is not None
+        return self._rows[place]
+
+
+def _alone(one: Applied) -> Item:
+    return Item(one.place, None) if one.side == LEFT else Item(None, one.place)
+
+
+def _as_input(one: Applied) -> dict[str, Any]:
+    """Returns a row of either side as the window operator takes it."""
+    keys = {row_key(place): value for place, value in enumerate(one.row.key)}
+    return {**one.row.values, **keys, ROW_TIME: one.row.time, ROW_NUMBER: one.place}
+
+
+def _firings(panes: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any]]]:
+    """Yields each pane with the pane that it replaces, and each other retraction with None."""
+    before = None
+    for pane in panes:
+        if pane["op"] == "-":
+            if before is not None:
+                yield None, before
+            before = pane
+            continue
+        same = before is not None and _window(before) == _window(pane)
+        if before is not None and not same:
+            yield None, before
+        yield before if same else None, pane
+        before = None
+    if before is not None:
+        yield None, before
+
+
+def _window(pane: dict[str, Any]) -> list[Any]:
+    keys = [repr(value) for name, value in pane.items() if name.startswith(row_key(0)[:-1])]
+    return [*keys, pane["window_start"], pane["window_end"]]

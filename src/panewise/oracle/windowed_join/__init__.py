@@ -1,0 +1,1 @@
+"""Windows over a join: both operators in one."""

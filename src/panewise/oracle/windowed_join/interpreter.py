@@ -1,0 +1,93 @@
+"""The interpreter of windows over a join: the interpreters of both, one after the other (semantics 42)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from panewise.oracle.chain.interpreter import ChainInterpreter
+from panewise.oracle.join.interpreter import JoinInterpreter
+from panewise.oracle.outputs import Output
+from panewise.oracle.windows.interpreter import Interpreter
+from panewise.spec import Chain
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT
+from panewise.spec.operators.windowed_join import WindowedJoin
+
+Pane = dict[str, Any]
+
+
+class WindowedJoinInterpreter:
+    """Interprets a join, and windows over the rows that it emits; each method takes one event.
+
+    >>> from panewise import Interval, JoinOperator, Side, Tumbling
+    >>> from panewise import functions as F
+    >>> join = JoinOperator(left=Side(event_time="t"), right=Side(event_time="u"), match=Interval(0, 2))
+    >>> spec = join.then(window=Tumbling(10), aggregates=[F.count().alias("pairs")])
+    >>> oracle = WindowedJoinInterpreter(spec, {"left": {"t": "bigint"}, "right": {"u": "bigint"}})
+    >>> _ = oracle.add_batch({"left": [{"t": 3}, {"t": 4}], "right": [{"u": 5}]})
+    >>> [(pane["window_end"], pane["pairs"]) for pane in oracle.watermark(10)["panes"]]
+    [(10, 2)]
+
+    Source: semantics 42.
+    """
+
+    def __init__(self, spec: WindowedJoin, types: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        given = {side: dict((types or {}).get(side, {})) for side in spec.join.sides}
+        self._join = JoinInterpreter(spec.join, given)
+        types_of_rows, windows = _types_of_rows(spec, given), spec.windows
+        self._windows: Interpreter | ChainInterpreter = (
+            ChainInterpreter(windows, types_of_rows)
+            if isinstance(windows, Chain)
+            else Interpreter(windows, types_of_rows)
+        )
+        self._open = set(spec.join.sides)  # the sides whose input has not ended
+        self._watermark: int | None = None
+        self._finished = False
+
+    def add(self, rows: Iterable[dict[str, Any]], port: str) -> Output:
+        """Adds a batch of rows of one side."""
+        return self._followed(self._join.add(rows, port))
+
+    def add_batch(self, rows: Mapping[str, Iterable[dict[str, Any]]]) -> Output:
+        """Adds a batch of rows of both sides, given by side."""
+        return self._followed(self._join.add_batch(rows))
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Moves the watermark of a side, or of both."""
+        return self._followed(self._join.watermark(to, source))
+
+    def clock(self, to: int) -> Output:
+        """Moves the processing time: first for the windows, then for the join."""
+        return self._followed(self._join.clock(to), self._windows.clock(to)["panes"])
+
+    def finish(self, port: str | None = None) -> Output:
+        """Ends the input of a side, or of both."""
+        self._open -= set(self._open) if port is None else {port}
+        return self._followed(self._join.finish(port))
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the stored windows."""
+        return self._windows.windows()
+
+    def _followed(self, output: Output, panes: Iterable[Pane] = ()) -> Output:
+        """Passes the rows that the join emitted through the windows, then moves their watermark (42.2)."""
+        emitted, rows = [*panes], output["panes"]
+        if rows:
+            emitted += self._windows.add(rows)["panes"]
+        mark = self._join.output_watermark()
+        if not self._open and not self._finished:
+            self._finished = True
+            emitted += self._windows.finish()["panes"]
+        elif not self._finished and mark is not None and mark != self._watermark:
+            self._watermark = mark
+            emitted += self._windows.watermark(mark)["panes"]
+        return {**output, "panes": emitted}
+
+
+def _types_of_rows(spec: WindowedJoin, types: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Returns the types of the emitted columns that are known."""
+    found = {}
+    for one in spec.join.selected(types):
+        side = LEFT if one.side == EITHER else one.side
+        if one.column in types[side]:
+            found[one.name] = types[side][one.column]
+    added = {name: "bigint" if name == JOIN_TIME else "string" for name in spec.join.added_columns}
+    return found | added

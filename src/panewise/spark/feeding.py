@@ -1,0 +1,106 @@
+"""The emitted rows of one operator as the input of another, with the output watermark (semantics 42.5).
+
+Besides its rows the first operator emits a report from each shard that runs: the number of the shard, and its
+output watermark. A report is a row without values, whose text is in a further column. Where the rows are
+packed for the second operator, the reports go to all of its shards.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyspark.sql import DataFrame
+
+from panewise.errors import SetupError, SpecError
+from panewise.spark.ancestry import operators_behind, waits_for_the_query
+from panewise.spark.checks import watermarked
+from panewise.spark.dataflow import Dataflow
+from panewise.spark.results.operator_result import OperatorResult
+from panewise.spec import Entry, Specification, parts
+
+Source: TypeAlias = DataFrame | OperatorResult
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The input of a second operator.
+
+    Attributes:
+        df: the rows of the first one and its reports, which have only the column `PROGRESS`.
+        first: the first operator.
+        time: the column of the event time.
+    """
+
+    df: DataFrame
+    first: Dataflow
+    time: str
+
+
+def feeds_of(given: Mapping[str, Source]) -> dict[str, Feed]:
+    """Returns those inputs that are results of operators over streams, with the output watermark.
+
+    Raises:
+        SpecError: if such an operator emits rows that have no output watermark, or retractions.
+        SetupError: if the end of the stream ends the input of such an operator.
+    """
+    found: dict[str, Feed] = {}
+    for port, one in given.items():
+        if not isinstance(one, DataFrame) and one.dataflow.df.isStreaming:
+            others = sum(operators_behind(feed.df) for feed in found.values())
+            found[port] = _feed_of(one, others)
+    return found
+
+
+def _feed_of(result: OperatorResult, others: int) -> Feed:
+    time = time_of(result)
+    if result.at_end:
+        rule = "only write() can end the input of a stream, and it writes one operator"
+        raise SetupError("an operator over a result with finish='at_end'", rule, "leave finish out")
+    return Feed(result.dataflow.as_input(others), result.dataflow, time)
+
+
+def time_of(result: OperatorResult) -> str:
+    """Returns the column of a result whose values the output watermark bounds.
+
+    Raises:
+        SpecError: if there is none, or the operator emits retractions.
+    """
+    found = parts(result.spec).output_time(result.spec)
+    if isinstance(found, str):
+        return found
+    raise SpecError(*found)
+
+
+def frame_of(given: Source) -> DataFrame:
+    """Returns the rows of an input: the DataFrame itself, or the first output of a result."""
+    return given if isinstance(given, DataFrame) else given._alone("panes", whole_rows=False)
+
+
+def check_feeds(
+    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], spec: Specification, finish: str | None
+) -> None:
+    """Checks the inputs of an operator over results.
+
+    Raises:
+        SpecError: if one has another event time or watermark than that of the rows of the first operator.
+        SetupError: if the end of the stream would end the input, or if another input holds the watermark of
+            the query back for which the first operator waits.
+    """
+    for port, feed in feeds.items():
+        _check_entry(spec.ports[port], feed.time)
+        if finish == "at_end":
+            rule = "only the first operator sees the end of its input"
+            raise SetupError("finish='at_end' of an operator over a result", rule, "leave finish out")
+        without = [one for one, df in dfs.items() if one not in feeds and not watermarked(df)]
+        if without and waits_for_the_query(feed.df):
+            rule = f"the operator behind {port} waits for the query's watermark, which it would delay"
+            raise SetupError(f"a stream without a watermark ({without[0]})", rule, "call withWatermark on it")
+
+
+def _check_entry(entry: Entry, time: str) -> None:
+    if entry.watermark is not None:
+        rule = "the watermark of these rows is the output watermark of the first operator (semantics 42.5)"
+        raise SpecError(f"watermark={entry.watermark!r} over a result", rule, "leave watermark out")
+    if entry.time_columns and entry.time_columns != (time,):
+        rule = f"the output watermark of the first operator bounds the column {time} (semantics 42.5)"
+        raise SpecError(f"event time {entry.time_columns[0]} over a result", rule, f"give {time!r}")

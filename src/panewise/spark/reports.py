@@ -1,0 +1,44 @@
+"""Reports: the output watermarks of the shards of an operator, on their way to a second operator."""
+
+import json
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+import polars as pl
+
+PROGRESS: Final = "__progress"  # the column of reports among the rows of the first operator
+KIND: Final = "progress"  # the kind of their envelopes
+FEEDS: Final = "feeds"  # the field of the header that has the reports of each input
+Reports: TypeAlias = dict[str, int]  # an output watermark by the number of its shard, a text as in JSON
+
+
+def report(shard: int, watermark: int) -> bytes:
+    """Returns the report of a shard."""
+    return json.dumps({str(shard): watermark}).encode()
+
+
+def read_reports(frame: pl.DataFrame) -> Reports:
+    """Returns the reports among the rows of a frame."""
+    found: Reports = {}
+    for text in frame[PROGRESS].drop_nulls():
+        found = together(found, json.loads(text))
+    return found
+
+
+def together(one: Mapping[str, int], other: Mapping[str, int]) -> Reports:
+    """Returns the highest watermark that each shard has reported.
+
+    >>> together({"0": 5, "2": 7}, {"2": 6, "3": 1})
+    {'0': 5, '2': 7, '3': 1}
+    """
+    return {**one, **{shard: max(to, one.get(shard, to)) for shard, to in other.items()}}
+
+
+def lowest(reports: Mapping[str, int], shards: tuple[int, ...]) -> int | None:
+    """Returns the lowest watermark of all shards, None until each has reported one.
+
+    >>> lowest({"0": 5, "2": 7}, (0, 2)), lowest({"0": 5}, (0, 2))
+    (5, None)
+    """
+    marks = [reports.get(str(shard)) for shard in shards]
+    return None if None in marks else min(mark for mark in marks if mark is not None)

@@ -1,0 +1,97 @@
+"""The match of window joins: both rows are in the same window (semantics 37.10). Values only."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec.aggregates.functions import count
+from panewise.spec.operators.windows import UNLIMITED, WindowOperator
+from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
+from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted, gap_columns, merging
+from panewise.spec.windows.sliding import Sliding
+
+
+@dataclass(frozen=True, init=False)
+class SameWindow:
+    """Rows match if they are in the same window. Pairs are emitted when the window fires.
+
+    The windows are made from the rows of both sides. So a session has rows of both, and its gap is one
+    between rows of either side. The watermark of the windows is the lower one of both sides.
+
+    Args:
+        window: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global. Windows of rows, sliding
+            windows, custom windows that merge, and sessions with a gap for each row are refused.
+        trigger: when a window fires. Default: when the watermark reaches its end, and then for each batch of
+            late rows.
+        accumulation: what a firing emits. "discarding": what has changed since the last firing.
+            "accumulating": everything that the window contains, if it has changed. "retracting": as
+            accumulating, and what the last firing emitted is retracted first. Default: "discarding".
+        allowed_lateness: how long after its end a window still accepts rows: 0 or more, or "unlimited".
+            Default: 0.
+        drop_by: "window" or "row", as in `WindowOperator`. Default: "window".
+
+    Raises:
+        SpecError: if a value breaks a rule; the message says which.
+
+    >>> from panewise import Tumbling
+    >>> SameWindow(Tumbling("1 minute")).accumulation
+    'discarding'
+
+    Source: semantics 37.10 to 37.13; Flink's window join, S4's merge operators.
+    """
+
+    kind: ClassVar[str] = "window"
+    window: AnyWindow
+    trigger: Trigger
+    accumulation: Literal["discarding", "accumulating", "retracting"]
+    allowed_lateness: Duration | Literal["unlimited"]
+    drop_by: Literal["window", "row"]
+
+    def __init__(
+        self,
+        window: AnyWindow,
+        *,
+        trigger: Trigger = DEFAULT_TRIGGER,
+        accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding",
+        allowed_lateness: DurationLike | Literal["unlimited"] = 0,
+        drop_by: Literal["window", "row"] = "window",
+    ) -> None:
+        lateness: Any = allowed_lateness
+        values: dict[str, Any] = {
+            "window": window,
+            "trigger": trigger,
+            "accumulation": accumulation,
+            "allowed_lateness": lateness
+            if lateness == UNLIMITED
+            else Duration.of(lateness, "allowed_lateness"),
+            "drop_by": drop_by,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_window(self.window)
+        WindowOperator(aggregates=[count()], **values)  # refuses what no window operator can have, and warns
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The columns of either side that the windows and the trigger read."""
+        return tuple(dict.fromkeys((*columns_of(self.window), *columns(self.trigger))))
+
+
+def _check_window(window: Any) -> None:
+    if not isinstance(window, AnyWindow):
+        rule = "rows match if they are in the same window"
+        raise SpecError(f"SameWindow({window!r})", rule, "give one such as Tumbling('1 minute')")
+    if isinstance(window, Sliding) or counted(window):
+        rule = "the windows of a join are of event time, and not made for each row"
+        remedy = "use Hopping, or Interval for rows that are close in time"
+        raise SpecError(f"SameWindow({window!r})", rule, remedy)
+    if gap_columns(window) or (isinstance(window, Custom) and merging(window)):
+        rule = "windows of a join that merge are sessions with one gap for all rows"
+        raise SpecError(f"SameWindow({window!r})", rule, "give a session with a duration as its gap")
+
+
+def has_ends(match: SameWindow) -> bool:
+    """Returns whether windows have an end, so that an emitted row can have the window's time."""
+    return not isinstance(match.window, Global)

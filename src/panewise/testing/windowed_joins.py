@@ -1,0 +1,81 @@
+"""Hypothesis strategies of windows over joins (semantics 42)."""
+
+import warnings
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from panewise import functions as F
+from panewise.errors import SpecWarning
+from panewise.spec import (
+    AfterProcessingTime,
+    AfterWatermark,
+    AnyWindow,
+    Cumulating,
+    Every,
+    Global,
+    Hopping,
+    JoinOperator,
+    Repeatedly,
+    Session,
+    Sliding,
+    Trigger,
+    Tumbling,
+    WindowedJoin,
+)
+from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, RIGHT
+from panewise.spec.operators.windowed_join import key_columns
+from panewise.spec.triggers.simple import AfterCount, Always
+from panewise.testing.joins import join_specs, join_types
+
+__all__ = ["windowed_join_specs"]
+
+WINDOWS: Final[tuple[AnyWindow, ...]] = (
+    Tumbling(5),
+    Hopping(6, 2),
+    Hopping(2, 5, gaps=True),
+    Cumulating(6, 2),
+    Session(3),
+    Sliding(4),
+    Global(),
+)
+TRIGGERS: Final[tuple[Trigger, ...]] = (
+    AfterWatermark(early=Always()),
+    AfterWatermark(early=Repeatedly(AfterCount(2))),
+    Always(),
+    Every(4),
+    Repeatedly(AfterProcessingTime(3)),
+)
+
+
+@st.composite
+def windowed_join_specs(draw: st.DrawFn) -> WindowedJoin:
+    """Draws windows over joins: windows of all kinds, with and without keys, and with a stage."""
+    final = join_specs(evaluate="batch").filter(lambda spec: spec.unmatched != "early")
+    join = draw(final.filter(lambda spec: "join_time" not in _values(spec)))
+    window = draw(st.sampled_from(WINDOWS))
+    possible = sorted(key_columns(join))
+    keys = tuple(draw(st.lists(st.sampled_from(possible), unique=True))) if possible else ()
+    fields: dict[str, Any] = {**draw(st.sampled_from([{}, {}, *({"trigger": one} for one in TRIGGERS)]))}
+    fields |= draw(st.sampled_from([{}, {"accumulation": "discarding"}, {"accumulation": "retracting"}]))
+    fields |= draw(st.sampled_from([{}, {"evaluate": "record"}]))
+    listed = F.collect_list(draw(st.sampled_from(sorted(_values(join)) or [JOIN_TIME])))
+    aggregates = [F.count().alias("pairs"), F.max(JOIN_TIME).alias("latest"), listed.alias("all")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        made = join.then(window=window, aggregates=aggregates, keys=_different(keys), **fields)
+        if window == Tumbling(5) and draw(st.booleans()):
+            made = made.then(keys=made.keys[:1], aggregates=[F.sum("pairs").alias("pairs")])
+    return made
+
+
+def _different(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the keys whose names no other column of a pane has."""
+    return tuple(key for key in keys if key not in ("pairs", "latest", "all"))
+
+
+def _values(join: JoinOperator) -> list[str]:
+    """Returns the emitted columns that are no keys."""
+    types = join_types(join)
+    selected = join.selected({side: types[side] for side in (LEFT, RIGHT)})
+    return [one.name for one in selected if one.name not in key_columns(join)]

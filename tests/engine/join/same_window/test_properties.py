@@ -1,0 +1,105 @@
+"""Window joins: engine and oracle agree, in memory and with a run store (semantics 37.10 to 37.13)."""
+
+import json
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise import AfterWatermark, SpecError, Tumbling
+from panewise.errors import SpecWarning
+from panewise.oracle import interpreter
+from panewise.spec.codec import from_dict, to_dict
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.joins import join_events, join_types, window_join_specs
+from panewise.testing.samples import USER_WINDOWS
+from tests.engine.effort import FEW, SOAK, examples
+from tests.engine.join.test_properties import agree
+from tests.oracle.join.test_invariances import cut, played, together
+
+FEWER = examples(20)
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+
+
+def check(data: st.DataObject, **options: Any) -> None:
+    spec = data.draw(window_join_specs(), label="spec")
+    agree(spec, data.draw(join_events(spec), label="events"), **options)
+
+
+@FEW
+@given(data=st.data())
+def test_engine_is_oracle(data: st.DataObject) -> None:
+    check(data)
+
+
+@FEW
+@given(data=st.data())
+def test_stored_engine_is_oracle(data: st.DataObject) -> None:
+    """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
+    check(data, stored=True)
+
+
+@pytest.mark.soak
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
+    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+
+
+@FEWER
+@given(data=st.data())
+def test_a_batch_is_its_rows_one_by_one(data: st.DataObject) -> None:
+    """semantics 36.7: with evaluate="record" cuts change no output, if the arrival order is the same."""
+    spec = data.draw(window_join_specs(evaluate="record"))
+    script = data.draw(join_events(spec))
+    whole, single = (play(spec, events) for events in (script, list(cut(spec, script)) or script))
+    assert same(whole, single)
+
+
+def play(spec: JoinOperator, script: list[dict[str, Any]]) -> dict[str, Any]:
+    return together(run(spec, script, "engine", types=join_types(spec), windows=True))
+
+
+@FEW
+@given(data=st.data())
+def test_no_row_is_behind_the_output_watermark(data: st.DataObject) -> None:
+    """semantics 40.4: no row that is emitted later has an earlier event time."""
+    spec = data.draw(window_join_specs())
+    oracle: Any = interpreter(spec, join_types(spec))
+    for event in data.draw(join_events(spec)):
+        mark = oracle.output_watermark()
+        assert all(mark is None or pane["join_time"] >= mark for pane in played(oracle, event))
+        after = oracle.output_watermark()
+        assert mark is None or (after is not None and after >= mark)
+
+
+@FEW
+@given(spec=window_join_specs())
+def test_json_is_read_back(spec: JoinOperator) -> None:
+    document = json.loads(json.dumps(to_dict(spec)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        assert from_dict(document, user_windows=USER_WINDOWS) == spec
+
+
+@FEWER
+@given(data=st.data())
+def test_what_discarding_emits_adds_up_to_what_accumulating_emits(data: st.DataObject) -> None:
+    """semantics 37.13: with the default trigger both have emitted the same rows of each window in the end."""
+    match = SameWindow(Tumbling(data.draw(st.integers(1, 8))), trigger=AfterWatermark(), allowed_lateness=0)
+    spec = data.draw(window_join_specs().filter(lambda spec: spec.unmatched != "early"))
+    try:
+        made = [
+            replace(spec, match=replace(match, accumulation=how)) for how in ("discarding", "accumulating")
+        ]
+    except SpecError:  # the time of the window for a join of global windows
+        return
+    script = [*data.draw(join_events(made[0])), {"op": "finish"}]
+    one, other = (play(each, script) for each in made)
+    assert same(one, other)

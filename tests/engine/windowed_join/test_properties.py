@@ -1,0 +1,57 @@
+"""Windows over joins: engine and oracle agree, in memory and with a run store (semantics 42)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.spec import WindowedJoin
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.joins import join_events, join_types
+from panewise.testing.windowed_joins import windowed_join_specs
+from tests.engine.effort import DEFAULT, FEW, SOAK
+
+Events = list[dict[str, Any]]
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+
+
+def agree(spec: WindowedJoin, script: Events, **options: Any) -> None:
+    """Asserts that engine and oracle have the same output and live windows after every event."""
+    types = join_types(spec.join)
+    wanted, found = (
+        run(spec, script, runtime, types=types, windows=True, **given)
+        for runtime, given in (("oracle", {}), ("engine", options))
+    )
+    for number, (event, right, left) in enumerate(zip(script, wanted, found, strict=True)):
+        for part in ("counts", "invalid", "late", "panes", "windows"):
+            text = (
+                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\n{spec}"
+            )
+            assert same(left[part], right[part]), text
+
+
+def check(data: st.DataObject, **options: Any) -> None:
+    spec = data.draw(windowed_join_specs(), label="spec")
+    agree(spec, data.draw(join_events(spec.join), label="events"), **options)
+
+
+@DEFAULT
+@given(data=st.data())
+def test_engine_is_oracle(data: st.DataObject) -> None:
+    check(data)
+
+
+@FEW
+@given(data=st.data())
+def test_stored_engine_is_oracle(data: st.DataObject) -> None:
+    """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
+    check(data, stored=True)
+
+
+@pytest.mark.soak
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
+    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))

@@ -1,0 +1,208 @@
+"""Operators over results of other operators, in one query (semantics 42.5 and following)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SetupError, SpecError, StateError
+from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, joined, over, windowed
+from panewise.spark.checkpoint_reader import read_state
+from panewise.spec.operators.join.operator import How
+from tests.spark.conftest import Feed
+
+TEN = pw.Tumbling("10 seconds")
+
+
+@pytest.fixture
+def other(feed: Feed) -> Feed:
+    """The right side."""
+    (feed.folder / "right").mkdir()
+    return Feed(feed.spark, feed.folder / "right")
+
+
+def put(feed: Feed, other: Feed, *turns: int, keys: str = "abcdef") -> None:
+    """Adds a file to both sides, with rows of each turn of 10 seconds; no row is late."""
+    left = [(10 * n + (7 * i + n) % 10, keys[i % len(keys)], i) for n in turns for i in range(9)]
+    feed.put(*left)
+    other.put(*((10 * n + (3 * i) % 10, "abcdgh"[i % 6], i) for n in turns for i in range(7)))
+
+
+def inputs(feed: Feed, other: Feed, *, stream: bool) -> tuple[Any, Any]:
+    if not stream:
+        return feed.batch(), other.batch()
+    return feed.stream().withWatermark("ts", "4 seconds"), other.stream().withWatermark("ts", "4 seconds")
+
+
+def pairs(feed: Feed, other: Feed, *, stream: bool, how: How = "left") -> JoinResult:
+    both = joined(*inputs(feed, other, stream=stream), "ts").on("k").within("-2 seconds", "5 seconds")
+    return both.prefix(right="r_").how(how)
+
+
+def run(result: Any, feed: Feed, sinks: Mapping[str, str]) -> None:
+    given = {output: ParquetSink(feed.sink(name)) for output, name in sinks.items()}
+    result.write(**given, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+
+
+def by_value(feed: Feed, other: Feed, *, stream: bool) -> WindowResult:
+    """Windows over a join, by a column that is no key of it."""
+    return summed(pairs(feed, other, stream=stream))
+
+
+def summed(rows: Any) -> WindowResult:
+    sums = F.count().alias("n"), F.max("join_time").alias("latest")
+    return windowed(rows, "join_time").groupBy("v").window(TEN).agg(*sums)
+
+
+def test_windows_over_a_join_with_other_keys(feed: Feed, other: Feed) -> None:
+    """A stream emits what a batch emits, also over a restart (semantics 42.5 to 42.7)."""
+    put(feed, other, 0, 1)
+    run(by_value(feed, other, stream=True), feed, {"panes": "panes", "late": "late"})
+    rows = inputs(feed, other, stream=True)[0].withColumnRenamed("ts", "join_time")
+    with pytest.raises(
+        StateError, match=r"^results as the inputs \[\] \| in this checkpoint .* \['input'\] \| "
+    ):
+        run(summed(rows), feed, {"panes": "panes"})
+    with pytest.raises(StateError, match=r"^a changed specification \(how: 'left' -> 'inner'; unmatched"):
+        run(summed(pairs(feed, other, stream=True, how="inner")), feed, {"panes": "panes"})
+    put(feed, other, 2, 30)
+    run(by_value(feed, other, stream=True), feed, {"panes": "panes", "late": "late"})
+    panes = feed.read("panes")
+    columns = ["v", "window_start", "n", "latest"]
+    batch = pl.DataFrame(by_value(feed, other, stream=False).panes.toArrow())
+    before = batch.filter(pl.col("window_end") <= panes["window_end"].max())
+    assert panes.select(columns).sort(columns).equals(before.select(columns).sort(columns))
+    assert before.height > 20
+    assert set(panes["timing"]) == {"ON_TIME"}
+    assert feed.read("late").is_empty()
+    assert [len(state.shards) for state in read_state(feed.spark, feed.sink("checkpoint")).operators] == [
+        2,
+        2,
+    ]
+
+
+def with_panes(feed: Feed, other: Feed, *, stream: bool) -> JoinResult:
+    """A join of panes and rows: each pane with the rows of its key in the last 3 seconds of its window."""
+    rows, others = inputs(feed, other, stream=stream)
+    panes = windowed(rows, "ts").groupBy("k").window(TEN).options(timestamp="window_time")
+    summed = panes.agg(F.sum("v").alias("s"))
+    times = ("timestamp", "ts")
+    return (
+        joined(summed, others, times)
+        .on("k")
+        .within("-3 seconds", 0)
+        .select("k", "s", "window_end", "v")
+        .how("inner")
+    )
+
+
+def test_a_join_of_panes_and_rows(feed: Feed, other: Feed) -> None:
+    """The first operator waits for the watermark of the query, and its timers report it (semantics 42.6).
+
+    There are windows in one shard only. The other one reports the watermark, too.
+    """
+    put(feed, other, 0, 1, keys="a")
+    run(with_panes(feed, other, stream=True), feed, {"rows": "rows"})
+    put(feed, other, 2, 30, keys="a")
+    run(with_panes(feed, other, stream=True), feed, {"rows": "rows", "left_late": "late"})
+    rows, columns = feed.read("rows"), ["k", "s", "window_end", "v", "join_time"]
+    batch = pl.DataFrame(with_panes(feed, other, stream=False).rows.toArrow())
+    before = batch.filter(pl.col("window_end") <= rows["window_end"].max())
+    assert rows.select(columns).sort(columns).equals(before.select(columns).sort(columns))
+    assert before["window_end"].n_unique() == 3
+    states = read_state(feed.spark, feed.sink("checkpoint")).operators
+    first, second = (states if states[0].spec == with_panes(feed, other, stream=True).spec else states[::-1])[
+        ::-1
+    ]
+    # The rows of panes that are complete are no longer stored, as the second operator follows the first one.
+    assert first.total.watermark is not None
+    assert second.total.windows < 10
+    assert second.total.watermark == first.total.watermark
+
+
+def by_minutes(feed: Feed, **options: Any) -> WindowResult:
+    rows = feed.stream().withWatermark("ts", "1 second")
+    windows = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).options(**options)
+    return windows.agg(F.sum("v").alias("v"))
+
+
+def refused(result: Any, message: str) -> None:
+    with pytest.raises((SpecError, SetupError), match=message):
+        windowed(result).window(TEN).agg(F.count())
+
+
+def test_results_without_an_output_watermark(feed: Feed, other: Feed) -> None:
+    """semantics 42.5"""
+    early = joined(*inputs(feed, other, stream=True), "ts").on("k").within(0, 5).prefix(right="r_")
+    given = early.options(unmatched="early").how("left")
+    refused(given, r"^unmatched='early' before a second operator \| it takes rows that are emitted once")
+    refused(
+        by_minutes(feed),
+        r"^timestamp=None before a second operator \| the event time of panes is their .*"
+        r" \(semantics 42.5\) \| set timestamp='window_time'$",
+    )
+    stamped = (
+        windowed(feed.stream().withWatermark("ts", "1 second"), "ts").options(timestamp="end").groupBy("k")
+    )
+    retracting = stamped.window(TEN).accumulation("retracting").agg(F.count())
+    refused(
+        retracting, r"^accumulation='retracting' before a second operator \| .* takes no retractions \| use"
+    )
+    of_keys = stamped.window(TEN).watermark(pw.StreamTime()).agg(F.count())
+    refused(
+        of_keys, r"^windows of rows, or StreamTime of each key, before a second operator \| the panes have no"
+    )
+    rows = over(feed.stream().withWatermark("ts", "1 second"))
+    refused(
+        rows.withColumn("n", F.row_number().over(pw.Window.partitionBy("k").orderBy("ts"))),
+        r"OVER operator before a second operator \| a second operator takes the rows of a join",
+    )
+
+
+def test_what_a_second_operator_refuses(feed: Feed, other: Feed) -> None:
+    """semantics 42.5"""
+    first = by_minutes(feed, timestamp="window_time")
+    with pytest.raises(
+        SpecError, match=r"^watermark=StreamTime\(.* over a result \| the watermark of these rows"
+    ):
+        windowed(first).window(TEN).watermark(pw.StreamTime(per="all")).agg(F.count())
+    with pytest.raises(SpecError, match=r"^event time window_end over a result \| .* \| give 'timestamp'$"):
+        windowed(first, "window_end").window(TEN).agg(F.count())
+    with pytest.raises(
+        SetupError, match=r"^finish='at_end' of an operator over a result \| only the first op"
+    ):
+        windowed(first).window(TEN).finish("at_end").agg(F.count())
+    ended = (
+        windowed(feed.stream().withWatermark("ts", "1 second"), "ts")
+        .options(timestamp="end")
+        .finish("at_end")
+    )
+    refused(
+        ended.window(TEN).agg(F.count()), r"^an operator over a result with finish='at_end' \| only write"
+    )
+    both = joined(first, other.stream(), ("timestamp", "ts")).on("k").within(0, 5).select("k", ("left", "v"))
+    with pytest.raises(
+        SetupError, match=r"^a stream without a watermark \(right\) \| the operator behind left"
+    ):
+        both.watermark(right=pw.StreamTime(per="all")).how("inner")
+    with pytest.raises(
+        SpecError, match=r"^joined\(right=...\), of int \| the sides of a join are DataFrames, or"
+    ):
+        joined(first, 3)  # type: ignore[arg-type]
+
+
+def test_three_operators_and_a_self_join(feed: Feed, other: Feed) -> None:
+    """Results can be both sides, and the results of a second operator are an input, too."""
+    first = by_minutes(feed, timestamp="window_time")
+    both = (
+        joined(first, first).on("k").within(0, 0).select("k", ("left", "v"), ("right", "v", "w")).how("inner")
+    )
+    assert both.spec.left.event_time == both.spec.right.event_time == "timestamp"
+    third = windowed(both).groupBy("w").window(pw.Tumbling("1 hour")).agg(F.count().alias("n"))
+    assert third.spec.event_time == "join_time"
+    assert third.panes.columns[:4] == ["w", "window_start", "window_end", "n"]
+    again = apply(both, third.spec)
+    assert again.panes.schema == third.panes.schema

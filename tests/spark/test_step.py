@@ -1,0 +1,45 @@
+"""Outputs that are passed on before a step has ended: many pairs of a join."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from panewise.engine.ingest.output import Counts, Output
+from panewise.spark import ParquetSink, joined
+from panewise.spark import step as step_module
+from panewise.spark.step import Outputs
+from tests.spark.conftest import Feed
+from tests.spark.test_metrics import totals
+
+SIDE = 600  # rows of each side, all of one key: more pairs than MANY
+
+
+def test_panes_are_passed_on_once_and_counts_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_module, "MANY", 3)
+    schema: dict[str, pl.DataType] = {"n": pl.Int64()}
+    nothing = Output.nothing(schema, schema, schema)
+    given = [
+        replace(nothing, panes=pl.DataFrame({"n": [n, n]}), counts=Counts(1, applied=1)) for n in range(5)
+    ]
+    outputs = Outputs()
+    passed_on = [panes["n"].to_list() for panes in outputs.many_panes(given)]
+    assert passed_on == [[0, 0, 1, 1], [2, 2, 3, 3]]
+    rest = outputs.rest()
+    assert (outputs.passed_on, rest.panes["n"].to_list(), rest.counts) == (8, [4, 4], Counts(5, applied=5))
+
+
+def test_many_pairs_arrive_once(feed: Feed) -> None:
+    (feed.folder / "right").mkdir()
+    other = Feed(feed.spark, feed.folder / "right")
+    for one in (feed, other):
+        one.put(*((n % 60, "a", n) for n in range(SIDE)))
+    streams = (one.stream().withWatermark("ts", "1 hour") for one in (feed, other))
+    result = joined(*streams).on("k").within(-60_000_000, 60_000_000).prefix(right="r_").how("left")
+    sinks = {"rows": ParquetSink(feed.sink("rows")), "left_counts": ParquetSink(feed.sink("counts"))}
+    query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)  # type: ignore[arg-type]
+    query.awaitTermination()
+    pairs = feed.read("rows")
+    assert pairs.height == pairs.select("v", "r_v").n_unique() == SIDE * SIDE > step_module.MANY
+    assert feed.read("counts")["applied"].sum() == SIDE
+    assert totals(query.query)["panes"] == SIDE * SIDE
