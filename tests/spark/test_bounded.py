@@ -118,3 +118,12 @@ def test_the_real_columns_of_a_step_have_its_metrics_once() -> None:
     assert rows.equals(LONG)
     assert [len(frame) for frame in _direct(unpack, None, "1,2")] == [1]
     assert list(_direct(unpack, None, None)) == []
+
+
+def test_the_columns_of_a_frame_have_one_chunk() -> None:
+    """PySpark refuses a column in several chunks, as a table that was made of several has them."""
+    unpack = Unpack("panes", spark_schema(LONG.schema), {name: name for name in LONG.columns})
+    twice = pl.concat([LONG, LONG], rechunk=False)
+    assert twice.n_chunks() == 2
+    frame = unpack.frame(twice, None)
+    assert all(isinstance(pa.Array.from_pandas(frame[name]), pa.Array) for name in LONG.columns)

@@ -66,7 +66,8 @@ class Unpack:
         """
         import pandas as pd  # noqa: PLC0415 - stages that convert no output to pandas do not import it
 
-        batches = [] if table is None else arrow_of(self.shaped(table), self.target)
+        # PySpark takes no column in several chunks, as those of concatenated tables are.
+        batches = [] if table is None else arrow_of(self.shaped(table).rechunk(), self.target)
         rows = pa.Table.from_batches(batches, arrow_schema(self.target))
         frame: pd.DataFrame = joined(rows, metrics).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
         return frame
