@@ -17,7 +17,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.arrival import Arrived, turns_of
-from panewise.engine.join.candidates import Candidates, last_rows, partners_of
+from panewise.engine.join.as_of_partners import Candidates, last_rows, partners_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import EXPIRED, UNMATCHED, Emission, decided_rows
 from panewise.engine.join.expiry import expiry_turns
