@@ -1,7 +1,7 @@
 """Look-ups of the last rows of a key among stored rows.
 
-Rows of one hash may have different keys, so keys are compared. Such rows are rare: the last rows of a slice are
-compared first, and all of its rows only if one of these has another key.
+Rows of one hash may have different keys, so keys are compared. Such rows are rare: the last rows of a slice
+are compared first, and all of its rows only if one of these has another key.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
 """What a window join emits when windows fire (semantics 37.12, 37.13, 40.3).
 
 The content of a window is its pairs, and the rows without a partner that the type emits. A firing compares
-the content with that of the last firing. The rows that were in it have a *group*: two rows were in one pane
-before if they have the same group.
+the content with that of the last firing. Each row that was in the window at an earlier firing has a
+*group*, whether or not it was emitted. Two rows were in one pane before if their groups are equal and not
+`NO_GROUP`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -216,7 +217,8 @@ class _Content:
     def _pairs(self) -> tuple[Pairs, Mask]:
         """Returns the pairs that are of use, and which of them were in a pane before.
 
-        Pairs that are left out were in the content before, and still are. So they change nothing.
+        These are left out: rows with a null key, which have no pairs; all pairs of semi and anti without a
+        condition, where counts suffice; and with "discarding" pairs that were in the content before.
         """
         left, right = self.members[LEFT], self.members[RIGHT]
         windows = self.firings.panes.height
@@ -224,7 +226,7 @@ class _Content:
         counts = np.where(self.firings.null_keys[left.window], 0, counts)
         if self.plan.condition is None and self.spec.how in ("semi", "anti"):
             counts = np.zeros_like(counts)
-        elif self.plan.condition is None or self.spec.how == "inner":  # nobody asks which rows have a partner
+        elif self.plan.condition is None or self.spec.how == "inner":  # counts suffice, or are not needed
             skipped = np.minimum(self._known_pairs(windows), counts)
             starts, counts = starts + skipped, counts - skipped
         which = np.repeat(np.arange(len(left.window)), counts)
