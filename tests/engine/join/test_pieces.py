@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from panewise import Interval, JoinOperator, Side
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join import candidates, emission, matching
+from panewise.engine.join import candidate_slices, emission, matching
 from panewise.engine.join.interval import IntervalJoin
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan, as_stored
@@ -28,7 +28,7 @@ def check(data: st.DataObject, **fixed: Any) -> None:
     spec = data.draw(join_specs(**fixed), label="spec")
     with pytest.MonkeyPatch.context() as patch:
         most = data.draw(st.integers(1, 5), label="piece")
-        for module in (candidates, emission, matching):
+        for module in (candidate_slices, emission, matching):
             patch.setattr(module, "PIECE", most)
         patch.setattr(matching, "ONCE", most)
         if data.draw(st.booleans(), label="collisions"):
