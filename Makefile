@@ -86,9 +86,10 @@ $(FLINK_READY): bench/flink-requirements.txt
 	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/flink-requirements.txt
 	@cp bench/flink-requirements.txt $(FLINK_READY)
 
-bench-peers: $(READY) $(FLINK_READY) ## compare windows of rows with Flink, which is installed in a separate environment
+bench-peers: $(READY) $(FLINK_READY) ## compare windows of rows and joins with Flink, which is installed in a separate environment
 	@python3 tools/check_env.py
 	@$(PYTHON) -m bench.flink
+	@$(PYTHON) -m bench.joins flink
 
 soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted
 	@python3 tools/check_env.py

@@ -26,7 +26,7 @@ STATES = {
 }
 ROUNDS = 3
 WARM_UP_RUNS = 4  # ours, in one JVM; a job of Flink's has its own warm-up
-_PARALLELISM = 2
+PARALLELISM = 2
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -73,7 +73,7 @@ def flink_seconds(query: str, events: data.Events, state: str) -> float:
         str(Path(__file__).with_name("flink_job.py")),
         query,
         str(events.directory),
-        str(_PARALLELISM),
+        str(PARALLELISM),
         state,
     ]
     told = subprocess.run(

@@ -1,10 +1,10 @@
-"""`python -m bench.joins [flat | skew]`: joins beside their peers, with a growing state, with a hot key."""
+"""`python -m bench.joins [flat | flink | skew]`: joins beside peers or Flink, with much state, a hot key."""
 
 import sys
 
-from bench.joins import compare, flat, skew
+from bench.joins import compare, flat, flink, skew
 
-_COMMANDS = {"flat": flat.main, "skew": skew.main}
+_COMMANDS = {"flat": flat.main, "flink": flink.main, "skew": skew.main}
 
 if __name__ == "__main__":
     if sys.argv[1:] and sys.argv[1] in _COMMANDS:

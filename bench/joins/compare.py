@@ -1,7 +1,7 @@
 """Compares joins with every peer: `python -m bench.joins`.
 
-The peers are Spark's own join, with each state store and state format, two empty Python stages, and for the
-as-of join, which Spark does not have, one call for each key.
+The peers are Spark's own join, with each state store and state format, two empty Python stages, for the as-of
+join, which Spark does not have, one call for each key, and for the cogroup two aggregations that are joined.
 """
 
 import argparse
@@ -12,16 +12,16 @@ from functools import partial
 
 from bench import report, session
 from bench.joins import data
-from bench.joins.queries import NATIVE, AnyJoin, InWindows, Join, LatestBefore
+from bench.joins.queries import NATIVE, AnyJoin, Cogroup, InWindows, Join, LatestBefore
 from bench.joins.runs import Runs
 from bench.measure import WARM_UP_BATCHES, alternate, warm
 
 ROUNDS = 2
-_EMPTY, _PER_KEY = "empty", "per_key"
+_EMPTY, _PER_KEY, _AGGREGATES = "empty", "per_key", "aggregates"
 _ROCKSDB = tuple(name for name in NATIVE if name.startswith("rocksdb"))
 SLOW = (*_ROCKSDB, "hdfs_v2", _PER_KEY)  # ten seconds and more for a batch of a million rows
 SLOW_BATCHES = 2  # the last one counts: the first one starts with an empty state
-PEERS = (*NATIVE, _EMPTY, _PER_KEY)
+PEERS = (*NATIVE, _EMPTY, _PER_KEY, _AGGREGATES)
 _SECOND_US = 1_000_000
 
 
@@ -41,6 +41,7 @@ SHAPES = {
     "left": Shape("join_left", Join("left", 0, _SECOND_US), _HALF, _ROCKSDB),
     "window": Shape("join_window", InWindows(_SECOND_US), 1.0, _ROCKSDB),
     "as_of": Shape("join_as_of", LatestBefore(), 1.0, (_PER_KEY,)),
+    "cogroup": Shape("cogroup", Cogroup(60 * _SECOND_US), 1.0, (_AGGREGATES,)),
 }
 
 
@@ -98,10 +99,12 @@ def compare(runs: Runs, shape: Shape, peer: str, batch_rows: int, batches: int) 
         def theirs() -> list[float]:
             if peer == _EMPTY:
                 return warm(runs.empty(sides, shape.join))
+            if peer == _AGGREGATES:
+                return warm(runs.aggregates(sides, shape.join))
             return warm(runs.native(peer, sides, shape.join))
 
         pair = alternate(ours, theirs, ROUNDS, [ours, theirs])
-    name = peer if peer in (_EMPTY, _PER_KEY) else f"native, {peer}"
+    name = peer if peer in (_EMPTY, _PER_KEY, _AGGREGATES) else f"native, {peer}"
     return report.Result(shape.name, name, sides.rows, batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
 
 

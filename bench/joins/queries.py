@@ -14,7 +14,8 @@ from pyspark.sql.streaming.stateful_processor import TimerValues
 from bench.empty import Empty, first_stage
 from bench.shapes import WATERMARK_DELAY
 from panewise import AsOf, Interval, JoinOperator, SameWindow, Side, Tumbling
-from panewise.spark import apply
+from panewise import functions as F
+from panewise.spark import apply, cogrouped
 from panewise.spark.settings import PROVIDER
 from panewise.spec.operators.join.match import Match
 
@@ -92,11 +93,28 @@ class LatestBefore:
         return AsOf()
 
 
-AnyJoin: TypeAlias = Join | InWindows | LatestBefore
+@dataclass(frozen=True, slots=True)
+class Cogroup:
+    """The sums of v of each side for each k and tumbling window of a length in microseconds."""
+
+    size_us: int
+    how: Literal["full"] = "full"
+    delay: str = WATERMARK_DELAY
+
+
+AnyJoin: TypeAlias = Join | InWindows | LatestBefore | Cogroup
 
 
 def ours(left: DataFrame, right: DataFrame, join: AnyJoin) -> DataFrame:
-    """Returns the join in panewise: k, then ts and v of both sides, and three columns that the join adds."""
+    """Returns the join in panewise: k, then ts and v of both sides, and three columns that the join adds.
+
+    Of a cogroup these are the start of the window and the sums, without further columns.
+    """
+    if isinstance(join, Cogroup):
+        sums = F.sum("v").alias("v"), F.sum("v").alias("r_v")
+        watched = (side.withWatermark("ts", join.delay) for side in (left, right))
+        made = cogrouped(*watched).on("k").window(Tumbling(join.size_us)).agg(left=sums[:1], right=sums[1:])
+        return made.panes.selectExpr(*_OF_WINDOWS)
     spec = JoinOperator(
         left=Side(keys=["k"], event_time="ts"),
         right=Side(keys=["k"], event_time="ts", prefix="r_"),
@@ -106,6 +124,21 @@ def ours(left: DataFrame, right: DataFrame, join: AnyJoin) -> DataFrame:
     dfs = {"left": left.withWatermark("ts", join.delay), "right": right.withWatermark("ts", join.delay)}
     rows: DataFrame = apply(dfs, spec).rows
     return rows
+
+
+# The columns of the panes of a cogroup, with the names that the columns of a join have.
+_OF_WINDOWS = ("k", "window_start AS ts", "v", "window_start AS r_ts", "r_v")
+
+
+def aggregates(left: DataFrame, right: DataFrame, join: Cogroup) -> DataFrame:
+    """Returns what a cogroup emits, as a join of two aggregations in Spark."""
+
+    def sums(side: DataFrame, name: str) -> DataFrame:
+        windows = sf.window("ts", f"{join.size_us} microseconds").alias("window")
+        return side.withWatermark("ts", join.delay).groupBy("k", windows).agg(sf.sum("v").alias(name))
+
+    both = sums(left, "v").join(sums(right, "r_v"), ["k", "window"], join.how)
+    return both.withColumn("window_start", sf.col("window.start")).selectExpr(*_OF_WINDOWS)
 
 
 def native(left: DataFrame, right: DataFrame, join: Join | InWindows) -> DataFrame:

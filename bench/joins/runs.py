@@ -35,6 +35,10 @@ class Runs:
         """Returns the seconds of each micro-batch of one call for each key."""
         return self._joined("per_key", sides, join)
 
+    def aggregates(self, sides: Sides, join: queries.AnyJoin) -> list[float]:
+        """Returns the seconds of each micro-batch of two of Spark's aggregations, joined."""
+        return self._joined("aggregates", sides, join)
+
     def native(self, name: str, sides: Sides, join: queries.AnyJoin) -> list[float]:
         """Returns the seconds of each micro-batch of Spark's join, with the settings of that name."""
         with session.settings(self.spark, queries.NATIVE[name]):
@@ -49,7 +53,8 @@ class Runs:
         return self._run(sides, lambda left, right: queries.empty(left, right, share))[0]
 
     def _joined(self, name: str, sides: Sides, join: queries.AnyJoin) -> list[float]:
-        made: Any = {"panewise": queries.ours, "per_key": per_key.query}.get(name, queries.native)
+        known = {"panewise": queries.ours, "per_key": per_key.query, "aggregates": queries.aggregates}
+        made: Any = known.get(name, queries.native)
         seconds, rows = self._run(sides, lambda left, right: made(left, right, join))
         wanted = self.emitted.setdefault((sides, join), rows)
         if rows != wanted:

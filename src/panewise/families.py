@@ -1,6 +1,6 @@
 """The operator families, in one table: where each layer finds the parts of a family.
 
-A family is a kind of operator: windows, chains, OVER, policy windows, joins, or windows over a join. A
+A family is a kind of operator: windows, chains, OVER, policy windows, joins, windows over a join, cogroups. A
 specification names its family in the class attribute `family`. Spark, the tests, the checkpoint and the
 command line reach what depends on the family through this table, so a new family changes none of them.
 
@@ -83,9 +83,16 @@ WINDOWED_JOIN: Final = Family(
     oracle="panewise.oracle.windowed_join.interpreter:WindowedJoinInterpreter",
     testing="panewise.testing.families:JOIN",
 )
+COGROUP: Final = Family(
+    "cogroup",
+    spec="panewise.spec.families.cogroup",
+    engine="panewise.engine.cogroup.family",
+    oracle="panewise.oracle.cogroup.interpreter:CogroupInterpreter",
+    testing="panewise.testing.families:JOIN",
+)
 # A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
 # last, because their documents have no field that marks them.
-FAMILIES: Final = (POLICY, OVER, WINDOWED_JOIN, JOIN, CHAIN, WINDOWS)
+FAMILIES: Final = (POLICY, OVER, WINDOWED_JOIN, JOIN, COGROUP, CHAIN, WINDOWS)
 
 
 @cache

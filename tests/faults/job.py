@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import ParquetSink, WindowQuery, apply, configure
 from tests.faults.processes import wait_until
-from tests.faults.specs import ALL, JOINS, WITHOUT_LATE_ROWS
+from tests.faults.specs import ALL, JOINS, SECOND, STATIC, WITHOUT_LATE_ROWS
 from tests.faults.stream_files import DDL
 from tests.jvm import QUICK_JVM
 
@@ -64,13 +64,22 @@ def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = 
         kinds = ("panes", "counts")
     if name in JOINS:
         # Spark reads both sides from one source. So the cuts of both are the same.
-        inputs = {side: stream.where(f"id % 2 = {part}") for part, side in enumerate(("left", "right"))}
-        kinds = ("panes", *(f"{side}_{kind}" for side in inputs for kind in kinds[1:]))
+        table = spark.read.schema(DDL).parquet(source) if name in STATIC else stream
+        inputs = {"left": stream.where("id % 2 = 0"), "right": table.where("id % 2 = 1")}
+        if name in STATIC:
+            inputs["right"] = inputs["right"].where("ts IS NOT NULL")
+        with_outputs = ("left",) if name in STATIC else ("left", "right")
+        kinds = ("panes", *(f"{side}_{kind}" for side in with_outputs for kind in kinds[1:]))
+    if name in SECOND:
+        kinds = ("panes", "counts", "late", "invalid")
     sinks: dict[str, Any] = {kind: ParquetSink(f"{out}/{kind}") for kind in kinds}
     if asked.fails_at:
         sinks["panes"] = FailingSink(sinks["panes"], Path(out), int(asked.fails_at))
     shards = int(asked.shards) if asked.shards else None
-    result = apply(inputs, ALL[name], finish="at_end" if asked.finish == "at_end" else "never", shards=shards)
+    finish: Any = "at_end" if asked.finish == "at_end" and name not in SECOND else "never"
+    result: Any = apply(inputs, ALL[name], finish=finish, shards=shards)
+    if name in SECOND:
+        result = apply(result, SECOND[name], finish="never", shards=shards)
     sinks[result.OUTPUT] = sinks.pop("panes")
     return result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True)
 

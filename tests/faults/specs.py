@@ -117,8 +117,9 @@ OF_ROWS: dict[str, Specification] = {
 }
 
 
-def _join(match: pw.Interval | pw.AsOf, how: Any, **fields: Any) -> pw.JoinOperator:
-    side = pw.Side(keys=["k"], event_time="ts", allowed_lateness="30 seconds", **fields.pop("side", {}))
+def _join(match: Any, how: Any, **fields: Any) -> pw.JoinOperator:
+    given = {"allowed_lateness": "30 seconds", **fields.pop("side", {})}
+    side = pw.Side(keys=["k"], event_time="ts", **given)
     right = side if how in ("semi", "anti") else replace(side, prefix="r_")
     return pw.JoinOperator(left=side, right=right, match=match, how=how, **fields)
 
@@ -130,5 +131,39 @@ JOINS: dict[str, Specification] = {
     "join-early": _join(pw.Interval("-10 seconds", "5 seconds"), "full", unmatched="early"),
     "join-final": _join(pw.Interval("-10 seconds", "20 seconds"), "full"),
     "join-semi": _join(pw.Interval(0, "1 minute"), "semi", side={"position": pw.Position("part", "off")}),
+    "join-last-rows": _join(pw.LastRows(delta("v", 100), left=3), "left", unmatched="early"),
+    "join-latest": _join(pw.Latest(deletes=("x", None)), "full"),
+    "join-retained": _join(pw.Interval(None, 0, retain_for="2 minutes", retain_rows=5), "full"),
+    "join-second": _join(pw.Interval("-5 seconds", "10 seconds"), "left"),
+    "join-sessions": _join(
+        pw.SameWindow(
+            pw.Session("4 seconds"),
+            trigger=pw.AfterWatermark(early=pw.AfterCount(3), late=pw.Always()),
+            accumulation="retracting",
+            allowed_lateness="30 seconds",
+        ),
+        "full",
+        side={"allowed_lateness": 0},
+    ),
+    "join-static": _join(pw.AsOf("nearest", "20 seconds"), "left", side={"allowed_lateness": 0}),
+    "join-then": _join(pw.Interval("-5 seconds", "10 seconds"), "left").then(
+        keys=["k"], window=pw.Tumbling("1 minute"), aggregates=[F.count().alias("n"), F.sum("v").alias("s")]
+    ),
+    "join-windows": _join(
+        pw.SameWindow(pw.Tumbling("20 seconds"), allowed_lateness="30 seconds"),
+        "full",
+        unmatched="early",
+        side={"allowed_lateness": 0},
+    ),
 }
+# The second operator over the rows of a join.
+SECOND: dict[str, pw.WindowOperator] = {
+    "join-second": pw.WindowOperator(
+        window=pw.Hopping("1 minute", "30 seconds"),
+        keys=["r_part"],
+        event_time="join_time",
+        aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.max("x").alias("most")],
+    )
+}
+STATIC = {"join-static"}  # the right side is a batch DataFrame
 ALL = SPECS | OF_ROWS | JOINS

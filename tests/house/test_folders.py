@@ -2,7 +2,8 @@
 
 In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- {chain, join}, over,
 policy} <- the files of engine/. Operator families do not import one another, except that chains and joins
-import the window operators. Code that several of them share is in a folder below them.
+import the window operators, and cogroups and windows over joins import joins. Code that several of them share
+is in a folder below them.
 """
 
 from pathlib import Path
@@ -46,6 +47,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "join": SHARED | {"protocol", "windows"},
         "chain": SHARED | {"protocol", "windows"},
         "windowed_join": LOW | {"protocol", "join"},
+        "cogroup": SHARED | {"protocol", "windows", "join"},
     },
     "spec": {
         "fields": set(),
@@ -82,6 +84,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "join": BELOW | {"windows"},
         "chain": BELOW | {"windows"},
         "windowed_join": BELOW | {"windows", "chain", "join"},
+        "cogroup": BELOW | {"windows", "join"},
     },
 }
 FOR_ALL = {"columns"}

@@ -61,6 +61,7 @@ ELSEWHERE = {
     "spark/results/join.py": "spark/test_join_builder.py",
     "spark/results/over.py": "spark/test_over_builder.py",
     "spark/results/policy.py": "spark/test_policy_builder.py",
+    "spark/sides_builder.py": "spark/test_join_builder.py",
     "spark/window_builder.py": "spark/test_stream.py",
     "spark/processor.py": "spark/test_stream.py",
     "spark/types.py": "spark/test_bounded.py",
@@ -70,6 +71,7 @@ ELSEWHERE = {
     "spark/writer.py": "spark/test_sinks.py",
     # Strategies are tested by the cases that they draw, runtimes by the runner.
     "testing/chains.py": "engine/chain/test_operator.py",
+    "testing/cogroups.py": "engine/cogroup/test_properties.py",
     "testing/edges.py": "testing/test_strategies.py",
     "testing/events.py": "testing/test_runner.py",
     "testing/frames.py": "engine/over/test_properties.py",

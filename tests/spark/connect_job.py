@@ -47,6 +47,7 @@ def main(source: str, out: str) -> None:
         stacked = False
     told: dict[str, object] = {"as_pyspark": as_pyspark(stream.withWatermark("ts", "10 seconds"), out)}
     told["joined"] = pairs_of(stream.withWatermark("ts", "10 seconds"), out)
+    told["counted"] = counted(stream.withWatermark("ts", "10 seconds"), out)
     odd = SF.col("v") % 2 == 1
     totals = described(spark.read.schema(schema).parquet(source)).agg(
         F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd)
@@ -109,6 +110,18 @@ def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
         .orderBy("ts")
         .collect()
     ]
+
+
+def counted(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
+    """Returns the panes of windows over a join: two operators in one query."""
+    pairs = joined(df, df).on("k").within(0, "10 seconds").select("k", ("left", "v"), ("right", "v", "w"))
+    counts = (
+        windowed(pairs.how("inner")).groupBy("v").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
+    )
+    sink = ParquetSink(f"{out}/counted")
+    counts.write(panes=sink, checkpoint=f"{out}/two", available_now=True).awaitTermination()
+    rows = df.sparkSession.read.parquet(f"{out}/counted").select("v", "n").orderBy("v")
+    return [list(row) for row in rows.collect()]
 
 
 def pairs_of(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]

@@ -33,6 +33,7 @@ def test_streaming_and_batch_through_connect(feed: Feed) -> None:
         "observed": [7, 5, 0, 1, 1, 3],
         "as_pyspark": [["a", 1, None], ["a", 2, 1], ["b", 3, None], ["a", 5, 3]],
         "joined": [["A", 1, 2], "behind"],
+        "counted": [[1, 2], [2, 1], [3, 1], [5, 1]],
         "streamed": [["a", 2, 3], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]],
         "expressions": ["sum((V * 2))", "sum((v * 2)) FILTER (WHERE ((v % 2) = 1))"],
         "expressed": [[6, 6], [10, 10], [18, 18], [206, 2]],

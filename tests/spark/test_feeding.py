@@ -5,13 +5,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
-from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, joined, over, windowed
+from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, configure, joined, over, windowed
 from panewise.spark.checkpoint_reader import read_state
 from panewise.spec.operators.join.operator import How
+from panewise.streamwindow import count
 from tests.spark.conftest import Feed
 
 TEN = pw.Tumbling("10 seconds")
@@ -192,6 +195,49 @@ def test_what_a_second_operator_refuses(feed: Feed, other: Feed) -> None:
         SpecError, match=r"^joined\(right=...\), of int \| the sides of a join are DataFrames, or"
     ):
         joined(first, 3)  # type: ignore[arg-type]
+
+
+def second(result: Any) -> WindowResult:
+    """Windows of all keys over panes."""
+    return windowed(result).groupBy("k").window(TEN).options(timestamp="end").agg(F.sum("v").alias("v"))
+
+
+def beside(one: Any, other: Any) -> JoinResult:
+    """A join of two results."""
+    both = joined(one, other).on("k").within(0, 0)
+    return both.select("k", ("left", "v"), ("right", "v", "w")).how("inner")
+
+
+def test_other_families_take_no_results(feed: Feed) -> None:
+    """semantics 42.5"""
+    first = by_minutes(feed, timestamp="window_time")
+    totals = [pw.OverColumn(F.sum("v").alias("s"), pw.Frame("rows", None, 0))]
+    policies = pw.StreamWindow.tumbling(count(2), partition_by=["k"], aggregates=[F.sum("v").alias("s")])
+    for spec in (pw.OverOperator(keys=["k"], event_time="timestamp", columns=totals), policies):
+        with pytest.raises(
+            SpecError, match=r"^\w+ over a result \| a second operator is a window .* \| write"
+        ):
+            apply(first, spec)
+    chain = second(first).then(aggregates=[F.sum("v").alias("total")])
+    assert chain.panes.columns[:4] == ["window_start", "window_end", "timestamp", "total"]
+
+
+def test_metrics_of_two_second_operators(feed: Feed, spark: SparkSession) -> None:
+    """semantics 15.5, 42.5: two chains of operators in one query need names of their own."""
+    one = second(by_minutes(feed, timestamp="window_time"))
+    assert beside(one, one).rows.isStreaming
+    with pytest.raises(SetupError, match=r"^two results with the metrics panewise \| .* \| call configure\("):
+        beside(one, second(by_minutes(feed, timestamp="end")))
+    again = second(by_minutes(feed, timestamp="window_time")).panes
+    with pytest.raises(AnalysisException, match="DUPLICATED_METRICS_NAME"):
+        _ = one.panes.union(again).schema
+    configure(spark, metrics="other")
+    try:
+        other = second(by_minutes(feed, timestamp="window_time"))
+    finally:
+        configure(spark, metrics="panewise")
+    assert one.panes.union(other.panes).isStreaming
+    assert beside(one, other).rows.isStreaming
 
 
 def test_three_operators_and_a_self_join(feed: Feed, other: Feed) -> None:

@@ -80,6 +80,20 @@ def put_some(feed: Feed, other: Feed, keys: Sequence[str | None]) -> None:
             side.put(*((time, chosen.choice(keys), chosen.randrange(9)) for time in times))
 
 
+def test_an_interval_without_a_bound_retains_rows(feed: Feed) -> None:
+    """Semantics 37.1: the last right row of each key, and the one before, of those that arrived earlier."""
+    left = values(feed.spark, "k, ts", "('a', 5), ('b', 5)")
+    right = values(feed.spark, "k, ts", "('a', 1), ('a', 2), ('a', 3), ('a', 9), ('b', 6)")
+    builder = joined(left, right, "ts").on("k").within(None, 0, retain_rows=2).prefix(right="r_")
+    result = builder.how("full")
+    rows = table(result.rows.select("k", SF.unix_seconds("ts"), SF.unix_seconds("r_ts").alias("r")))
+    assert rows.rows() == [
+        ("a", None, 1), ("a", None, 9), ("a", 5, 2), ("a", 5, 3), ("b", None, 6), ("b", 5, None),
+    ]  # fmt: skip
+    assert result.spec.match == pw.Interval(None, 0, retain_rows=2)
+    assert "the last 2 right rows of each key" in " ".join(result.explain().split())
+
+
 def test_a_description_is_a_specification(feed: Feed, other: Feed) -> None:
     """Each method sets its fields of the join or of its sides."""
     position = pw.Position(partition="k", offset="v")

@@ -286,7 +286,15 @@ def test_descriptions_that_are_refused(spark: SparkSession) -> None:
 
 def test_what_is_no_specification_is_refused(spark: SparkSession) -> None:
     df = spark.createDataFrame([("a", 1)], "k STRING, v INT")
-    known = ["Chain", "JoinOperator", "OverOperator", "StreamWindow", "WindowOperator", "WindowedJoin"]
+    known = [
+        "Chain",
+        "CogroupOperator",
+        "JoinOperator",
+        "OverOperator",
+        "StreamWindow",
+        "WindowOperator",
+        "WindowedJoin",
+    ]
     rule = rf"a specification is one of {re.escape(str(known))}"
     with pytest.raises(SpecError, match=rf"^spec=CountPolicy\(n=2\) \| {rule} \| give one such as"):
         apply(df, count(2))  # type: ignore[call-overload]

@@ -12,6 +12,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, ShufflePartitionsWarning
 from panewise.spark import configure, windowed
+from panewise.spark.settings import envelopes_in_small_batches
 
 
 def faults_of_children(spark: Any) -> int:
@@ -148,3 +149,16 @@ def test_an_executor_keeps_no_megabyte_of_copies_or_more(spark: SparkSession) ->
         r"or more \| give a number",
     ):
         configure(spark, mirror_mb=-1)
+
+
+def test_arrow_batches_of_many_envelopes_are_bounded_by_bytes(spark: SparkSession) -> None:
+    session, name = configure(spark.newSession()), "spark.sql.execution.arrow.maxBytesPerBatch"
+
+    def inside(envelopes: int) -> str | None:
+        with envelopes_in_small_batches(session, envelopes):
+            return session.conf.get(name)
+
+    unbounded = str(2**31 - 1)
+    assert [inside(4), inside(5), session.conf.get(name)] == [unbounded, str(16 << 20), unbounded]
+    session.conf.set(name, "1000")
+    assert inside(5) == "1000"

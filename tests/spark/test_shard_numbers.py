@@ -42,7 +42,9 @@ def sorted_outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("window", [pw.Hopping(20, 10), pw.Session(10)], ids=lambda w: w.kind)
+@pytest.mark.parametrize(
+    "window", [pytest.param(pw.Hopping(20, 10), marks=pytest.mark.soak), pw.Session(10)], ids=lambda w: w.kind
+)
 def test_the_number_of_shards_changes_nothing(spark: SparkSession, window: Any) -> None:
     spec = pw.WindowOperator(
         window=window,

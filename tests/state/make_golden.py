@@ -5,7 +5,7 @@ format adds new files beside them. A new case has files from the current format 
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,8 +66,9 @@ class Step:
 class Case:
     """A specification, and the steps that lead to a state."""
 
-    spec: pw.WindowOperator | pw.Chain | pw.OverOperator | pw.StreamWindow | pw.JoinOperator
+    spec: pw.WindowOperator | pw.Chain | pw.OverOperator | pw.StreamWindow | pw.JoinOperator | pw.WindowedJoin
     steps: tuple[Step, ...]
+    more: Mapping[str, Any] | None = None  # what the runtime stores beside the header of the operator
 
     @property
     def schemas(self) -> dict[str, dict[str, pl.DataType]]:
@@ -75,16 +76,25 @@ class Case:
         return dict.fromkeys(self.spec.ports, SCHEMA)
 
 
-def _join(match: pw.Interval | pw.AsOf, **fields: Any) -> pw.JoinOperator:
-    """Returns a left join of rows that have positions."""
+def _join(match: Any, **fields: Any) -> pw.JoinOperator:
+    """Returns a join of rows that have positions, by default a left join."""
+    fields.setdefault("how", "left")
     side = pw.Side(keys=["k"], event_time="ts", position=pw.Position("partition", "offset"))
     columns = [Selected("either", "k"), Selected("left", "v"), Selected("right", "v", "w")]
-    return pw.JoinOperator(left=side, right=side, match=match, how="left", select=columns, **fields)
+    return pw.JoinOperator(left=side, right=side, match=match, select=columns, **fields)
 
 
 JOINED = (
     Step(1, None, ((1, "a", 1), (2, "b", 2), (3, "c", 3)), ((5, "a", 10), (0, "b", 20))),
     Step(2, 4, ((14, "a", 4),), ((9, "b", 30), (6, "a", 40))),
+)
+RETAINED = (
+    Step(1, None, ((1, "a", 1), (2, "b", 2)), ()),
+    Step(2, None, ((4, "a", 4),), ((9, "b", 30),)),
+)
+WINDOWED = (
+    Step(1, None, ((1, "a", 1), (12, "b", 2)), ((3, "a", 10), (4, "c", 20))),
+    Step(2, 11, ((6, "a", 3),), ((14, "b", 30), (21, "a", 40))),
 )
 
 
@@ -400,6 +410,48 @@ CASES = {
     "join_early": Case(_join(pw.Interval(0, "10 seconds"), unmatched="early"), JOINED),
     # The first three left rows are decided: the queue still has the last one.
     "join_as_of": Case(_join(pw.AsOf()), JOINED),
+    # Left rows are retained. The second row of a evicted the first one, which was emitted without a partner.
+    "join_retained": Case(_join(pw.Interval(0, None, retain_for="20 seconds", retain_rows=1)), RETAINED),
+    # Windows of both sides. The window [0, 10) fired once, and waits for late rows.
+    "join_windows": Case(
+        _join(pw.SameWindow(pw.Tumbling("10 seconds"), allowed_lateness="5 seconds"), how="full"), WINDOWED
+    ),
+    # A session of both sides that grew after it had emitted its pairs.
+    "join_sessions": Case(
+        _join(
+            pw.SameWindow(
+                pw.Session("4 seconds"),
+                trigger=pw.AfterWatermark(early=pw.Always()),
+                accumulation="retracting",
+            ),
+            how="full",
+        ),
+        WINDOWED,
+    ),
+    # Windows of rows on both sides: the last row, and the rows that are not too far below the highest value.
+    "join_last_rows": Case(_join(pw.LastRows(delta("v", 25), left=1), unmatched="early"), JOINED),
+    # The newest rows. The second step replaced those of a and the right row of b.
+    "join_latest": Case(_join(pw.Latest("5 seconds", deletes=(None, "v")), how="full"), JOINED),
+    # Windows over a join. They have the pairs that the join has emitted, and the join the rows that wait.
+    "windowed_join": Case(
+        _join(pw.Interval(0, "10 seconds")).then(
+            keys=["k"],
+            window=pw.Tumbling("10 seconds"),
+            aggregates=[F.count().alias("n"), F.sum("w").alias("s")],
+        ),
+        JOINED,
+    ),
+    # A second operator: it stores the output watermarks that the shards of the first one have reported.
+    "second_operator": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.sum("v").alias("s")],
+        ),
+        (Step(1, None, ((1, "a", 1), (12, "b", 2))), Step(2, 5, ((3, "a", 4),))),
+        {"feeds": {"input": {"0": 5 * SECOND, "3": 12 * SECOND}}},
+    ),
 }
 
 
@@ -417,12 +469,12 @@ def store_of(case: Case) -> MemoryRunStore:
         stored.operator.advance(
             step.now * SECOND, None if step.watermark is None else step.watermark * SECOND
         )
-        if isinstance(case.spec, pw.JoinOperator):
+        if len(case.spec.ports) > 1:
             batch = {"left": rows(step.rows, offset), "right": rows(step.right, offset)}
             stored.operator.add_batch(batch)  # type: ignore[attr-defined]
         else:
             stored.operator.add(rows(step.rows, offset))
-        stored.commit()
+        stored.commit(more=case.more)
         offset += max(len(step.rows), len(step.right))
     return store
 

@@ -16,6 +16,7 @@ from panewise.engine.checkpoint import StoredOperator, runs_of
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
+from panewise.spark.reports import FEEDS, lowest
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.manifest import READABLE
@@ -344,6 +345,83 @@ def test_a_join_as_of_a_time() -> None:
     stored = load("join_as_of")
     stored.operator.add(rows(((14, "a", 50), (15, "a", 60)), 9), "right")
     assert joined_rows(stored.operator.finish().panes) == [("a", 4, 50, "+", None, 14)]
+
+
+def test_a_join_that_retains_rows() -> None:
+    """semantics 37.1, 41: the number of rows of each key, and rows that were evicted."""
+    stored = load("join_retained")
+    assert [row[:2] for row in windows(stored)] == [("b", 2), ("a", 4), ("b", 9)]
+    sent = stored.operator.add(rows(((5, "a", 5), (8, "b", 6)), 9))
+    assert joined_rows(sent.panes) == [("b", 6, 30, "+", None, 9), ("a", 4, None, "+", "right", 4)]
+    sent = stored.operator.add(rows(((50, "a", 50), (50, "b", 70)), 9), "right")
+    assert joined_rows(sent.panes) == [("a", 5, 50, "+", None, 50), ("b", 6, 70, "+", None, 50)]
+    assert stored.operator.finish().panes.is_empty()
+
+
+def test_a_window_join() -> None:
+    """semantics 37.11 to 37.13: a window that has fired emits what is new in its content."""
+    stored = load("join_windows")
+    assert windows(stored) == [("a", 0, 10, 0), ("c", 0, 10, 0), ("b", 10, 20, 2), ("a", 20, 30, 1)]
+    sent = stored.operator.add(rows(((9, "a", 50), (9, "c", 60)), 9))
+    assert sorted(row[:5] for row in joined_rows(sent.panes)) == [
+        ("a", 50, 10, "+", None), ("c", 60, 20, "+", None),
+    ]  # fmt: skip
+    assert [row[:5] for row in joined_rows(stored.operator.finish().panes)] == [
+        ("b", 2, 30, "+", None), ("a", None, 40, "+", "left"),
+    ]  # fmt: skip
+
+
+def test_a_window_join_of_sessions() -> None:
+    """semantics 37.12, 37.13: a session that grows takes the content of the one that it replaces."""
+    stored = load("join_sessions")
+    assert windows(stored) == [("b", 12, 18, 0), ("a", 21, 25, 0)]
+    sent = stored.operator.add(rows(((17, "b", 50),), 9))
+    assert sorted(row[:4] for row in joined_rows(sent.panes)) == [
+        ("b", 2, 30, "+"), ("b", 2, 30, "-"), ("b", 50, 30, "+"),
+    ]  # fmt: skip
+
+
+def test_a_join_with_the_last_rows() -> None:
+    """semantics 37.4, 39: windows of both sides, and rows that had no partner yet."""
+    stored = load("join_last_rows")
+    sent = stored.operator.add(rows(((20, "c", 5), (21, "b", 70)), 9), "right")
+    assert joined_rows(sent.panes) == [
+        ("c", 3, None, "-", "right", 3),
+        ("c", 3, 5, "+", None, 20),
+        ("b", 2, 70, "+", None, 21),
+    ]
+    sent = stored.operator.add(rows(((30, "b", 1), (31, "c", 2)), 9))
+    assert joined_rows(sent.panes) == [("b", 1, 70, "+", None, 30), ("c", 2, 5, "+", None, 31)]
+
+
+def test_a_join_of_the_latest_rows() -> None:
+    """semantics 37.7 to 37.9: the newest rows, and when they arrived."""
+    stored = load("join_latest")
+    assert [row[:2] for row in windows(stored)] == [("b", 2), ("c", 3), ("a", 6), ("b", 9), ("a", 14)]
+    assert joined_rows(stored.operator.advance(6 * SECOND).panes) == [("c", 3, None, "+", "right", 3)]
+    sent = stored.operator.add(rows(((20, "a", 5), (21, "b", 7)), 9))
+    assert joined_rows(sent.panes) == [("a", 5, 40, "+", None, 20), ("b", 7, 30, "+", None, 21)]
+
+
+def test_windows_over_a_join() -> None:
+    """semantics 42: the state of the windows, and that of the join."""
+    stored = load("windowed_join")
+    assert windows(stored) == [("a", 0, 10, 2), ("b", 0, 10, 1)]
+    stored.operator.add(rows(((9, "c", 50),), 9), "right")
+    found = panes(stored.operator.finish().panes)
+    assert [row[:5] for row in found] == [
+        ("a", 0, 10, 2, 50), ("b", 0, 10, 1, 30), ("c", 0, 10, 1, 50), ("a", 10, 20, 1, None),
+    ]  # fmt: skip
+
+
+def test_the_reports_of_a_first_operator() -> None:
+    """semantics 42.6: the second operator stores the output watermark that each shard has reported."""
+    stored = load("second_operator")
+    reports = stored.manifest.header[FEEDS]["input"]
+    assert (lowest(reports, (0, 3)), lowest(reports, (0, 3, 4))) == (5 * SECOND, None)
+    assert [row[:4] for row in panes(stored.operator.advance(watermark=12 * SECOND).panes)] == [
+        ("a", 0, 10, 5)
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -23,6 +23,7 @@ from panewise.testing.joins import (
     latests,
     window_join_specs,
 )
+from panewise.testing.windowed_streams import windowed_streams
 
 Events = list[dict[str, Any]]
 SIDES = ("left", "right")
@@ -301,11 +302,11 @@ OF_OUTPUTS = {
 
 
 def test_each_match_is_drawn() -> None:
-    """Semantics 27.2. Window joins have a strategy of their own."""
+    """Semantics 27.2. Window joins and windowed stream joins have strategies of their own."""
     seen = set()
 
-    @settings(max_examples=100, database=None, derandomize=True, deadline=None)
-    @given(join_specs() | window_join_specs())
+    @settings(max_examples=300, database=None, derandomize=True, deadline=None)
+    @given(join_specs() | window_join_specs() | windowed_streams().flatmap(lambda one: join_specs(match=one)))
     def collect(spec: JoinOperator) -> None:
         assert spec.how in HOWS_OF[type(spec.match)]
         seen.add(type(spec.match))

@@ -11,10 +11,12 @@ from panewise.spark import worker  # noqa: F401 - before anything that imports P
 
 if TYPE_CHECKING:
     from panewise.spark.apply_spec import apply
+    from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
     from panewise.spark.failures import QueryError
     from panewise.spark.join_builder import JoinBuilder, joined
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
+    from panewise.spark.results.cogroup import CogroupResult
     from panewise.spark.results.join import JoinResult, JoinSide
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.policy import PolicyResult
@@ -27,10 +29,12 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "apply_spec": ("apply",),
+    "cogroup_builder": ("CogroupBuilder", "cogrouped"),
     "failures": ("QueryError",),
     "join_builder": ("JoinBuilder", "joined"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
+    "results.cogroup": ("CogroupResult",),
     "results.join": ("JoinResult", "JoinSide"),
     "results.over": ("OverResult",),
     "results.policy": ("PolicyResult",),
@@ -44,6 +48,8 @@ _MODULES = {
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "CogroupBuilder",
+    "CogroupResult",
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
@@ -58,6 +64,7 @@ __all__ = [
     "WindowResult",
     "WindowedJoinResult",
     "apply",
+    "cogrouped",
     "configure",
     "joined",
     "over",

@@ -18,6 +18,7 @@ join or union.
 """
 
 import io
+import re
 from contextlib import redirect_stdout
 
 from pyspark.sql import DataFrame
@@ -93,6 +94,11 @@ def operators_behind(df: DataFrame) -> int:
     """Returns the number of operators behind a stream."""
     plan, labels = _plan_of(df), (_WAITS, _CONSTANT, _OWN)
     return sum(plan.count(f"{label}{end}(") for label in labels for end in ("", _SEVERAL))
+
+
+def metrics_behind(df: DataFrame) -> set[str]:
+    """Returns the names of the metrics of the operators behind a stream."""
+    return set(re.findall(r"CollectMetrics ([^,]+),", _plan_of(df)))
 
 
 def _plan_of(df: DataFrame) -> str:

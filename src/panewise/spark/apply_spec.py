@@ -15,7 +15,6 @@ from panewise.spark.checks import (
     check_columns,
     check_named,
     check_options,
-    check_ports,
     check_stream,
     delay_of,
     warn_of_partitions,
@@ -23,6 +22,7 @@ from panewise.spark.checks import (
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of
 from panewise.spark.names import input_of
+from panewise.spark.results.cogroup import CogroupResult
 from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
@@ -30,9 +30,11 @@ from panewise.spark.results.policy import PolicyResult
 from panewise.spark.results.registry import RESULTS, result_class
 from panewise.spark.results.windowed_join import WindowedJoinResult
 from panewise.spark.results.windows import WindowResult
+from panewise.spark.static_side import static_ports
 from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spec import (
     Chain,
+    CogroupOperator,
     JoinOperator,
     OverOperator,
     Specification,
@@ -101,6 +103,17 @@ def apply(
 
 @overload
 def apply(
+    df: Mapping[str, Source],
+    spec: CogroupOperator,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> CogroupResult: ...
+
+
+@overload
+def apply(
     df: Source | Mapping[str, Source],
     spec: Specification,
     *,
@@ -123,15 +136,15 @@ def apply(
     Args:
         df: the input, streaming or batch: a DataFrame, or the result of another operator (semantics 42.5). Of
             an operator with several inputs one for each port, such as {"left": orders, "right": shipments}.
-        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, a JoinOperator, a WindowedJoin, or
-            a specification of another package's family.
+        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, a JoinOperator, a WindowedJoin, a
+            CogroupOperator, or a specification of another package's family.
         finish: as in :meth:`panewise.spark.WindowBuilder.finish`.
         shards: as in :meth:`panewise.spark.WindowBuilder.shards`.
         clock: as in :meth:`panewise.spark.WindowBuilder.clock`.
 
     Returns:
-        A WindowResult, OverResult, PolicyResult, JoinResult, WindowedJoinResult or, for another package's
-        family, a FamilyResult.
+        A WindowResult, OverResult, PolicyResult, JoinResult, WindowedJoinResult, CogroupResult or, for
+        another package's family, a FamilyResult.
 
     Raises:
         SpecError: if the specification does not fit the DataFrame, or an option is not allowed.
@@ -140,9 +153,9 @@ def apply(
     every = None if clock is None else positive(clock, "clock")
     check_options(finish, shards)
     given = _by_port(df, spec)
-    feeds = feeds_of(given)
+    feeds = feeds_of(given, spec)
     dfs = {port: feeds[port].df if port in feeds else frame_of(one) for port, one in given.items()}
-    check_ports(dfs)
+    static = static_ports(dfs, spec)
     made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in dfs.items()})
     output_names = dict[str, Mapping[str, str]]()
     for port, one in dfs.items():
@@ -152,9 +165,10 @@ def apply(
     for port, one in dfs.items():
         check_columns(one, made, port)
     check_column_types(dfs, made)
-    check_feeds(dfs, feeds, made, finish)
+    check_feeds({port: one for port, one in dfs.items() if port not in static}, feeds, made, finish)
     dfs = {
-        port: one if port in feeds else _checked(one, made, port, finish, every) for port, one in dfs.items()
+        port: one if port in feeds or port in static else _checked(one, made, port, finish, every)
+        for port, one in dfs.items()
     }
     first = next(iter(dfs.values()))
     if first.isStreaming:

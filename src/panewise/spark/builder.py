@@ -40,6 +40,7 @@ class Builder:
         - OVER: null_keys and max_future_skew.
         - Policy windows: null_keys, only_when_full, skip_unchanged and flush_on_final of StreamWindow.
         - Joins: those that :meth:`panewise.spark.JoinBuilder.options` lists.
+        - Cogroups: those that :class:`panewise.spark.CogroupBuilder` lists.
 
         Raises:
             SpecError: for any other name.
@@ -81,9 +82,9 @@ class Builder:
         """Sets the number of shards. It is fixed for the life of a checkpoint.
 
         Default: the number of shuffle partitions. Only one shard is possible where rows or panes of all keys
-        meet: with `Session(rows(n))`, in a chain without a key that all stages keep, in a join without keys,
-        with evaluate="record" where rows drive watermarks (Inputs, StreamTime(per="all"), and in a join), and
-        with policies that concern all partitions.
+        meet: with `Session(rows(n))`, in a chain without a key that all stages keep, in a join or cogroup
+        without keys, with evaluate="record" where rows drive watermarks (Inputs, StreamTime(per="all"), and
+        in a join or cogroup), and with policies that concern all partitions.
         """
         return replace(self, shard_count=count)
 

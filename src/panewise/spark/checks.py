@@ -43,19 +43,6 @@ def check_named(given: Mapping[str, object], spec: Specification) -> None:
         raise SpecError(f"DataFrames for {list(given)}", rule, "give a DataFrame for each of these")
 
 
-def check_ports(dfs: Mapping[str, DataFrame]) -> None:
-    """Checks that all inputs of an operator are streams, or none.
-
-    Raises:
-        SpecError: if not.
-    """
-    if len({df.isStreaming for df in dfs.values()}) > 1:
-        given = {port: "a stream" if df.isStreaming else "a batch" for port, df in dfs.items()}
-        rule = "all inputs of an operator are streams, or none is"
-        remedy = "read all of them as streams; Spark's own stream.join(batch, ...) takes both"
-        raise SpecError(", ".join(f"{port}: {kind}" for port, kind in given.items()), rule, remedy)
-
-
 def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None:
     """Checks that the input has the columns of the specification, with types that it can use.
 

@@ -124,6 +124,11 @@ class Dataflow:
         """The input of the first port."""
         return next(iter(self.dfs.values()))
 
+    @property
+    def static(self) -> tuple[str, ...]:
+        """The ports whose inputs are batch DataFrames next to a stream (semantics 36.8)."""
+        return tuple(port for port, df in self.dfs.items() if self.df.isStreaming and not df.isStreaming)
+
     def known_as(self, shards: int) -> "Dataflow":
         """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
@@ -148,7 +153,9 @@ class Dataflow:
         """
         schemas = self.schemas(all_columns=all_columns)
         packed = [
-            self._packed(port, schemas, late_wanted=late_wanted, all_columns=all_columns) for port in self.dfs
+            self._packed(port, schemas, late_wanted=late_wanted, all_columns=all_columns)
+            for port in self.dfs
+            if port not in self.static
         ]
         if self.clock is not None:
             packed.append(self.controlled(clock_stream(self.df.sparkSession, self.clock)))
@@ -169,7 +176,10 @@ class Dataflow:
         # mapInArrow takes a dot in a name for a field of a struct.
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))
         label = label_of(whole, entry, list(self.dfs).index(port), len(self.dfs), fed=port in self.fed)
-        pack = Pack(self.spec, dict(schemas), self.shards, late_wanted, port, not plain, tuple(more), label)
+        strict = port in self.static
+        pack = Pack(
+            self.spec, dict(schemas), self.shards, late_wanted, port, not plain, tuple(more), label, strict
+        )
         return df.mapInArrow(pack, envelope.IN)
 
     def controlled(self, notes: DataFrame) -> DataFrame:
@@ -222,13 +232,21 @@ class Dataflow:
             mirror,
             reports,
             {port: tuple(first.shards) for port, first in self.fed.items()},
+            self.static,
         )
         target = envelope.OUT if direct is None else direct.target
         stepped = packed.groupBy("shard").transformWithStateInPandas(
-            Processor(settings), with_metrics(target), "Append", "EventTime"
+            Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
         )
         stepped = observed(stepped, self._metrics_name(others))
         return stepped if direct is None else without_metrics(stepped)
+
+    def _initial(self, schemas: Mapping[str, Any]) -> Any:
+        """Returns the rows of static sides as the initial state of the shards; None without such a side."""
+        packed = [self._packed(port, schemas, late_wanted=True, all_columns=False) for port in self.static]
+        if not packed:
+            return None
+        return reduce(DataFrame.union, packed).where(F.col("kind").startswith("rows")).groupBy("shard")
 
     def _metrics_name(self, others: int = 0) -> str:
         """Returns the name of the metrics.

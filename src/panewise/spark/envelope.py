@@ -137,7 +137,7 @@ def groups(envelopes: Iterable[_Envelope]) -> Iterator[list[_Envelope]]:
         yield group
 
 
-def decode(payload: bytes) -> pl.DataFrame:
+def decode(payload: bytes | pa.Buffer) -> pl.DataFrame:
     """Decodes a payload into a frame."""
     (length,) = _LENGTH.unpack_from(payload)
     body = memoryview(payload)[_LENGTH.size :]

@@ -12,7 +12,8 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError, SpecError
-from panewise.spark.ancestry import operators_behind, waits_for_the_query
+from panewise.families import OVER, POLICY
+from panewise.spark.ancestry import metrics_behind, operators_behind, waits_for_the_query
 from panewise.spark.checks import watermarked
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.results.operator_result import OperatorResult
@@ -36,19 +37,43 @@ class Feed:
     time: str
 
 
-def feeds_of(given: Mapping[str, Source]) -> dict[str, Feed]:
+def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Feed]:
     """Returns those inputs that are results of operators over streams, with the output watermark.
 
     Raises:
-        SpecError: if such an operator emits rows that have no output watermark, or retractions.
-        SetupError: if the end of the stream ends the input of such an operator.
+        SpecError: if such an operator emits rows that have no output watermark, or retractions, or if `spec`
+            is of a family that takes no results.
+        SetupError: if the end of the stream ends the input of such an operator, or if metrics of the
+            operators of the query have one name.
     """
+    _check_family(given, spec)
     found: dict[str, Feed] = {}
     for port, one in given.items():
         if not isinstance(one, DataFrame) and one.dataflow.df.isStreaming:
             others = sum(operators_behind(feed.df) for feed in found.values())
             found[port] = _feed_of(one, others)
+    _check_metrics(found, given)
     return found
+
+
+def _check_family(given: Mapping[str, Source], spec: Specification) -> None:
+    """Refuses OVER operators and policy windows over a result."""
+    if spec.family not in (OVER, POLICY) or all(isinstance(one, DataFrame) for one in given.values()):
+        return
+    rule = "a second operator is a window operator, a chain, a join or a cogroup (semantics 42.5)"
+    remedy = "write the rows, and read them again in another query"
+    raise SpecError(f"{type(spec).__name__} over a result", rule, remedy)
+
+
+def _check_metrics(feeds: Mapping[str, Feed], given: Mapping[str, Source]) -> None:
+    """Refuses two results of different chains of operators whose metrics have one name, as Spark does."""
+    if len({id(one) for one in given.values()}) < 2 or len(feeds) < 2:
+        return
+    shared = set.intersection(*(metrics_behind(feed.df) for feed in feeds.values()))
+    if shared:
+        rule = "the metrics of different operators of a query have different names (semantics 15.5)"
+        remedy = "call configure(spark, metrics='other') before the operators of the second result are built"
+        raise SetupError(f"two results with the metrics {', '.join(sorted(shared))}", rule, remedy)
 
 
 def _feed_of(result: OperatorResult, others: int) -> Feed:

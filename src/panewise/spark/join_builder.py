@@ -1,21 +1,17 @@
 """The fluent API of joins of two DataFrames (semantics 27 and following)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
-
-from pyspark.sql import Column, DataFrame
 
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.apply_spec import apply
-from panewise.spark.builder import Builder
-from panewise.spark.checks import same_name, watermark_columns
-from panewise.spark.feeding import Source, frame_of, time_of
+from panewise.spark.checks import same_name
+from panewise.spark.feeding import Source, frame_of
 from panewise.spark.names import matches
 from panewise.spark.results.join import JoinResult
-from panewise.spark.results.operator_result import OperatorResult
-from panewise.spec import DEFAULT_TRIGGER, AnyWindow, FixedLag, JoinOperator, Position, StreamTime, Trigger
+from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
+from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of
 from panewise.spec.conditions import as_condition
 from panewise.spec.operators.join.columns import EITHER, LEFT, RIGHT, SIDES, Selected
@@ -23,11 +19,10 @@ from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest,
 from panewise.spec.operators.join.operator import ONE_SIDED, How
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
 
-ColumnLike: TypeAlias = str | Column
 SelectedLike: TypeAlias = str | tuple[str, str] | tuple[str, str, str] | Selected
 
-_OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})
 _AN_EXAMPLE: Final = "give a name such as 'v', ('right', 'v') or ('right', 'v', 'new name')"
 
 
@@ -37,6 +32,8 @@ def joined(
     event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None = None,
 ) -> "JoinBuilder":
     """Begins a join of two DataFrames, both streams or both batches, or of results of other operators.
+
+    The right side of an as-of join may be a batch DataFrame next to a stream (semantics 36.8).
 
     Args:
         left: the left side. A stream needs a watermark (`withWatermark`), or .watermark(...). A result is
@@ -65,66 +62,56 @@ def joined(
 
     Source: semantics 27, 28, 36 to 41; Flink's interval join, Kafka Streams' KStream joins.
     """
-    inputs = {LEFT: left, RIGHT: right}
-    for side, df in inputs.items():
-        given: Any = df
-        if not isinstance(given, (DataFrame, OperatorResult)):
-            rule = "the sides of a join are DataFrames, or results of operators"
-            raise SpecError(f"joined({side}=...), of {type(given).__name__}", rule, "give a DataFrame")
-    times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())
-    sides = {side: {"event_time": name_of(time)} for side, time in zip(SIDES, times, strict=True)}
+    inputs, sides = begun("joined", "a join", left, right, event_time)
     return JoinBuilder(inputs, {}, sides=sides)
 
 
 @dataclass(frozen=True)
-class JoinBuilder(Builder):
+class JoinBuilder(SidesBuilder):
     """The description of a join. Every method returns a new description; :meth:`how` ends it.
 
     Attributes:
-        sides: the fields of each side that were set.
         chosen: the columns that `select` names.
     """
 
-    OPTIONS: ClassVar[frozenset[str]] = frozenset({"unmatched", "timestamp", "evaluate", *_OF_EACH_SIDE})
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"unmatched", "timestamp", "evaluate", *OF_EACH_SIDE})
 
-    sides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     chosen: tuple[SelectedLike, ...] | None = None
-
-    def on(self, *columns: ColumnLike | tuple[ColumnLike, ColumnLike]) -> Self:
-        """Sets the key columns, which are equal in partners. Without keys all rows have equal keys.
-
-        Args:
-            columns: none, one or several names or Columns, one by one or as a list, as in PySpark. A pair has
-                the column of the left side and that of the right side, if their names differ.
-
-        Example::
-
-            joined(orders, shipments).on("shop", ("id", "order_id"))
-        """
-        given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
-        pairs = [tuple(map(name_of, _pair(one, "on"))) for one in given]
-        left, right = zip(*pairs, strict=True) if pairs else ((), ())
-        return self._of_sides(keys=(left, right))
 
     def within(
         self,
-        lower: DurationLike,
-        upper: DurationLike,
+        lower: DurationLike | None,
+        upper: DurationLike | None,
         closed: Literal["both", "left", "right", "neither"] = "both",
+        *,
+        retain_for: DurationLike | None = None,
+        retain_rows: int | None = None,
     ) -> Self:
         """Sets how far the event time of the right row may lie after that of the left row.
 
         Args:
             lower: the least difference. A negative one, such as "-5 minutes", lets the right row be the
-                earlier one.
-            upper: the largest difference.
+                earlier one. None: no bound, so right rows are retained.
+            upper: the largest difference. None: no bound, so left rows are retained.
             closed: the bounds that the interval includes.
+            retain_for: how long a row is retained that a row of any later time could match, in event time.
+                Without a bound `retain_for`, `retain_rows` or both are needed.
+            retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
+                compared with all rows of its key in the same micro-batch that the interval includes,
+                whatever the number.
 
         Raises:
-            SpecError: for bounds the wrong way round, an interval that includes no whole microsecond, and
-                other values of `closed`.
+            SpecError: for bounds the wrong way round, an interval that includes no whole microsecond, other
+                values of `closed`, a missing retention, and one that has no effect.
+
+        Example::
+
+            joined(orders, prices).on("product").within(None, 0, retain_rows=100).how("left")
+
+        Source: semantics 37, 37.1.
         """
-        return self._with(match=Interval(lower, upper, closed))
+        match = Interval(lower, upper, closed, retain_for=retain_for, retain_rows=retain_rows)
+        return self._with(match=match)
 
     def as_of(
         self,
@@ -136,6 +123,9 @@ class JoinBuilder(Builder):
         A left row is emitted once the right watermark, less the allowed lateness of the right side, has
         passed it, and with "forward" and "nearest" also the tolerance after it. A left row with a null key is
         emitted at once. The types of such a join are "inner", "left", "semi" and "anti".
+
+        If the left side is a stream, the right side may be a batch DataFrame. It is read once, when the query
+        starts with a new checkpoint, and each left row is emitted at once (semantics 36.8).
 
         Args:
             strategy: "backward" (the latest right row that is not after the left one), "forward" (the
@@ -180,7 +170,7 @@ class JoinBuilder(Builder):
             drop_by: "window" or "row", as with `windowed(...)`.
 
         Raises:
-            SpecError: for sliding windows, windows of rows, and windows that merge by more than one gap.
+            SpecError: for sliding windows and windows of rows.
 
         Example::
 
@@ -254,6 +244,28 @@ class JoinBuilder(Builder):
         """
         return self._with(match=Latest(ttl, deletes))
 
+    def streams(self, left: JoinWindow | None = None, right: JoinWindow | None = None) -> Self:
+        """Gives each side a window, update policies and a retention, as S1's windowed stream join does.
+
+        A pair is emitted once: when the later one of both rows is released by the policies of its side. The
+        type of such a join is "inner". Periods need streams.
+
+        Args:
+            left: the window of the left side. Default: all rows, each released after its arrival.
+            right: that of the right side. Default: likewise.
+
+        Raises:
+            SpecError: for a value that is no `JoinWindow`.
+
+        Example::
+
+            minutes = JoinWindow(rows(3), early="1 minute"), JoinWindow(early="1 minute")
+            joined(orders, shipments).on("id").streams(*minutes).how("inner")
+
+        Source: semantics 37.14 to 37.19; S1 case 2, windowed join.
+        """
+        return self._with(match=WindowedStreams(left, right))
+
     def where(self, condition: Any) -> Self:
         """Sets a further condition on pairs, made with `left(...)` and `right(...)`.
 
@@ -294,19 +306,6 @@ class JoinBuilder(Builder):
         """
         return self._of_sides(prefix=(left, right))
 
-    def order_by(self, *, left: str | Sequence[str] = (), right: str | Sequence[str] = ()) -> Self:
-        """Sets the columns that define the arrival order of the rows of each side within a micro-batch.
-
-        Default: the event time. If both sides have them, as many and of the same types, they define the order
-        across the sides, too (semantics 36.6).
-        """
-        columns = ((one,) if isinstance(one, str) else tuple(one) for one in (left, right))
-        return self._of_sides(order=tuple(columns))
-
-    def position(self, *, left: Position | None = None, right: Position | None = None) -> Self:
-        """Sets the columns of the source position of each side, by which replays are recognised."""
-        return self._of_sides(position=(left, right))
-
     def allowed_lateness(
         self,
         both: DurationLike | None = None,
@@ -327,30 +326,6 @@ class JoinBuilder(Builder):
             )
         )
 
-    def watermark(
-        self,
-        both: StreamTime | None = None,
-        *,
-        left: StreamTime | FixedLag | None = None,
-        right: StreamTime | FixedLag | None = None,
-    ) -> Self:
-        """Sets the source of the watermarks, if that is not `withWatermark` on each side.
-
-        Args:
-            both: StreamTime(delay, per="all"): one watermark, from the rows of both sides.
-            left: the watermark of the left side: StreamTime(delay, per="all") or FixedLag.
-            right: that of the right side.
-        """
-        return self._with(watermark=both)._of_sides(watermark=(left, right))
-
-    def idle_after(self, silence: DurationLike) -> Self:
-        """Sets after which silence, in processing time, a side does not hold back the other one.
-
-        The watermark of such a side follows that of the other side. With :meth:`clock` that takes effect even
-        while both sides are silent.
-        """
-        return self._with(idle_after=silence)
-
     def options(self, **fields: Any) -> Self:
         """Sets other fields of the specification.
 
@@ -362,8 +337,7 @@ class JoinBuilder(Builder):
         Raises:
             SpecError: for any other name, and a tuple that is no pair.
         """
-        of_sides = {name: _pair(fields.pop(name), name) for name in _OF_EACH_SIDE & fields.keys()}
-        return super().options(**fields)._of_sides(**of_sides)
+        return super().options(**fields)
 
     def how(self, how: How) -> JoinResult:
         """Ends the description with the type of the join, and returns the outputs.
@@ -379,21 +353,16 @@ class JoinBuilder(Builder):
         """
         if "match" not in self.fields:
             rule = "a join says which rows match, besides those with equal keys"
-            remedy = "call .within(...), .as_of(), .window(...), .rows(3) or .latest() before .how(...)"
+            remedy = (
+                "call .within(...), .as_of(), .window(...), .rows(3), .latest() or .streams(...) "
+                "before .how(...)"
+            )
             raise SpecError("no match", rule, remedy)
         left, right = (Side(**self.sides[side]) for side in SIDES)
         select = None if self.chosen is None else [self._selected(one, how) for one in self.chosen]
         spec = JoinOperator(left=left, right=right, how=how, select=select, **self.fields)
         result: JoinResult = apply(self.inputs, spec, **self._apply_options)
         return result
-
-    def _of_sides(self, **pairs: tuple[Any, ...]) -> Self:
-        """Returns the description with other fields of the sides, each with a value for left and right."""
-        sides = {
-            side: {**self.sides[side], **{name: pair[place] for name, pair in pairs.items() if pair}}
-            for place, side in enumerate(SIDES)
-        }
-        return replace(self, sides=sides)
 
     def _selected(self, given: SelectedLike, how: str) -> Selected:
         """Returns the column that an argument of `select` names.
@@ -450,25 +419,3 @@ class JoinBuilder(Builder):
         ]
         same = same_name(df)
         return next((place for place, known in enumerate(names) if same(known) == same(name)), None)
-
-
-def _pair(given: Any, name: str) -> tuple[Any, Any]:
-    """Returns the values for the left and the right side: those of a pair, else one value for both.
-
-    Raises:
-        SpecError: for a tuple or list that is not a pair.
-    """
-    if not isinstance(given, (tuple, list)):
-        return given, given
-    if len(given) != 2:
-        rule = "a tuple has a value for the left side and one for the right side"
-        raise SpecError(f"{name}={given!r}", rule, "give one value for both sides, or a pair")
-    return given[0], given[1]
-
-
-def _watermarked(df: Source) -> str:
-    """Returns the column that has the watermark of an input, "event_time" if there is none or several."""
-    if not isinstance(df, DataFrame):
-        return time_of(df)
-    found = watermark_columns(df)
-    return found[0] if len(found) == 1 else "event_time"

@@ -17,6 +17,7 @@ import polars as pl
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
@@ -32,6 +33,8 @@ from panewise.state import Mirror
 from panewise.state.streams import shares_text
 
 _CACHE = Cache()  # runs of all queries that this worker process serves
+# A timer before the first watermark, 0, goes off at the end of the task that sets it.
+_END_OF_TASK = -1
 
 
 class ShardRunner:
@@ -41,13 +44,27 @@ class ShardRunner:
         settle("step")
         self._settings, self._handle, self._store = settings, handle, store
         self._served: set[int] = set()  # shards that have received envelopes in this micro-batch
+        self._static: dict[int, list[tuple[str, bytes]]] = {}  # envelopes of static inputs, by shard
         _CACHE.bound(settings.cache_mb << 20)
         _mirror().bound(settings.mirror_mb << 20)
+
+    def begin(self, shard: int, rows: pd.DataFrame) -> None:
+        """Takes envelopes of static inputs of a shard.
+
+        Spark cuts the initial state of a shard if it is long, and calls this for each part. But all its rows
+        are one batch (semantics 36.8). So they wait for the first envelope of another input or, if there is
+        none, for the end of the task.
+        """
+        if shard not in self._static:
+            self._static[shard] = []
+            self._handle.registerTimer(_END_OF_TASK)
+        self._static[shard].extend(zip(rows["kind"], rows["payload"], strict=True))
 
     def take(self, shard: int, rows: Iterator[Any], timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
         with short_errors():
+            self._add_static(shard)
             shard_batch = ShardBatch.read(
                 envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True)
             )
@@ -56,21 +73,31 @@ class ShardRunner:
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard whose timer went off, unless envelopes have already caused one."""
         with short_errors():
-            if shard not in self._served:
+            if shard in self._static:
+                self._add_static(shard)
+            elif shard not in self._served:
                 yield from self._run_step(shard, ShardBatch(), timers)
+
+    def _add_static(self, shard: int) -> None:
+        """Adds the rows of static inputs that wait, if any, to the state of the shard."""
+        if shard in self._static:
+            shard_batch, stored = ShardBatch.read(self._static.pop(shard)), self._load()
+            for _ in step(stored.operator, shard_batch, None, None):
+                pass  # nothing is emitted: no row of another side has arrived
+            stored.commit()
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Yields the output. If there are many panes, Spark gets them before the state is committed.
 
         That is safe: if the task fails, Spark discards them, and repeats the micro-batch from the old state.
         """
-        settings = self._settings
-        library = RunLibrary(self._store, _CACHE, _mirror())
-        stored = StoredOperator.load(settings.spec, settings.schemas, library, settings.shards)
+        settings, stored = self._settings, self._load()
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         outputs = Outputs()
-        made = step(stored.operator, shard_batch, now, watermark, self._reported(feeds))
+        made = chain(
+            self._ended(stored), step(stored.operator, shard_batch, now, watermark, self._reported(feeds))
+        )
         for panes in outputs.many_panes(made):
             yield from self._many(panes)
         output = outputs.rest()
@@ -99,6 +126,13 @@ class ShardRunner:
         live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
         yield from _envelopes(chain(envelopes, live, self._report(stored.operator, shard)), metrics)
 
+    def _load(self) -> StoredOperator:
+        """Returns the operator of the shard that Spark is processing."""
+        library = RunLibrary(self._store, _CACHE, _mirror())
+        return StoredOperator.load(
+            self._settings.spec, self._settings.schemas, library, self._settings.shards
+        )
+
     def _many(self, panes: pl.DataFrame) -> Iterator[pd.DataFrame]:
         """Yields panes as frames for Spark, without metrics."""
         direct = self._settings.direct
@@ -106,6 +140,14 @@ class ShardRunner:
             yield from _envelopes(encoded([("panes", panes)]), None)
         elif direct.kind == "panes":
             yield from _direct(direct, panes, None)
+
+    def _ended(self, stored: StoredOperator) -> Iterator[Output]:
+        """Ends the inputs of static sides, whose rows are all in the state (semantics 36.8)."""
+        return (
+            stored.operator.finish(port)
+            for port in self._settings.static
+            if port not in stored.loaded.get("ended", ())
+        )
 
     def _report(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
         """Returns the envelope with the output watermark, if a second operator wants it and there is one."""
@@ -140,8 +182,8 @@ class ShardRunner:
     @property
     def _takes_watermark(self) -> bool:
         """Whether the watermark of the query counts for an input."""
-        ports, fed = self._settings.spec.ports, self._settings.fed
-        entries = [entry for port, entry in ports.items() if port not in fed]
+        ports, others = self._settings.spec.ports, {*self._settings.fed, *self._settings.static}
+        entries = [entry for port, entry in ports.items() if port not in others]
         return bool(entries) and (len(ports) == 1 or any(entry.watermark is None for entry in entries))
 
     def _timer(self, stored: StoredOperator, waiting: int | None, watermark: int | None) -> int | None:

@@ -11,11 +11,12 @@ import polars as pl
 import pyarrow as pa
 from pyspark import TaskContext
 
-from panewise.engine.columns import PLACE, TIME
+from panewise.engine.columns import PLACE, REASON, TIME
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.protocol import Port
 from panewise.engine.registry import plan_for
+from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spark.envelope import batch, encode, groups, labelled, pieces
 from panewise.spark.reports import KIND, PROGRESS, Reports, read_reports, together
@@ -42,6 +43,7 @@ class Pack:
             first the columns of the schema, then `more`.
         more: further columns: the timestamp of the micro-batch, and the reports of an operator.
         label: the name that Spark shows in plans (:mod:`panewise.spark.ancestry`).
+        strict: whether an invalid row is an error.
     """
 
     spec: Specification
@@ -52,6 +54,7 @@ class Pack:
     by_place: bool = False
     more: tuple[str, ...] = ()
     label: str = "panewise"
+    strict: bool = False
 
     @property
     def shard_keys(self) -> list[str]:
@@ -132,6 +135,8 @@ class _Packer:
         validated = self.plan.validate(
             frame.with_columns(place.alias(PLACE)), now, windows=not self.plan.needs_clock
         )
+        if self.pack.strict and not validated.invalid.is_empty():
+            raise _invalid(self.pack.port, validated.invalid)
         if not validated.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
             yield from self._batches(
@@ -203,6 +208,13 @@ class _Packer:
         both = both.with_columns(pl.col(SHARD).first().over(position.columns))
         self.last = both.tail(1)
         return rows.with_columns(both[SHARD].tail(rows.height))
+
+
+def _invalid(port: str, invalid: pl.DataFrame) -> InputError:
+    """Returns the error for invalid rows of a static side."""
+    given = f"{invalid.height} invalid rows of the static {port} side, the first one: {invalid[REASON][0]}"
+    rule = "a static side has no output of invalid rows (semantics 36.8)"
+    return InputError(given, rule, "filter them before the join")
 
 
 def _encoded(rows: pl.DataFrame) -> bytes:

@@ -41,6 +41,7 @@ class Settings:
             it all kinds are emitted as envelopes.
         reports: whether the output watermark is emitted after each micro-batch, for a second operator.
         fed: the numbers of the shards of the operators whose rows are inputs, by port.
+        static: the ports whose rows are the initial state. Their inputs end with it.
         cache_mb: as in :func:`panewise.spark.configure`.
         mirror_mb: as in :func:`panewise.spark.configure`.
     """
@@ -55,6 +56,7 @@ class Settings:
     mirror_mb: int = 4096
     reports: bool = False
     fed: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    static: tuple[str, ...] = ()
 
 
 class Processor(StatefulProcessor):
@@ -71,6 +73,10 @@ class Processor(StatefulProcessor):
         """Opens the state."""
         self._handle, self._store = handle, SparkRunStore(handle)
         self._opened: ShardRunner | None = None
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: TimerValues) -> None:
+        """Takes rows of static inputs of a shard, before all other rows. It may be called several times."""
+        self._shards.begin(int(key[0]), initialState)
 
     def handleInputRows(
         self, key: Any, rows: Iterator[Any], timerValues: TimerValues

@@ -1,22 +1,29 @@
 """The settings of a Spark session that operators require, or that make them faster."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import SparkSession
 
 from panewise.errors import SetupError
+from panewise.spark.envelope import LARGEST
 from panewise.spark.worker_python import check_workers
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
+_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_UNBOUNDED = str(2**31 - 1)
 _SETTINGS = {
     PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # With any other value Spark computes the size of the whole Arrow batch after each row. That was half of
     # the JVM's work on the way to Python (docs/performance.md). Batches still end at arrow.maxRecordsPerBatch
     # rows.
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    _BATCH_BYTES: _UNBOUNDED,
 }
+_FEW = 4  # envelopes in an Arrow batch
 
 # Without Hadoop's native library, Spark's default starts six processes (chmod, readlink) for each file of a
 # checkpoint on a local disk. They take up to half the time of a short micro-batch
@@ -103,3 +110,20 @@ def configure(
         check_workers(spark)
         spark.conf.set(_WORKERS, "true")
     return spark
+
+
+@contextmanager
+def envelopes_in_small_batches(spark: SparkSession, envelopes: int) -> Iterator[None]:
+    """Bounds the Arrow batches of the jobs inside to 16 MB, if they pass more than a few envelopes to Python.
+
+    An envelope is a row of up to 4 MB, so a bound of 10,000 rows has no effect. With so few rows it costs
+    little that Spark computes the size of the batch after each. A bound that the user has set is kept.
+    """
+    if envelopes <= _FEW or spark.conf.get(_BATCH_BYTES, None) != _UNBOUNDED:
+        yield
+        return
+    spark.conf.set(_BATCH_BYTES, str(_FEW * LARGEST))
+    try:
+        yield
+    finally:
+        spark.conf.set(_BATCH_BYTES, _UNBOUNDED)

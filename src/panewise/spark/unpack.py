@@ -55,9 +55,9 @@ class Unpack:
         """Yields the rows in the envelopes."""
         settle()
         for arrived in batches:
-            for payload in arrived.column("payload").to_pylist():
+            for payload in arrived.column("payload"):
                 with short_errors():
-                    yield from arrow_of(self.shaped(decode(payload)), self.target)
+                    yield from arrow_of(self.shaped(decode(payload.as_buffer())), self.target)
 
     def frame(self, table: pl.DataFrame | None, metrics: str | None) -> "pd.DataFrame":
         """Returns the rows of a table, and a row of metrics, as one pandas frame.

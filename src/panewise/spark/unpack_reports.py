@@ -28,17 +28,18 @@ class UnpackWithReports:
         """Yields the rows in the envelopes, and the reports."""
         settle()
         for arrived in batches:
-            columns = (arrived.column(name).to_pylist() for name in ("kind", "payload"))
-            for kind, payload in zip(*columns, strict=True):
+            for kind, payload in zip(arrived.column("kind"), arrived.column("payload"), strict=True):
                 with short_errors():
-                    yield from self._report(payload) if kind == KIND else self._rows(payload)
+                    content = payload.as_buffer()
+                    yield from self._report(content) if kind.as_py() == KIND else self._rows(content)
 
-    def _report(self, payload: bytes) -> Iterator[pa.RecordBatch]:
+    def _report(self, payload: pa.Buffer) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(self.target)
         none = [pa.nulls(1, field.type) for field in list(schema)[:-1]]
-        yield pa.RecordBatch.from_arrays([*none, pa.array([payload.decode()])], schema=schema)
+        text = pa.array([payload.to_pybytes().decode()])
+        yield pa.RecordBatch.from_arrays([*none, text], schema=schema)
 
-    def _rows(self, payload: bytes) -> Iterator[pa.RecordBatch]:
+    def _rows(self, payload: pa.Buffer) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(self.target)
         for batch in arrow_of(self.unpack.shaped(decode(payload)), self.unpack.target):
             none = pa.nulls(batch.num_rows, pa.string())

@@ -7,6 +7,7 @@ Spark repeats a micro-batch with the same input, clocks and state, so it emits t
 writes a repeated micro-batch to the same place, each row is written exactly once.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from panewise.errors import SpecError, StateError
 from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of
 from panewise.spark.failures import QueryError
+from panewise.spark.settings import envelopes_in_small_batches
 from panewise.spark.sinks import Sink, exists, prepare
 from panewise.spark.unpack import Unpack
 from panewise.spec.codec import to_dict
@@ -120,10 +122,11 @@ class Dispatch:
         persisted = tagged.persist()
         try:
             # These are few rows: a few envelopes of each shard, of about 4 MB at most.
-            present = {row.kind for row in persisted.select("kind").collect()}
-            for kind, sink in self.sinks.items():
-                if kind in present:
-                    sink(unpacked(persisted, self.unpackers[kind]), batch_id)
+            present = Counter(row.kind for row in persisted.select("kind").collect())
+            with envelopes_in_small_batches(persisted.sparkSession, max(present.values(), default=0)):
+                for kind, sink in self.sinks.items():
+                    if kind in present:
+                        sink(unpacked(persisted, self.unpackers[kind]), batch_id)
         finally:
             persisted.unpersist()
 

@@ -2,15 +2,18 @@
 
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user import UserAggregate
+from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggregate
 from panewise.spec.conditions import left, right
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
+from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
 from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
 from panewise.spec.operators.over.over_operator import over_operator
 from panewise.spec.operators.panes import PANE_COLUMNS
@@ -90,6 +93,7 @@ __all__ = [
     "AsOf",
     "Calendar",
     "Chain",
+    "CogroupOperator",
     "CountEvictor",
     "Cumulating",
     "Custom",
@@ -104,8 +108,10 @@ __all__ = [
     "Inputs",
     "Interval",
     "JoinOperator",
+    "JoinWindow",
     "LastRows",
     "Latest",
+    "MergeAggregate",
     "Never",
     "OnDelta",
     "OnPunctuation",
@@ -133,12 +139,14 @@ __all__ = [
     "Trigger",
     "Tumbling",
     "UserAggregate",
+    "UserMergeAggregate",
     "Watermark",
     "WindowEvent",
     "WindowListener",
     "WindowOperator",
     "WindowSpec",
     "WindowedJoin",
+    "WindowedStreams",
     "closed_at_end",
     "columns_of",
     "counted",

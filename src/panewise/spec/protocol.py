@@ -112,7 +112,8 @@ class Carried(Protocol):
         ...
 
 
-Users: TypeAlias = Mapping[str, Mapping[str, Any]]  # "aggregates", "windows", "listeners": by name
+# "aggregates", "merge_aggregates", "windows" and "listeners", each by name.
+Users: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 class SpecParts(Protocol):

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.conditions.nodes import Column
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.match import Latest
@@ -37,6 +38,7 @@ _NAMED: Final[Mapping[type, frozenset[str]]] = {
     Selected: frozenset({"name"}),
     Side: frozenset({"prefix"}),
     Latest: frozenset({"deletes"}),
+    MergeAggregate: frozenset({"left", "right", "name"}),
 }
 
 

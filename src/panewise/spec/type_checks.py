@@ -19,7 +19,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Entry, Specification, parts
-from panewise.spec.triggers.composite import walk
+from panewise.spec.triggers.composite import Trigger, walk
 from panewise.spec.triggers.simple import OnDelta, OnPunctuation
 from panewise.spec.watermarks import input_columns
 from panewise.spec.windows.kinds import gap_columns
@@ -123,7 +123,17 @@ def check_window_types(spec: WindowOperator, types: Types) -> None:
     """Checks the columns of a window operator."""
     check_entry(spec, types)
     check_aggregates(spec.measures, types)
-    for node in walk(spec.trigger):
+    check_triggers(spec.trigger, types)
+    evictor = spec.evictor
+    if isinstance(evictor, DeltaEvictor) and evictor.column in types:
+        rule = "an evictor takes the difference of whole numbers, doubles or timestamps"
+        _check_distance(f"{evictor!r}", evictor.column, types[evictor.column], rule)
+        _check_whole(f"{evictor!r}", "threshold", evictor.threshold, types[evictor.column])
+
+
+def check_triggers(trigger: Trigger, types: Types) -> None:
+    """Checks the columns of punctuations and of deltas in a trigger."""
+    for node in walk(trigger):
         if isinstance(node, OnPunctuation) and types.get(node.column, BOOLEAN) != BOOLEAN:
             rule = "a punctuation is a Boolean column"
             raise SpecError(f"{node!r}: {types[node.column]}", rule, "compare before the operator")
@@ -131,11 +141,6 @@ def check_window_types(spec: WindowOperator, types: Types) -> None:
             rule = "a delta is a difference of whole numbers, doubles or timestamps"
             _check_distance(f"{node!r}", node.column, types[node.column], rule)
             _check_whole(f"{node!r}", "amount", node.amount, types[node.column])
-    evictor = spec.evictor
-    if isinstance(evictor, DeltaEvictor) and evictor.column in types:
-        rule = "an evictor takes the difference of whole numbers, doubles or timestamps"
-        _check_distance(f"{evictor!r}", evictor.column, types[evictor.column], rule)
-        _check_whole(f"{evictor!r}", "threshold", evictor.threshold, types[evictor.column])
 
 
 def _check_distance(given: str, column: str, kind: Type, rule: str) -> None:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from itertools import product
 from typing import Any, Final
 
@@ -24,17 +25,21 @@ from panewise.spec import (
     WindowOperator,
 )
 from panewise.spec.conditions import left, right
+from panewise.spec.operators.cogroup.operator import CogroupOperator
+from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES, Selected
 from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.operator import HOWS_OF, ONE_SIDED, JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.join.windowing import window_operator
 from panewise.streamwindow import count, delta, time
 from panewise.testing.edges import clocks, expiries, times, watermarks
-from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, SHIFTS, STEPS
+from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, SHIFTS, SHIFTS_ONCE, STEPS
 from panewise.testing.scripts import Writer
 from panewise.testing.strategies import triggers, windows
+from panewise.testing.windowed_streams import completing, fitting
 
 __all__ = [
     "as_ofs",
@@ -45,6 +50,9 @@ __all__ = [
     "last_rows",
     "latests",
     "same_windows",
+    "two_sides",
+    "unbounded_intervals",
+    "watermarks_of_sides",
     "window_join_specs",
 ]
 
@@ -72,6 +80,13 @@ CONDITIONS: Final = (
     left("v").between(right("v"), 2.0),
 )
 _NEAR: Final = (0, 1, -1)
+_OWN_STRATEGIES: Final = (SameWindow, WindowedStreams)  # matches that are drawn only if they are fixed
+# Custom windows that merge. A window of the last need not contain the time of its row.
+_MERGING: Final = (
+    replace(STEPS, merge=True),
+    replace(STEPS, merge="touching"),
+    replace(SHIFTS_ONCE, merge=True),
+)
 _DELTAS: Final = {
     LEFT: (delta("v", 1), delta("n", 1), delta("v", 0.5), delta("price", 2), delta("n", Decimal("2.5"))),
     RIGHT: (delta("v", 0), delta("v", 3), delta("n", 2), delta("n", "3 microseconds"), delta("price", 0.5)),
@@ -83,6 +98,21 @@ def intervals() -> st.SearchStrategy[Interval]:
     lengths = st.sampled_from([0, 0, 1, 2, 3, 7])
     made = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED))
     return made.map(lambda it: _interval(*it))
+
+
+def unbounded_intervals() -> st.SearchStrategy[Interval]:
+    """Returns a strategy of intervals without one bound or both: with each retention, and each `closed`."""
+    of_one = [(None, 3), (None, -2), (None, 0), (-4, None), (0, None), (3, None)]
+    bounds = st.sampled_from([*of_one, (None, None)])
+    limits = st.sampled_from([(2, None), (6, None), (None, 1), (None, 2), (4, 1), (3, 2)])
+    made = st.tuples(bounds, limits, st.sampled_from(["both", "neither"]))
+    return made.map(lambda it: _unbounded(*it))
+
+
+def _unbounded(bounds: Any, limits: Any, closed: Any) -> Interval:
+    """Returns an interval; one without bounds includes both ends, as it must say."""
+    of_none: Any = "both" if bounds == (None, None) else closed
+    return Interval(bounds[0], bounds[1], of_none, retain_for=limits[0], retain_rows=limits[1])
 
 
 def _interval(lower: int, length: int, closed: Any) -> Interval:
@@ -102,9 +132,10 @@ def same_windows() -> st.SearchStrategy[SameWindow]:
     made = st.one_of(*(windows(kind) for kind in ("tumbling", "hopping", "cumulating", "calendar", "global")))
     merging_ones = st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"]))
     closed = st.builds(Session, st.integers(1, 6), closed=st.just("both"))
-    customs = st.sampled_from([STEPS, SHIFTS])
+    customs = st.sampled_from([STEPS, SHIFTS, *_MERGING])
     accumulations = st.sampled_from(["discarding", "discarding", "accumulating", "retracting"])
-    window = st.one_of(made, merging_ones, merging_ones, closed, customs)
+    gaps = st.builds(Session, st.just("gap"), st.sampled_from(["separate", "merge"]))
+    window = st.one_of(made, merging_ones, merging_ones, closed, customs, gaps)
     return st.tuples(window, triggers() | st.just(DEFAULT_TRIGGER), accumulations, st.integers(0, 4)).map(
         lambda it: _same_window(*it)
     )
@@ -160,7 +191,8 @@ def latests() -> st.SearchStrategy[Latest]:
 def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
     """Draws joins; each field that is not `fixed` takes every kind of its values that the others allow.
 
-    For window joins see :func:`window_join_specs`.
+    For window joins see :func:`window_join_specs`, for windowed stream joins
+    :func:`panewise.testing.windowed_streams.windowed_streams`.
     """
     kind, how, unmatched, timestamp = draw(st.sampled_from(_cells(fixed)))
     match = fixed["match"] if "match" in fixed else draw(_of_kind(kind, fixed, unmatched))
@@ -170,13 +202,15 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
         "unmatched": unmatched,
         "timestamp": timestamp,
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
-        **draw(_watermarks()),
+        **draw(watermarks_of_sides()),
     }
     if isinstance(match, SameWindow) and how not in ONE_SIDED and has_ends(match) and draw(st.booleans()):
         fields["timestamp"] = "window"
-    one, other = draw(_sides(fields.pop("marks")))
+    one, other = draw(two_sides(fields.pop("marks")))
     if isinstance(match, SameWindow):
         one, other = (replace(side, allowed_lateness=Duration(0)) for side in (one, other))
+    if isinstance(match, WindowedStreams):
+        match, one, other = fitting(match, one, other)
     if draw(st.booleans()):
         fields["select"] = draw(_selections(one, other, how))
     elif how not in ONE_SIDED:
@@ -185,7 +219,7 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
         one = replace(one, prefix="l_")
     if _takes_condition(match):
         fields["condition"] = draw(st.none() | st.sampled_from(CONDITIONS))
-    return JoinOperator(**{"left": one, "right": other, **fields, **fixed})
+    return JoinOperator(**{"left": one, "right": other, **fields, **fixed, "match": match})
 
 
 def window_join_specs(**fixed: Any) -> st.SearchStrategy[JoinOperator]:
@@ -206,7 +240,7 @@ def _cells(fixed: dict[str, Any]) -> list[tuple[type[Match], str, str | None, st
     return [
         cell
         for cell in found
-        if (isinstance(given, cell[0]) if given is not None else cell[0] is not SameWindow)
+        if (isinstance(given, cell[0]) if given is not None else cell[0] not in _OWN_STRATEGIES)
         and (cell[2] != "early" or not isinstance(given, LastRows) or given.left is not None)
         and all(fixed.get(name, value) == value for name, value in zip(of_fields, cell[1:], strict=True))
     ]
@@ -234,7 +268,7 @@ def _prefixed(left: Side, right: Side) -> tuple[Side, Side]:
 
 
 @st.composite
-def _watermarks(draw: st.DrawFn, /) -> dict[str, Any]:
+def watermarks_of_sides(draw: st.DrawFn, /) -> dict[str, Any]:
     """Draws where the watermarks come from: of both sides together, or of each side, as `marks`."""
     kind = draw(st.sampled_from(["outside", "outside", "rows", "rows", "both", "lag", "mixed"]))
     delayed = st.sampled_from([0, 0, 2, 5]).map(lambda delay: StreamTime(delay, per="all"))
@@ -249,7 +283,7 @@ def _watermarks(draw: st.DrawFn, /) -> dict[str, Any]:
 
 
 @st.composite
-def _sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
+def two_sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
     """Draws the two sides, with these watermarks."""
     keys = draw(st.sampled_from(_KEYS))
     order = draw(st.sampled_from(["none", "none", "both", "one", "longer", "positions"]))
@@ -283,7 +317,7 @@ def _selections(draw: st.DrawFn, /, left: Side, right: Side, how: str) -> list[S
     return [replace(one, name=f"c{number}") for number, one in enumerate(chosen)]
 
 
-def join_types(spec: JoinOperator) -> dict[str, dict[str, str]]:
+def join_types(spec: JoinOperator | CogroupOperator) -> dict[str, dict[str, str]]:
     """Returns the types of the columns of each side, as :func:`panewise.testing.run` takes them.
 
     >>> join_types(JoinOperator(left=Side(keys=["key"]), right=Side(keys=["id"], prefix="r_"),
@@ -301,9 +335,9 @@ def join_types(spec: JoinOperator) -> dict[str, dict[str, str]]:
 
 @st.composite
 def join_events(
-    draw: st.DrawFn, /, spec: JoinOperator, max_events: int = 10, max_rows: int = 5
+    draw: st.DrawFn, /, spec: JoinOperator | CogroupOperator, max_events: int = 10, max_rows: int = 5
 ) -> list[dict[str, Any]]:
-    """Draws events for a join, as :func:`panewise.testing.run` takes them.
+    """Draws events for a join or a cogroup, as :func:`panewise.testing.run` takes them.
 
     The types of columns are those of :func:`join_types`. Often the inputs end, at times one before the other.
     """
@@ -321,7 +355,7 @@ class _JoinWriter:
 
     Attributes:
         draw: Hypothesis's draw.
-        spec: the join.
+        spec: the join or cogroup.
         max_rows: the most rows of a side in a batch.
         seen: the event times drawn so far, by side.
         readings: the processing time after each clock reading.
@@ -329,7 +363,7 @@ class _JoinWriter:
     """
 
     draw: st.DrawFn
-    spec: JoinOperator
+    spec: JoinOperator | CogroupOperator
     max_rows: int
     seen: dict[str, list[int]] = field(default_factory=lambda: {side: [] for side in SIDES})
     readings: list[int] = field(default_factory=lambda: [0])
@@ -403,18 +437,20 @@ class _JoinWriter:
 
         Some end the wait of rows of the other side, others make times of rows of this side late.
         """
-        if isinstance(self.spec.match, SameWindow):
+        if self._windows is not None:
             of = watermarks if self._one_of([False, True]) else expiries
             return _inside(of(self._windows, self._all_seen()))
         other, lateness = _other(side), self.spec.sides[side].allowed_lateness.us
-        reach = _reach(self.spec.match, other)
+        reach = _reach(self._match, other)
         last = [time + reach + lateness + 1 for time in self.seen[other][-4:] or [0]]
         behind = [time + lateness for time in self.seen[side][-3:] or [0]]
+        if isinstance(self._match, WindowedStreams):
+            last += completing(self._match.windows[side], self.seen[side][-3:])
         return _inside([one + off for one in [*last, *behind] for off in _NEAR])
 
     def _clocks(self) -> list[int]:
         """Returns clock readings: those that move a lagging watermark to such places, and idle times."""
-        if isinstance(self.spec.match, SameWindow):
+        if self._windows is not None:
             return _inside([*self._readings(), *clocks(self._windows, self.readings[-1], self.readings[-3:])])
         return _inside(self._readings())
 
@@ -429,10 +465,18 @@ class _JoinWriter:
             found += [reading + wait + off for reading in self.readings[-3:] for off in _NEAR]
         return found
 
+    @cached_property
+    def _windows(self) -> WindowOperator | None:
+        """The windows of a window join or a cogroup, as an operator; None for other joins."""
+        if isinstance(self.spec, CogroupOperator):
+            return windows_of_cogroup(self.spec)
+        return window_operator(self.spec, F.count()) if isinstance(self.spec.match, SameWindow) else None
+
     @property
-    def _windows(self) -> WindowOperator:
-        """The windows of a window join, as an operator."""
-        return window_operator(self.spec, F.count())
+    def _match(self) -> Any:
+        """The match of a join without windows."""
+        assert isinstance(self.spec, JoinOperator)
+        return self.spec.match
 
     def _all_seen(self) -> list[int]:
         return [time for side in SIDES for time in self.seen[side][-4:]]
@@ -443,10 +487,11 @@ class _JoinWriter:
         These are near 1970, equal to earlier ones, and at both ends of the match from rows of the other
         side, with their neighbours.
         """
-        if isinstance(self.spec.match, SameWindow):
-            return lambda: _inside(times(self._windows, self._all_seen()))
+        windows = self._windows
+        if windows is not None:
+            return lambda: _inside(times(windows, self._all_seen()))
         sign, other = (1, _other(side)) if side == RIGHT else (-1, _other(side))
-        bounds = _bounds(self.spec.match)
+        bounds = _bounds(self._match)
 
         def places() -> list[int]:
             ends = [
@@ -461,7 +506,7 @@ class _JoinWriter:
 
     def _mirrored(self, side: str) -> list[int]:
         """Returns times that are as near to a left row as a right row is, on the other side of it."""
-        if side == LEFT or not isinstance(self.spec.match, AsOf) or self.spec.match.strategy != "nearest":
+        if side == LEFT or not isinstance(self._match, AsOf) or self._match.strategy != "nearest":
             return []
         lefts, rights = (self.seen[one][-2:] for one in SIDES)
         return [2 * one - other for one in lefts for other in rights]
@@ -504,20 +549,24 @@ def _inside(instants: list[int]) -> list[int]:
     return list(dict.fromkeys(t for t in instants if MIN_INSTANT < t <= MAX_INSTANT))
 
 
-def _bounds(match: Interval | AsOf | LastRows | Latest) -> tuple[int, ...]:
+def _bounds(match: Interval | AsOf | LastRows | Latest | WindowedStreams) -> tuple[int, ...]:
     """Returns the differences, right less left, at which a match begins and ends."""
     if isinstance(match, Interval):
-        return match.first, match.last
+        return tuple(one for one in (match.first, match.last) if one is not None) or (0,)
     if isinstance(match, (LastRows, Latest)):
         return (0,)
+    if isinstance(match, WindowedStreams):
+        return -_reach(match, RIGHT), _reach(match, LEFT)
     far = 0 if match.tolerance is None else match.tolerance.us
     return {"backward": (-far, 0), "forward": (0, far), "nearest": (-far, far)}[match.strategy]
 
 
-def _reach(match: Interval | AsOf | LastRows | Latest, side: str) -> int:
+def _reach(match: Interval | AsOf | LastRows | Latest | WindowedStreams, side: str) -> int:
     """Returns how far the last match of a row of this side lies after it; without a tolerance 0."""
     if isinstance(match, Interval):
-        return match.last if side == LEFT else -match.first
+        return match.waits[side] or 0
+    if isinstance(match, WindowedStreams):
+        return match.windows[side].size or 0
     if isinstance(match, (LastRows, Latest)) or match.tolerance is None:
         return 0
     return match.reach[0 if side == LEFT else 1]

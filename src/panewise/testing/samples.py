@@ -90,7 +90,8 @@ def _shifts(row: dict[str, Any]) -> Any:
 GAP_WINDOWS = Custom(_gap_window, name="holds", columns=["gap"])
 SHIFTS = Custom.each(_shifts, name="shifts", columns=["n"])
 STEPS = Custom.each(lambda row: [(row["event_time"] // 3 * 3, row["event_time"] // 2 * 2 + 3)], name="steps")
-USER_WINDOWS: Final = {window.name: window for window in (GAP_WINDOWS, SHIFTS, STEPS)}
+SHIFTS_ONCE = Custom.each(lambda row: [(row["event_time"] + 1, row["event_time"] // 3 * 3 + 5)], name="once")
+USER_WINDOWS: Final = {window.name: window for window in (GAP_WINDOWS, SHIFTS, STEPS, SHIFTS_ONCE)}
 
 
 def types_of(spec: Entry) -> dict[str, str]:

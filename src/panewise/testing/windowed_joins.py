@@ -49,9 +49,12 @@ TRIGGERS: Final[tuple[Trigger, ...]] = (
 
 
 @st.composite
-def windowed_join_specs(draw: st.DrawFn) -> WindowedJoin:
-    """Draws windows over joins: windows of all kinds, with and without keys, and with a stage."""
-    final = join_specs(evaluate="batch").filter(lambda spec: spec.unmatched != "early")
+def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
+    """Draws windows over joins: windows of all kinds, with and without keys, and with a stage.
+
+    `fixed` are fields of the join.
+    """
+    final = join_specs(evaluate="batch", **fixed).filter(lambda spec: spec.unmatched != "early")
     join = draw(final.filter(lambda spec: "join_time" not in _values(spec)))
     window = draw(st.sampled_from(WINDOWS))
     possible = sorted(key_columns(join))

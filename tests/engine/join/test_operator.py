@@ -1,11 +1,12 @@
 """The join operator where random events do not lead: repeated steps, long batches, odd names and types."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
-from panewise import AsOf, FixedLag, Interval, JoinOperator, Side
+from panewise import AsOf, FixedLag, Interval, JoinOperator, Side, StreamTime
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.registry import operator_for
@@ -44,6 +45,16 @@ def test_what_only_the_clock_emits_is_emitted_once(match: Interval | AsOf) -> No
     next(micro_batches).operator.add(rows("left", (1, 7, 12)), "left")
     emitted = [next(micro_batches).operator.advance(time).panes.height for time in (5, 100, 200, 300)]
     assert emitted == [0, 1, 0, 0]
+
+
+def test_rows_that_expire_in_the_step_in_which_they_arrive_are_in_no_run() -> None:
+    """A batch that is sealed before the commit, too, has them no more (semantics 41.1)."""
+    side = Side(keys=["k"], event_time="t", watermark=StreamTime(0, per="all"))
+    spec = JoinOperator(left=side, right=replace(side, prefix="r_"), match=Interval(0, 9))
+    operator = JoinEngine(spec, SCHEMAS)
+    operator.add_batch({name: rows(name, *((0, n, n) for n in range(5000))) for name in ("left", "right")})
+    runs = {name: operator.state.tables[name].runs for name in ("left", "right")}
+    assert {name: sum(run.rows for run in of) for name, of in runs.items()} == {"left": 10, "right": 1}
 
 
 def test_superseded_rows_go_even_if_a_batch_is_long() -> None:

@@ -20,7 +20,7 @@ from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.join.test_operator import SCHEMAS, rows
 from tests.engine.join.test_properties import agree
 
-WIDE = [Interval(-9, 9), Interval(-2, 30), Interval(0, 3), Interval(-30, 1)]
+WIDE = [Interval(-9, 9), Interval(-2, 30), Interval(0, 3), Interval(-30, 1), Interval(None, 9, retain_rows=5)]
 
 
 def check(data: st.DataObject, **fixed: Any) -> None:

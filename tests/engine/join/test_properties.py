@@ -13,9 +13,17 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.events import script
 from panewise.testing.ingest import FLAGS, schema
-from panewise.testing.joins import join_events, join_specs, join_types, last_rows, latests
+from panewise.testing.joins import (
+    join_events,
+    join_specs,
+    join_types,
+    last_rows,
+    latests,
+    unbounded_intervals,
+)
 from panewise.testing.runtimes import engine as in_engine
 from panewise.testing.runtimes import oracle as in_oracle
+from panewise.testing.windowed_streams import windowed_streams
 from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.orders import columns
 
@@ -73,18 +81,57 @@ def test_rows_by_arrival_are_those_of_the_oracle(matches: Any) -> None:
     is_oracle()
 
 
+def _streams() -> st.SearchStrategy[JoinOperator]:
+    return windowed_streams().flatmap(lambda match: join_specs(match=match))
+
+
+@DEFAULT
+@given(data=st.data())
+def test_windowed_streams_are_those_of_the_oracle(data: st.DataObject) -> None:
+    """S1's windowed stream joins, with restarts, cuts and "record" (semantics 37.14 to 37.18)."""
+    spec = data.draw(_streams(), label="spec")
+    events = data.draw(join_events(spec), label="events")
+    agree(spec, events, stored=data.draw(st.booleans(), label="stored"))
+
+
+@DEFAULT
+@given(data=st.data())
+def test_unbounded_intervals_are_those_of_the_oracle(data: st.DataObject) -> None:
+    """Retention by time and by number, with restarts, cuts and "record" (semantics 37.1)."""
+    evaluate = data.draw(st.sampled_from(["batch", "record"]))
+    match = data.draw(unbounded_intervals(), label="match")
+    spec = data.draw(join_specs(match=match, condition=None, evaluate=evaluate), label="spec")
+    events = data.draw(join_events(spec), label="events")
+    agree(spec, events, stored=data.draw(st.booleans(), label="stored"))
+
+
 @pytest.mark.soak
 @SOAK
 @given(data=st.data())
 def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
-    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+    fixed = data.draw(st.sampled_from([{}, {}, {"match": data.draw(unbounded_intervals())}]))
+    spec = data.draw(join_specs(**fixed), label="spec")
+    events = data.draw(join_events(spec), label="events")
+    agree(spec, events, **data.draw(st.sampled_from([{}, {"stored": True}])))
 
 
-@FEW
-@given(data=st.data())
-def test_output_watermarks_are_equal(data: st.DataObject) -> None:
+def _unbounded() -> st.SearchStrategy[JoinOperator]:
+    return unbounded_intervals().flatmap(lambda match: join_specs(match=match))
+
+
+@pytest.mark.parametrize("specs", [join_specs, _streams, _unbounded])
+def test_output_watermarks_are_equal(specs: Any) -> None:
     """Engine and oracle have the same watermark of emitted rows after every event (semantics 40.4)."""
-    spec = data.draw(join_specs(), label="spec")
+
+    @FEW
+    @given(data=st.data())
+    def are_equal(data: st.DataObject) -> None:
+        _with_equal_output_watermarks(data, data.draw(specs(), label="spec"))
+
+    are_equal()
+
+
+def _with_equal_output_watermarks(data: st.DataObject, spec: JoinOperator) -> None:
     events = [event for event in data.draw(join_events(spec), label="events") if event["op"] != "restart"]
     played = script(spec, events, join_types(spec))
     columns = {side: schema(types) | FLAGS for side, types in played.types.items()}

@@ -57,11 +57,11 @@ def test_rows_of_keys_whose_hashes_are_equal_do_not_supersede_one_another() -> N
 
 
 @given(BATCHES, st.integers(-9, 9))
-def test_trimmed_rows_are_superseded(batches: list[list[tuple[str, int]]], settled: int) -> None:
+def test_superseded_rows_are_in_no_run(batches: list[list[tuple[str, int]]], settled: int) -> None:
     found, rows = table([], None).settled_until(settled), [row for batch in batches for row in batch]
     given_rows = [(key, time, n, MAX_INSTANT) for n, (key, time) in enumerate(rows)]
     whole = found.put(pl.DataFrame(given_rows, schema=SHAPE.schema, orient="row"))
-    trimmed = whole.trimmed().all()
+    trimmed = whole.sealed().all()
     for key in "ab":
         early = trimmed.filter((pl.col("k") == key) & (pl.col(TIME) <= settled))
         assert early.height <= 1

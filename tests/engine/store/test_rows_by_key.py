@@ -1,6 +1,7 @@
 """Rows by key and time: slices, expiry and merges agree with a search through a list."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,20 @@ def table(batches: list[list[tuple[str, int]]], *, seal_each: bool) -> RowsByKey
     return found
 
 
-def looked_up(found: RowsByKey, look_ups: list[tuple[str, int, int]]) -> list[list[tuple[Any, ...]]]:
-    """Returns the key, time and number of the rows of each look-up, in the order of each slice."""
+def looked_up(
+    found: RowsByKey, look_ups: list[tuple[str, int, int]], *, ends_known: bool = False
+) -> list[list[tuple[Any, ...]]]:
+    """Returns the key, time and number of the rows of each look-up, in the order of each slice.
+
+    With `ends_known` the look-ups say before which end of a row it is not in their range.
+    """
     wanted = pl.DataFrame(look_ups, schema=["k", "first", "length"], orient="row")
     wanted = (
         wanted.with_columns(pl.Series("hash", row_hashes(wanted, ["k"]))).with_row_index("at").sort("hash")
     )
     first = wanted["first"].to_numpy()
-    ranges = Ranges(wanted["hash"].to_numpy(), first, first + wanted["length"].to_numpy())
+    at = first + BEYOND if ends_known else None
+    ranges = Ranges(wanted["hash"].to_numpy(), first, first + wanted["length"].to_numpy(), at)
     result: list[list[tuple[Any, ...]]] = [[] for _ in look_ups]
     for part in found.slices(ranges):
         for at, key, start, length in zip(wanted["at"], wanted["k"], part.starts, part.lengths, strict=True):
@@ -59,13 +66,24 @@ def test_a_look_up_finds_the_rows_of_its_key_and_range_in_order(
     if not look_ups:
         return
     flat = [(key, time, n) for n, (key, time) in enumerate(row for batch in batches for row in batch)]
-    for many in (0, 1 << 40):
+    for many, ends_known in product((0, 1 << 40), (False, True)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rows_by_key, "_MANY", many)
-            found = looked_up(table(batches, seal_each=seal_each), look_ups)
+            found = looked_up(table(batches, seal_each=seal_each), look_ups, ends_known=ends_known)
         for (key, first, length), rows in zip(look_ups, found, strict=True):
             expected = [row for row in flat if row[0] == key and first <= row[1] <= first + length]
             assert sorted(rows) == sorted(expected)
+
+
+def test_a_run_whose_rows_end_before_a_look_up_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = table([[("a", 1)], [("a", 2)] * 9], seal_each=True)
+    read = []
+    plain = MemoryLibrary.read
+    monkeypatch.setattr(
+        MemoryLibrary, "read", lambda self, run, shape: read.append(run) or plain(self, run, shape)
+    )
+    assert looked_up(found, [("a", 2, 0)], ends_known=True) == [[("a", 2, n) for n in range(1, 10)]]
+    assert [run.rows for run in read] == [9]
 
 
 @given(BATCHES, st.lists(st.integers(-20, 30), min_size=2, max_size=2).map(sorted))

@@ -11,6 +11,7 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.joins import join_events, join_types
 from panewise.testing.windowed_joins import windowed_join_specs
+from panewise.testing.windowed_streams import windowed_streams
 from tests.engine.effort import DEFAULT, FEW, SOAK
 
 Events = list[dict[str, Any]]
@@ -48,6 +49,15 @@ def test_engine_is_oracle(data: st.DataObject) -> None:
 def test_stored_engine_is_oracle(data: st.DataObject) -> None:
     """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
     check(data, stored=True)
+
+
+@FEW
+@given(data=st.data())
+def test_windows_over_windowed_streams_are_those_of_the_oracle(data: st.DataObject) -> None:
+    """semantics 42, 37.14, 40.4: rows that wait hold the windows back."""
+    spec = data.draw(windowed_join_specs(match=data.draw(windowed_streams())), label="spec")
+    events = data.draw(join_events(spec.join), label="events")
+    agree(spec, events, stored=data.draw(st.booleans(), label="stored"))
 
 
 @pytest.mark.soak

@@ -429,6 +429,64 @@ def test_the_last_match(closed: Any, last_of_left: int, last_of_right: int) -> N
         assert len(one.watermark(last + 1, other)["panes"]) == 1
 
 
+def test_the_examples_of_retention() -> None:
+    """semantics 37, 37.1, 39: rows of any later time match as long as a row is retained."""
+    one = oracle(Interval(None, 0, retain_for=10), how="right")
+    assert shown(one.add(right(5), "right")) == []
+    assert shown(one.watermark(15, "left")) == []
+    assert shown(one.add(left(99), "left")) == [("+", 99, 5)]
+    alone = oracle(Interval(None, 0, retain_for=10), how="right")
+    alone.add(right(5), "right")
+    assert shown(alone.watermark(16, "left")) == [("+", None, 5)]
+    assert shown(alone.add(left(16), "left")) == []
+    some = oracle(Interval(None, 0, retain_rows=2), how="right")
+    assert shown(some.add(right(1, 4), "right")) == []
+    assert shown(some.add(right(2), "right")) == [("+", None, 1)]
+    assert shown(some.add(left(5, k=2.0), "left")) == []
+    assert shown(some.add(left(5), "left")) == [("+", 5, 2), ("+", 5, 4)]
+    assert some.windows()[0]["window_start"] == 2
+    assert shown(some.finish("left")) == []
+
+
+def test_rows_that_are_evicted_together_are_emitted_in_one_evaluation() -> None:
+    """semantics 37.1, 39, 40.3: with "record" each in its own; a row with a partner is not emitted."""
+    one = oracle(Interval(None, None, retain_rows=1), how="full")
+    assert shown(one.add_batch({"left": left(7), "right": right(8, 9)})) == [("+", 7, 8), ("+", 7, 9)]
+    assert shown(one.add(right(1, 2, 3), "right")) == [("+", 7, 1), ("+", 7, 2), ("+", 7, 3)]
+    assert shown(one.add(left(5, 6), "left")) == [("+", 5, 3), ("+", 6, 3)]
+    assert shown(one.add(left(1, 2, k=2.0), "left")) == [("+", 1, None)]
+    other = oracle(Interval(None, None, retain_rows=1), how="left", evaluate="record")
+    assert shown(other.add(left(7, 5, 6), "left")) == [("+", 5, None), ("+", 6, None)]
+
+
+def test_a_row_that_is_not_retained_matches_what_is() -> None:
+    """semantics 37.1: a row that arrives can match earlier rows even if it is not retained itself."""
+    one = oracle(Interval(None, 0, retain_for=3), how="right")
+    one.add(left(20), "left")
+    one.watermark(19, "left")
+    assert shown(one.add(right(2), "right")) == [("+", 20, 2)]
+    assert shown(one.add(left(21), "left")) == []
+
+
+@pytest.mark.parametrize(
+    ("match", "fields", "mark"),
+    [
+        (Interval(None, 5, retain_for=9), {"timestamp": "right"}, 91),
+        (Interval(None, 5, retain_for=9), {"timestamp": "left"}, 95),
+        (Interval(None, 5, retain_rows=9), {"timestamp": "left"}, 95),
+        (Interval(None, 5, retain_rows=9), {"timestamp": "right"}, None),
+        (Interval(None, 5, retain_rows=9), {"how": "right"}, None),
+        (Interval(None, 5, retain_rows=9), {}, 100),
+        (Interval(0, None, retain_rows=9), {"how": "semi"}, None),
+    ],
+)
+def test_the_output_watermark_of_retained_rows(match: Any, fields: Any, mark: int | None) -> None:
+    """semantics 37.1, 40.4."""
+    one = oracle(match, **fields)
+    one.watermark(100)
+    assert one.output_watermark() == mark
+
+
 def test_the_last_match_may_be_beyond_64_bits() -> None:
     """semantics 37.1, 39: such a row waits until H is plus infinity, or for the first watermark."""
     one = oracle(how="full")

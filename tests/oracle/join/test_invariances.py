@@ -7,13 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panewise.oracle.join.interpreter import JoinInterpreter, invalid_row_reason
+from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.oracle.join.order import merged
+from panewise.oracle.join.two_sides import invalid_row_reason
 from panewise.oracle.rows import arrival_order, read
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.joins import join_events, join_specs, join_types
+from panewise.testing.joins import join_events, join_specs, join_types, unbounded_intervals
 
 Events = list[dict[str, Any]]
 SETTINGS = settings(derandomize=True, database=None, deadline=None)
@@ -70,6 +71,16 @@ def together(outputs: Events) -> dict[str, Any]:
 def test_a_batch_is_its_rows_one_by_one(data: st.DataObject) -> None:
     """semantics 36.7: with evaluate="record" cuts change no output, if the arrival order is the same."""
     spec = data.draw(join_specs(evaluate="record"))
+    script = data.draw(join_events(spec))
+    whole, single = (play(spec, events) for events in (script, list(cut(spec, script)) or script))
+    assert same(whole, single)
+
+
+@SETTINGS
+@given(data=st.data())
+def test_retention_does_not_depend_on_cuts(data: st.DataObject) -> None:
+    """semantics 37.1, 36.7: with evaluate="record" cuts do not change which rows are retained."""
+    spec = data.draw(join_specs(evaluate="record", match=data.draw(unbounded_intervals())))
     script = data.draw(join_events(spec))
     whole, single = (play(spec, events) for events in (script, list(cut(spec, script)) or script))
     assert same(whole, single)

@@ -85,17 +85,6 @@ def test_rule(name: str) -> None:
     check(RULES[name])
 
 
-@pytest.mark.parametrize("part", ["init", "accumulate", "merge", "finish"])
-def test_the_parts_of_a_user_defined_aggregate_are_functions(part: str) -> None:
-    check(
-        Rule(
-            user,
-            lambda: user(**{part: None}),
-            f"{part}=None | {part} is a function | give a function as {part}",
-        )
-    )  # type: ignore[arg-type]
-
-
 def test_a_fold_shares_no_initial_value() -> None:
     initial: list[int] = []
     collected = UserAggregate.fold(

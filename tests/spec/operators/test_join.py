@@ -37,6 +37,19 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("an empty interval", lambda: Interval(3, 4, "neither"), "a whole microsecond"),
     ("an empty point", lambda: Interval(3, 3, "left"), "a whole microsecond"),
     ("a fraction", lambda: Interval(0.5, 3), "lower"),  # type: ignore[arg-type]
+    ("no bound without a retention", lambda: Interval(None, 5), "would be stored for good"),
+    ("no bounds without a retention", lambda: Interval(None, None), "give retain_for='1 day'"),
+    ("a retention with bounds", lambda: Interval(0, 5, retain_rows=3), "an interval without a bound keeps"),
+    ("a retention of no time", lambda: Interval(None, 5, retain_for=0), "above zero"),
+    (
+        "a retention of no rows",
+        lambda: Interval(None, 5, retain_rows=0),
+        "whole, 1 or more, and 46116860184273",
+    ),
+    ("a retention of too many", lambda: Interval(None, 5, retain_rows=2**63), "rows to retain is whole"),
+    ("a Boolean number", lambda: Interval(None, 5, retain_rows=True), "give one such as 1000"),
+    ("closed at no bound", lambda: Interval(0, None, "left", retain_rows=1), "the bounds that there are"),
+    ("open at no bounds", lambda: Interval(None, None, "neither", retain_rows=1), "one of ('both',)"),
     ("strategy", lambda: AsOf("latest"), "strategy is one of"),  # type: ignore[arg-type]
     ("a negative tolerance", lambda: AsOf(tolerance=-1), "not negative"),
     ("a fraction of a tolerance", lambda: AsOf(tolerance=0.5), "tolerance"),  # type: ignore[arg-type]
@@ -146,6 +159,57 @@ def test_an_interval_includes_the_bounds_that_it_names(closed: Any, first: int, 
     """Semantics 37, 37.1."""
     match = Interval(-2, 5, closed)
     assert (match.first, match.last) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("match", "first", "last", "waits"),
+    [
+        (Interval(None, 5, "neither", retain_for=9), None, 4, {"left": 4, "right": 9}),
+        (Interval(-2, None, retain_rows=3), -2, None, {"left": None, "right": 2}),
+        (Interval(None, None, retain_for=7, retain_rows=3), None, None, {"left": 7, "right": 7}),
+    ],
+)
+def test_rows_of_a_side_without_a_bound_are_retained(
+    match: Interval, first: Any, last: Any, waits: Any
+) -> None:
+    """Semantics 37, 37.1."""
+    assert (match.first, match.last, match.waits) == (first, last, waits)
+    assert match.retained == tuple(
+        side for side, bound in (("left", last), ("right", first)) if bound is None
+    )
+    spec = join(match=match, how="left")
+    assert from_json(to_json(spec)) == spec
+
+
+WORDS_OF_RETENTION = """
+if the right shipped is 1 hour after the left ordered or earlier.
+State: a left row until the right watermark is more than 1 hour after it; a right row until the left watermark
+is more than 1 day after it.
+
+if the right shipped is later than the left ordered.
+State: the last left row of each key, by arrival, for good if no other follows; a right row until the left
+watermark is less than 1 microsecond before it.
+
+if their keys are equal, at any distance of the right shipped from the left ordered.
+State: the last 3 left rows of each key, by arrival, until the right watermark is more than 5 microseconds
+after them; the last 3 right rows of each key, by arrival, until the left watermark is more than 5
+microseconds after them.
+"""
+
+
+@pytest.mark.parametrize(
+    ("match", "number"),
+    [
+        (Interval(None, "1 hour", retain_for="1 day"), 0),
+        (Interval(0, None, "neither", retain_rows=1), 1),
+        (Interval(None, None, retain_for=5, retain_rows=3), 2),
+    ],
+)
+def test_a_retention_in_words(match: Interval, number: int) -> None:
+    words = " ".join(describe(join(match=match)).split())
+    partners, state = " ".join(WORDS_OF_RETENTION.split("\n\n")[number].split()).split(" State: ")
+    assert partners in words
+    assert words.endswith(f"State: {state}")
 
 
 @pytest.mark.parametrize(

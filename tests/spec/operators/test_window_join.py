@@ -34,6 +34,7 @@ from panewise.spec.protocol import parts
 
 TEN = SameWindow(Tumbling(10))
 DAY = 86_400_000_000
+MERGING = Custom.each(lambda row: [(row["n"], row["n"] + 5)], name="merging", columns=["n"], merge=True)
 STEPS = Custom.each(lambda row: [(0, row["n"])], name="steps", columns=["n"])
 
 
@@ -61,12 +62,6 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("sliding", lambda: SameWindow(Sliding(10)), "not made for each row"),
     ("windows of rows", lambda: SameWindow(Tumbling(rows(3))), "of event time"),
     ("sessions of rows", lambda: SameWindow(Session(rows(3))), "of event time"),
-    ("a gap for each row", lambda: SameWindow(Session("gap")), "one gap for all rows"),
-    (
-        "custom windows that merge",
-        lambda: SameWindow(Custom.each(lambda row: [(0, 1)], name="one", merge=True)),
-        "one gap for all rows",
-    ),
     (
         "accumulation",
         lambda: SameWindow(Tumbling(10), accumulation="all"),  # type: ignore[arg-type]
@@ -185,3 +180,29 @@ def test_descriptions() -> None:
 def _closing() -> SameWindow:
     with pytest.warns(DataLossWarning):
         return SameWindow(Tumbling(10), trigger=AfterCount(2))
+
+
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [
+        (
+            Session("gap"),
+            "a window ends when the gap of each of its rows has passed; windows that overlap are merged",
+        ),
+        (
+            MERGING,
+            "each row belongs to the window that merging returns for it; windows that overlap are merged",
+        ),
+    ],
+)
+def test_windows_of_their_own_may_merge(window: Any, words: str) -> None:
+    """Semantics 37.10: both sides have the columns that these windows read."""
+    spec = join(SameWindow(window))
+    assert words in " ".join(describe(spec).split())
+    assert from_dict(to_dict(spec), user_windows={"merging": MERGING}) == spec
+    window_columns = ("gap",) if isinstance(window, Session) else ("n",)
+    columns = {"k": Type("string"), "event_time": Type("timestamp"), **dict.fromkeys(window_columns, BIGINT)}
+    check = parts(spec).check_types
+    check(spec, {"left": columns, "right": columns})
+    with pytest.raises(SpecError, match=r"no column '(n|gap)' on the right side \| .* \| add the column"):
+        check(spec, {"left": columns, "right": {"k": Type("string"), "event_time": Type("timestamp")}})

@@ -19,7 +19,8 @@ from panewise.engine.ingest.late_output import NO_WINDOWS
 from panewise.engine.ingest.output import Counts
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.state import JoinState
+from panewise.engine.join.state import JoinState, SidesState
+from panewise.engine.join.two_sides import SidesPlan
 from panewise.engine.kernels.frames import filter_rows, ordered
 from panewise.engine.kernels.instants import Instants
 from panewise.spec import StreamTime
@@ -30,7 +31,7 @@ _SIDE, _AT = "__side", "__at"
 
 @dataclass(frozen=True)
 class Turns:
-    """The horizons in force before and after each turn, by side. MIN_INSTANT stands for none."""
+    """The horizons or watermarks before and after each turn, by side. MIN_INSTANT stands for none."""
 
     before: Mapping[str, Instants]
     after: Mapping[str, Instants]
@@ -46,6 +47,7 @@ class Arrived:
         counts: by side.
         marks: the replay marks by side after the batch.
         turns: the horizons.
+        watermarks: the watermarks.
         first_number: the number of the first row of the batch.
         next_number: the number after the last row.
         clocks_before: the clocks before the batch.
@@ -57,6 +59,7 @@ class Arrived:
     counts: Mapping[str, Counts]
     marks: Mapping[str, Marks]
     turns: Turns
+    watermarks: Turns
     first_number: int
     next_number: int
     clocks_before: JoinClocks
@@ -82,8 +85,13 @@ def arrived(
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
         replays = one.height - fresh.height
         counts[side] = Counts(one.height, applied[side].height, replays, late[side].height)
-    number = state.next_number
-    return Arrived(applied, late, counts, marks, turns, number, number + total, state.clocks, clocks)
+    number, around = state.next_number, _around(watermarks)
+    return Arrived(applied, late, counts, marks, turns, around, number, number + total, state.clocks, clocks)
+
+
+def _around(instants: Mapping[str, Instants]) -> Turns:
+    """Returns those before and after each turn of instants before the first turn and after each turn."""
+    return Turns({s: of[:-1] for s, of in instants.items()}, {s: of[1:] for s, of in instants.items()})
 
 
 def turns_of(plan: JoinPlan, numbers: pl.Series, first_number: int) -> Instants:
@@ -95,7 +103,7 @@ def turns_of(plan: JoinPlan, numbers: pl.Series, first_number: int) -> Instants:
 
 
 def numbered(
-    plan: JoinPlan, state: JoinState, valid: Mapping[str, pl.DataFrame]
+    plan: SidesPlan, state: SidesState, valid: Mapping[str, pl.DataFrame]
 ) -> tuple[dict[str, pl.DataFrame], int]:
     """Returns the rows of each side in arrival order with their numbers, and how many there are."""
     entries = plan.entries
@@ -120,7 +128,7 @@ def _watermarks(
     return _of_clocks(each), each[-1]
 
 
-def _places(plan: JoinPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
+def _places(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
     """Returns the place of each row among those of both sides (36.6). Each side is in its order."""
     if len(rows) < 2:
         return {side: np.arange(one.height) for side, one in rows.items()}
@@ -134,7 +142,7 @@ def _places(plan: JoinPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Insta
     }
 
 
-def _by_columns(plan: JoinPlan) -> bool:
+def _by_columns(plan: SidesPlan) -> bool:
     """Returns whether both sides name order columns, as many and of the same types."""
     left, right = (
         [port.schema[name] for name in port.entry.order] for port in (plan.ports[LEFT], plan.ports[RIGHT])
@@ -142,7 +150,7 @@ def _by_columns(plan: JoinPlan) -> bool:
     return bool(left) and left == right
 
 
-def _places_by_columns(plan: JoinPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
+def _places_by_columns(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
     frames = []
     for side, one in rows.items():
         columns = [pl.col(name).alias(str(n)) for n, name in enumerate(plan.ports[side].entry.order)]
@@ -167,7 +175,7 @@ def _turns(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants
         late = plan.spec.sides[side].allowed_lateness.us
         ended = clocks.sides[side].ended
         horizons[side] = np.full_like(marks, MAX_INSTANT) if ended else _less(marks, late)
-    return Turns({s: h[:-1] for s, h in horizons.items()}, {s: h[1:] for s, h in horizons.items()})
+    return _around(horizons)
 
 
 @dataclass(frozen=True)
@@ -224,14 +232,14 @@ def _less(instants: Instants, us: int) -> Instants:
     return np.where(instants < MIN_INSTANT + us, MIN_INSTANT, instants - us)
 
 
-def late_after_end(plan: JoinPlan, state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
+def late_after_end(plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns rows that arrive after the end of their side as the late output has them (36.4)."""
     all_rows = pl.repeat(True, rows.height, dtype=pl.Boolean, eager=True)
     return _late(plan, state, side, rows, all_rows, np.zeros(rows.height, dtype=np.int64))
 
 
 def _late(
-    plan: JoinPlan, state: JoinState, side: str, rows: pl.DataFrame, mask: pl.Series, watermarks: Instants
+    plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame, mask: pl.Series, watermarks: Instants
 ) -> pl.DataFrame:
     """Returns the late rows as the late output has them."""
     port, ended = plan.ports[side], state.clocks.sides[side].ended

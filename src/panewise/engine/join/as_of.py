@@ -27,7 +27,7 @@ from panewise.engine.kernels.frames import filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf, LastRows
@@ -75,7 +75,7 @@ class AsOfJoin:
     ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
         """Joins the applied rows of a batch."""
         new = self._arrived(state, batch)
-        tables = {LEFT: new.queue, RIGHT: new.right}
+        tables = {LEFT: new.queue, RIGHT: self._settled_until(new.right, batch.clocks)}
         due = self._due(new.queue, state.clocks, batch.clocks)
         turns, early = expiry_turns(due, batch, RIGHT)
         at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
@@ -120,16 +120,18 @@ class AsOfJoin:
         decided = rows
         if waits.height:
             decided = rows.join(waits.select(NUMBER), on=NUMBER, how="anti", maintain_order="left")
-        queue = sealed_if_long(cast(TimeQueue, state.tables[LEFT]).put(waits))
+        queue = cast(TimeQueue, state.tables[LEFT]).put(waits)
         stored = cast(LatestByKey, state.tables[RIGHT])
         limit = None if self.match.tolerance is None else self.match.reach[1]
         given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, limit)
+        new = ending_after(with_keys(right, given), stored.horizon)
+        return _Arrived(queue, stored.put(new), decided)
+
+    def _settled_until(self, right: LatestByKey, clocks: JoinClocks) -> LatestByKey:
+        """Returns the table of right rows, which are looked up from these clocks on."""
         # With a condition an earlier row can be the partner although a later one was in time.
         every = self.spec.condition is not None and self.count is None
-        settled = None if every else stored.horizon
-        new = ending_after(with_keys(right, given), stored.horizon)
-        known = sealed_if_long(stored.settled_until(settled).put(new))
-        return _Arrived(queue, known, decided)
+        return right.settled_until(None if every else self.horizons(clocks)[RIGHT])
 
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
         low, high = (one.passed(self.spec, RIGHT) for one in (before, after))

@@ -48,8 +48,11 @@ def partners_of(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, right: RowsByKe
     first, last = _range(match, ordered[TIME])
     none = right.newest.clear().select(*right.shape.schema)
     best = Candidates(none, np.full(len(places), -1, dtype=np.intp))
+    compared = ordered if plan.condition is not None else ordered.select(*dict.fromkeys([TIME, *left.keys]))
     for part in right.slices(Ranges(hashes[places], first, last)):
-        best = _better(match, ordered, best, _of_part(plan, match, ordered, part))
+        mine = np.flatnonzero(part.lengths)
+        few = take_rows(compared, mine)
+        best = _better(match, few, best, mine, _of_part(plan, match, few, part.chosen(mine)))
     at = np.empty(len(places), dtype=np.intp)
     at[places] = best.at
     nulls = rows.select(pl.any_horizontal(pl.col(left.keys).is_null())).to_series().to_numpy()
@@ -103,8 +106,10 @@ def _of_part(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices) -> C
 
 def _nearest(match: AsOf, times: Instants, part: Slices) -> Places:
     """Returns the position of the best row of each slice, -1 if the slice is empty. Keys are not compared."""
-    stored = part.rows[TIME].to_numpy()
     low, high = part.starts, part.starts + part.lengths
+    if match.strategy == "backward":
+        return np.where(part.lengths == 0, -1, high - 1)  # the slice ends at the time of the left row
+    stored = part.rows[TIME].to_numpy()
     backward = bisect_left(stored, low, high, times, past_equal=True) - 1
     backward = np.where(backward >= low, backward, -1)
     forward = bisect_left(stored, low, high, times)
@@ -113,8 +118,6 @@ def _nearest(match: AsOf, times: Instants, part: Slices) -> Places:
     # Of equal times the last row arrived last.
     forward = np.where(some, bisect_left(stored, low, high, following, past_equal=True) - 1, -1)
     none = part.lengths == 0
-    if match.strategy == "backward":
-        return np.where(none, -1, backward)
     if match.strategy == "forward":
         return np.where(none, -1, forward)
     return np.where(none, -1, _nearer(times, stored, backward, forward))
@@ -164,14 +167,18 @@ def _ranks(
     return numbers, -stored, far - _distance(times, stored)
 
 
-def _better(match: AsOf, rows: pl.DataFrame, one: Candidates, other: Candidates) -> Candidates:
-    """Returns for each left row the better one of two candidates. Only the rows of candidates are kept."""
-    there = other.at >= 0
-    taken = np.unique(other.at[there])
-    at = np.full(len(other.at), -1, dtype=np.intp)
-    at[there] = np.searchsorted(taken, other.at[there]) + one.rows.height
-    stack = vstack_frames([one.rows, take_rows(other.rows, taken)])
-    return Candidates(stack, _better_places(match, rows, stack, one.at, at))
+def _better(match: AsOf, rows: pl.DataFrame, best: Candidates, mine: Places, other: Candidates) -> Candidates:
+    """Returns the best candidates of all left rows, after comparing them with those of some left rows.
+
+    `rows` are these left rows, and `mine` their positions among all. Only right rows of candidates are kept.
+    """
+    there = np.flatnonzero(other.at >= 0)
+    at = np.full(len(mine), -1, dtype=np.intp)
+    at[there] = np.arange(len(there)) + best.rows.height
+    stack = vstack_frames([best.rows, take_rows(other.rows, other.at[there])])
+    found = best.at.copy()
+    found[mine] = _better_places(match, rows, stack, best.at[mine], at)
+    return Candidates(stack, found)
 
 
 def _better_places(

@@ -37,7 +37,7 @@ from panewise.engine.join.windows import EVICTOR, Inserted, SideWindow, WindowTa
 from panewise.engine.kernels.frames import vstack_frames, without
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.store.stored_table import StoredTable
 from panewise.spec.operators.join.columns import LEFT, OTHER
 from panewise.spec.operators.join.match import LastRows, Latest
 
@@ -186,7 +186,7 @@ class _Joined(Outcome):
         """Returns the tables with the rows of the batch, and with which rows got a partner."""
         settled = self.batch.next_number - 1
         tables: dict[str, StoredTable] = {
-            side: sealed_if_long(one.settled_until(settled).trimmed()) for side, one in self.tables.items()
+            side: one.settled_until(settled) for side, one in self.tables.items()
         }
         for side in self.method.remembered:
             tables[matches_name(side)] = self._matches(side)
@@ -200,7 +200,7 @@ class _Joined(Outcome):
         deleted = table.find(evicted.select(columns)) if evicted.height else evicted.select(columns)
         if matched.is_empty() and deleted.is_empty():
             return table
-        return sealed_if_long(table.changed(matched, deleted))
+        return table.changed(matched, deleted)
 
     def _leaving(self, side: str) -> pl.DataFrame:
         """Returns the rows of a side without a partner, with the turn in which they can get none any more.

@@ -1,6 +1,6 @@
 """Looks new rows up by key and range of time: their candidates are slices of rows of the other side."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -34,8 +34,8 @@ class Searched(Protocol):
         ...
 
     @property
-    def reach(self) -> Mapping[str, tuple[int, int]]:
-        """The reach of each side, in microseconds."""
+    def reach(self) -> Mapping[str, tuple[int | None, int | None]]:
+        """The reach of each side, in microseconds; None for any distance."""
         ...
 
     @property
@@ -91,6 +91,26 @@ def among(method: Searched, side: str, new: Mapping[str, RunRows]) -> Iterator[C
         yield from _filled(side, slices, own=True)
 
 
+def of_one_row(found: Sequence[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
+    """Yields the candidates of one new row in pieces of about `PIECE`, by their time and number.
+
+    None of the slices is empty.
+    """
+    step = max(1, PIECE // max(1, len(found)))
+    while found:
+        cuts = [
+            one.slices.rows.row(int(one.slices.starts[0]) + step - 1, named=True)
+            for one in found
+            if one.slices.lengths[0] > step
+        ]
+        until = min(((cut[TIME], cut[NUMBER]) for cut in cuts), default=None)
+        counts = [one.slices.lengths if until is None else one.until(*until) for one in found]
+        both = list(zip(found, counts, strict=True))
+        yield [replace(one, slices=one.slices.first(count)) for one, count in both]
+        found = [replace(one, slices=one.slices.after(count)) for one, count in both]
+        found = [one for one in found if one.slices.lengths[0]]
+
+
 def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices]:
     which = np.flatnonzero(slices.lengths)
     if len(which):
@@ -98,7 +118,10 @@ def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices
 
 
 def _ranges(method: Searched, side: str, new: RunRows) -> Ranges:
-    return Ranges(new.hashes, *range_of(new.frame[TIME].to_numpy(), *method.reach[side]))
+    times, (first, last) = new.frame[TIME].to_numpy(), method.reach[side]
+    # The other side's rows end with their last match, unless they can match rows at any time after them.
+    ends_matter = first is not None
+    return Ranges(new.hashes, *range_of(times, first, last), times if ends_matter else None)
 
 
 def with_equal_keys(
@@ -126,8 +149,19 @@ def same_keys(
     return equal_columns(rows, which, ports[side].keys, others, at, ports[OTHER[side]].keys)
 
 
-def range_of(times: Instants, first: int, last: int) -> tuple[Instants, Instants]:
-    """Returns the first and the last time that match each of the times. Sums do not wrap around."""
+def range_of(times: Instants, first: int | None, last: int | None) -> tuple[Instants, Instants]:
+    """Returns the first and the last time that match each of the times. Sums do not wrap around.
+
+    A bound that is None is any distance away.
+    """
+    if first is None:
+        if last is None:
+            return np.full_like(times, MIN_INSTANT), np.full_like(times, MAX_INSTANT)
+        begin, end = range_of(times, min(last, 0), last)
+        return np.where(begin <= end, MIN_INSTANT, begin), end
+    if last is None:
+        begin, end = range_of(times, first, max(first, 0))
+        return begin, np.where(begin <= end, MAX_INSTANT, end)
     low, high = int(times.min()), int(times.max())
     if low + min(first, 0) >= MIN_INSTANT and high + max(last, 0) <= MAX_INSTANT:
         return times + first, times + last

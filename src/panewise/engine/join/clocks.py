@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.spec import FixedLag, JoinOperator, StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
+from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.match import LastRows, Latest
 from panewise.spec.operators.policy.policies import TimePolicy
 
@@ -55,7 +56,7 @@ class JoinClocks:
         """Whether both inputs have ended."""
         return all(side.ended for side in self.sides.values())
 
-    def horizon(self, spec: JoinOperator, side: str) -> int | None:
+    def horizon(self, spec: TwoSided, side: str) -> int | None:
         """Returns the horizon of a side: rows before it are late. None before the first watermark."""
         clock = self.sides[side]
         if clock.ended:
@@ -93,7 +94,7 @@ class JoinClocks:
         return self.processing_time - 1 if timed else None
 
     def moved(
-        self, spec: JoinOperator, processing_time: int | None, watermark: int | None, source: str | None
+        self, spec: TwoSided, processing_time: int | None, watermark: int | None, source: str | None
     ) -> "JoinClocks":
         """Returns the clocks after a reading of the processing time, a watermark from outside, or both."""
         after = self._read(spec, processing_time)
@@ -103,7 +104,7 @@ class JoinClocks:
                     after = after._reported(side, watermark)
         return after._without_idle(spec)
 
-    def moved_by_rows(self, spec: JoinOperator, latest: Mapping[str, int]) -> "JoinClocks":
+    def moved_by_rows(self, spec: TwoSided, latest: Mapping[str, int]) -> "JoinClocks":
         """Returns the clocks after rows have moved the watermarks of their sides together (36.7).
 
         `latest` has the highest event time of the valid rows of each side.
@@ -122,7 +123,7 @@ class JoinClocks:
         ended = self.sides if side is None else (side,)
         return self._with({name: replace(self.sides[name], ended=True) for name in ended})
 
-    def _read(self, spec: JoinOperator, processing_time: int | None) -> "JoinClocks":
+    def _read(self, spec: TwoSided, processing_time: int | None) -> "JoinClocks":
         if processing_time is None:
             return self
         now = max(self.processing_time, processing_time)
@@ -138,7 +139,7 @@ class JoinClocks:
         at = None if self.since is None else self.processing_time
         return self._with({side: replace(before, watermark=mark, reported_at=at)})
 
-    def _without_idle(self, spec: JoinOperator) -> "JoinClocks":
+    def _without_idle(self, spec: TwoSided) -> "JoinClocks":
         """Raises the watermark of an idle side to that of the other one (36.5)."""
         idle = [side for side in self.sides if self._is_idle(spec, side)]
         if len(idle) != 1:
@@ -148,7 +149,7 @@ class JoinClocks:
             return self
         return self._with({idle[0]: replace(mine, watermark=other.watermark)})
 
-    def _is_idle(self, spec: JoinOperator, side: str) -> bool:
+    def _is_idle(self, spec: TwoSided, side: str) -> bool:
         if spec.idle_after is None or self.since is None:
             return False
         at = self.sides[side].reported_at

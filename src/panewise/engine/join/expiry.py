@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER
 from panewise.engine.join.arrival import Arrived
 from panewise.engine.kernels.instants import Instants
@@ -16,6 +17,7 @@ def expiry_turns(rows: pl.DataFrame, batch: Arrived, by: str) -> tuple[Instants,
     """
     before, after = batch.turns.before[by], batch.turns.after[by]
     own = rows[NUMBER].to_numpy() - batch.first_number
+    ends = np.minimum(rows[END].to_numpy(), MAX_INSTANT - 1)  # a horizon at the last instant has passed all
     place = np.clip(own, 0, len(after) - 1)
-    expired = (own >= 0) & (rows[END].to_numpy() < before[place])
-    return np.maximum(place, np.searchsorted(after, rows[END].to_numpy(), side="right")), expired
+    expired = (own >= 0) & (ends < before[place])
+    return np.maximum(place, np.searchsorted(after, ends, side="right")), expired

@@ -8,19 +8,31 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from panewise.engine.columns import DELETES, END, NUMBER, ONE_KEY, SINCE, START, TIME
+from panewise.engine.columns import (
+    DELETES,
+    END,
+    NUMBER,
+    ONE_KEY,
+    ORDINAL,
+    ROW_COUNT,
+    SINCE,
+    START,
+    TIME,
+)
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.spec import JoinOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import AsOf, LastRows, Latest
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy
 
 if TYPE_CHECKING:
     from panewise.engine.join.operator import JoinEngine
+    from panewise.engine.join.same_window.operator import WindowJoinEngine
 
 
 def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the protocol
@@ -28,12 +40,16 @@ def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - t
     return JoinPlan.of(spec, schemas)
 
 
-def operator(spec: JoinOperator, schemas: Schemas) -> "JoinEngine":
+def operator(spec: JoinOperator, schemas: Schemas) -> "JoinEngine | WindowJoinEngine":
     """Returns an operator that has taken no step."""
     if isinstance(spec.match, SameWindow):
         from panewise.engine.join.same_window.operator import WindowJoinEngine  # noqa: PLC0415 - see above
 
         return WindowJoinEngine(spec, schemas)
+    if isinstance(spec.match, WindowedStreams):
+        from panewise.engine.join.streams.operator import StreamsEngine  # noqa: PLC0415 - see above
+
+        return StreamsEngine(spec, schemas)
     from panewise.engine.join.operator import JoinEngine  # noqa: PLC0415 - see above
 
     return JoinEngine(spec, schemas)
@@ -48,6 +64,8 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
 
     if isinstance(spec.match, SameWindow):
         return _inspect_windows(spec, header, read)
+    if isinstance(spec.match, WindowedStreams):
+        return _inspect_streams(spec, spec.match, header, read)
     clocks, keys = read_clocks(header), list(spec.keys) or [ONE_KEY]
     rows = []
     by_time = isinstance(spec.match, AsOf) or (
@@ -58,11 +76,31 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
         if isinstance(spec.match, (LastRows, Latest)) and not by_time:
             found = _in_windows(spec.match, side, names, read, table, clocks.horizon_in_windows(spec, side))
         else:
-            found = read(table, [*names, TIME, END], [TIME, NUMBER], [], clocks.passed(spec, OTHER[side]))
+            found = _waiting(spec, side, names, read, table, clocks.passed(spec, OTHER[side]))
         if found.width:
             shown = (pl.col(mine).alias(name) for mine, name in zip(names, keys, strict=True))
             rows.append(found.select(*shown, pl.col(TIME).alias(END)))
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), keys)
+
+
+def _waiting(
+    spec: JoinOperator, side: str, keys: list[str], read: TableReader, table: int, horizon: int | None
+) -> pl.DataFrame:
+    """Returns the rows of a side that can get a partner. Of a limited number a table may have more."""
+    from panewise.engine.join.outcome import remembered_sides  # noqa: PLC0415 - see above
+
+    match = spec.match
+    if not isinstance(match, Interval) or match.retain_rows is None or side not in match.retained:
+        return read(table, [*keys, TIME, END], [TIME, NUMBER], [], horizon)
+    found = read(table, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon)
+    queues = spec.outer_sides if spec.unmatched == "final" else ()
+    place = 2 + len(remembered_sides(spec)) + len(queues) + match.retained.index(side)
+    counts = read(place, [*keys, ROW_COUNT, END], [NUMBER, NUMBER], [], horizon)
+    if not found.width or not counts.width:
+        return found
+    both = pl.concat([found, counts], how="diagonal")
+    both = both.filter(pl.col(ORDINAL) >= pl.col(ROW_COUNT).max().over(keys) - match.retain_rows)
+    return both.select(*keys, TIME, END)
 
 
 def _in_windows(
@@ -79,6 +117,29 @@ def _in_windows(
     if deletes and found.width:
         found = found.filter(~pl.col(DELETES))
     return found.filter(number >= pl.col(SINCE).max().over(keys)) if since and found.width else found
+
+
+def _inspect_streams(
+    spec: JoinOperator, match: WindowedStreams, header: Mapping[str, Any], read: TableReader
+) -> Inspection:
+    """Returns the rows that wait, and the released rows that can match (41.5)."""
+    from panewise.engine.join.streams.clocks import read_streams_clocks  # noqa: PLC0415 - see above
+    from panewise.engine.join.streams.contents import listed  # noqa: PLC0415 - see above
+
+    clocks, keys, rows = read_streams_clocks(header), list(spec.keys) or [ONE_KEY], []
+    for number, (side, window) in enumerate(match.windows.items()):
+        names = list(spec.sides[side].keys) or [ONE_KEY]
+        identity = [TIME if window.count is None else NUMBER, NUMBER]
+        columns = [*names, TIME, NUMBER, END]
+        released = read(number, columns, identity, [], clocks.table_horizon(spec, side))
+        waiting = read(number + len(match.windows), columns, [NUMBER], [], None)
+        if released.width:
+            released = listed(released, window, names, clocks.listed_from(spec, side))
+        for found in (released, waiting):
+            if found.width:
+                shown = (pl.col(mine).alias(name) for mine, name in zip(names, keys, strict=True))
+                rows.append(found.select(*shown, pl.col(TIME).alias(END)))
+    return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), keys)
 
 
 def _inspect_windows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:

@@ -4,17 +4,18 @@ Each side has a table of the rows that can still get a partner. Where it matters
 second table has the numbers of the stored rows that got their first one in a later batch. So no stored row
 is ever changed. Where rows without a partner are emitted when they expire, the rows that had none when they
 arrived are also in a queue, in the order in which they expire. So a step reads only the rows that are due.
-Apart from merges, it writes the rows that arrive, and the numbers of the stored rows that got their first
-partner.
+Apart from merges, it writes the rows that arrive and do not expire in the step, and the numbers of the stored
+rows that got their first partner.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import polars as pl
 
-from panewise.engine.columns import END, MATCHED, NUMBER, TIME, TOMBSTONE
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
 from panewise.engine.join.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import EXPIRED, UNMATCHED, Emission, by_time
@@ -31,11 +32,21 @@ from panewise.engine.join.outcome import (
     without_partner,
 )
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
+from panewise.engine.join.retention import (
+    Counted,
+    RetainedRows,
+    Retention,
+    counts_name,
+    counts_of,
+    no_counts,
+    queue_for,
+    within_count,
+)
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import filter_rows, ordered, without
+from panewise.engine.kernels.frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import Interval
@@ -50,9 +61,13 @@ class IntervalJoin:
         self.plan, self.spec = plan, plan.spec
         match = self.spec.match
         assert isinstance(match, Interval)
-        first, last = match.first, match.last
+        self.match, first, last = match, match.first, match.last
         # How far after a row of a side the first and the last row lie that match it, in microseconds (37.1).
-        self.reach = {LEFT: (first, last), RIGHT: (-last, -first)}
+        # None: any distance.
+        back = (None if last is None else -last, None if first is None else -first)
+        self.reach = {LEFT: (first, last), RIGHT: back}
+        # The sides whose rows are retained up to a number.
+        self.counted = match.retained if match.retain_rows is not None else ()
         self.remembers = remembered_sides(self.spec)
         # The sides whose rows are emitted if they expire without a partner.
         self.awaits = self.spec.outer_sides if self.spec.unmatched == "final" else ()
@@ -61,25 +76,30 @@ class IntervalJoin:
     def _shape(self, side: str) -> Shape:
         port = self.plan.ports[side]
         matched = {MATCHED: pl.Boolean()} if side in self.remembers else {}
-        return Shape({**port.stored, **matched}, [TIME, NUMBER], port.keys)
+        ordinal = {ORDINAL: pl.Int64()} if side in self.counted else {}
+        return Shape({**port.stored, **matched, **ordinal}, [TIME, NUMBER], port.keys)
 
     def tables(self) -> dict[str, StoredTable]:
-        """Returns the tables of rows, those of the numbers of matched rows, and the queues."""
+        """Returns the tables of rows, those of matched rows, the queues, and the counts of retained rows."""
         tables: dict[str, StoredTable] = {
             side: RowsByKey.nothing(shape, MemoryLibrary()) for side, shape in self.rows.items()
         }
+        for side in self.counted:
+            nothing = RetainedRows.nothing(self.rows[side], MemoryLibrary())
+            tables[side] = replace(nothing, latest=self.match.retain_rows or 1)
         for side in self.remembers:
             tables[matches_name(side)] = no_matches()
         for side in self.awaits:
-            queue = Shape(dict(self.plan.ports[side].alone), [END, NUMBER], [])
-            tables[f"{side} {_UNMATCHED}"] = TimeQueue.nothing(queue, MemoryLibrary())
-        return tables
+            port, count = self.plan.ports[side], self.match.retain_rows if side in self.counted else None
+            tables[f"{side} {_UNMATCHED}"] = queue_for(port, count)
+        return tables | {counts_name(side): no_counts(self.plan.ports[side]) for side in self.counted}
 
     def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizons: all tables of a side have what the horizon of the other side has passed."""
         of_side = {side: clocks.passed(self.spec, OTHER[side]) for side in self.plan.ports}
         matches = {matches_name(side): of_side[side] for side in self.remembers}
-        return of_side | matches | {f"{side} {_UNMATCHED}": of_side[side] for side in self.awaits}
+        counts = {counts_name(side): of_side[side] for side in self.counted}
+        return of_side | matches | {f"{side} {_UNMATCHED}": of_side[side] for side in self.awaits} | counts
 
     def joined(
         self, state: JoinState, batch: Arrived
@@ -88,8 +108,8 @@ class IntervalJoin:
         emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
         joined.emit(emission)
         tables = joined.stored(state)
-        joined.expire(emission, state.with_tables(tables))
-        return emission.pieces(), tables
+        joined.emit_final(emission, state, state.with_tables(tables))
+        return emission.pieces(), {**tables, **joined.counts(state)}
 
     def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
         """Returns the rows that can get no partner any more."""
@@ -100,17 +120,19 @@ class IntervalJoin:
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the stored rows. With semi and anti a left row that had a partner gets no other."""
         rows = {side: rows_of(state, side).all() for side in self.plan.ports}
+        rows = {side: self._retained(state, side, one) for side, one in rows.items()}
         if self.spec.how in ("semi", "anti"):
             matched = matches_of(state, LEFT).all()[NUMBER]
             rows[LEFT] = rows[LEFT].filter(~pl.col(NUMBER).is_in(matched.implode()))
         return rows
 
-    def furthest_behind(self) -> int:
-        """Returns how far the event time of an emitted row may lie behind the lower horizon."""
-        last = {side: max(0, reach[1]) for side, reach in self.reach.items()}
-        pairs = {**last, "earlier": max(last.values())}
+    def furthest_behind(self) -> int | None:
+        """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any."""
+        waits = self.match.waits
+        of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
-        return max([pairs.get(self.spec.timestamp or "later", 0), *(last[side] for side in alone)])
+        found = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
+        return None if None in found else max([0, *(one for one in found if one is not None)])
 
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""
@@ -118,20 +140,28 @@ class IntervalJoin:
         for side in self.awaits:
             table = queue_of(state, side)
             first = table.next_end(table.horizon)
-            if first is not None:
+            if first is not None and first < MAX_INSTANT:
                 firsts.append(first + 1 + self.spec.sides[OTHER[side]].allowed_lateness.us)
         return min(firsts, default=None)
 
     def expiring(self, state: JoinState, side: str, clocks: JoinClocks) -> pl.DataFrame:
         """Returns the stored rows without a partner that expire while the clocks of the state move to these.
 
-        They are in the order of time and arrival. They have the columns of the queue.
+        They are in the order of time and arrival. They have the columns of the queue. Rows that are evicted
+        as of the counts of the state are not among them.
         """
         before, after = (one.passed(self.spec, OTHER[side]) for one in (state.clocks, clocks))
         queue = queue_of(state, side)
         if after is None or after == before:
             return pl.DataFrame(schema=queue.shape.schema)
-        return ordered(without_partner(state, side, queue.between(before, after)), [TIME, NUMBER])
+        due = self._retained(state, side, queue.between(before, after))
+        return ordered(without_partner(state, side, due), [TIME, NUMBER])
+
+    def _retained(self, state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the stored rows of a side that are not evicted by number."""
+        if side not in self.counted:
+            return rows
+        return within_count(counts_of(state, side), rows, self.match.retain_rows or 1)
 
 
 def rows_of(state: JoinState, side: str) -> RowsByKey:
@@ -151,67 +181,108 @@ class _Joined(Outcome):
     Attributes:
         method: the method.
         keyed: by side the applied rows whose keys are not null.
+        retention: the retention of rows that a row of any later time could match.
+        evicted: by side the rows that rows of the batch evict (37.1), where it matters whether a row had a
+            partner.
     """
 
     method: IntervalJoin
     keyed: Mapping[str, pl.DataFrame]
+    retention: Retention
+    evicted: Mapping[str, pl.DataFrame]
 
     @classmethod
     def of(cls, method: IntervalJoin, state: JoinState, batch: Arrived) -> "_Joined":
         """Matches the rows of a batch."""
         plan = method.plan
         rows = {
-            side: as_stored(plan.ports[side], batch.applied.get(side), shape.schema, method.reach[side][1])
+            side: as_stored(plan.ports[side], batch.applied.get(side), shape.schema, method.match.waits[side])
             for side, shape in method.rows.items()
         }
         keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
-        matching = Matching.of(method, {side: rows_of(state, side) for side in rows}, keyed)
+        counted = {
+            side: Counted.of(counts_of(state, side), plan, side, keyed, batch) for side in method.counted
+        }
+        keyed |= {side: one.rows for side, one in counted.items()}
+        match = method.match
+        retention = Retention(plan, batch, match.retained, match.retain_rows, counted)
+        chosen = retention.of_pairs if match.retained else None
+        matching = Matching.of(method, {side: rows_of(state, side) for side in rows}, keyed, chosen)
         pieces = matching if matching.long else [*matching]
         shapes = {side: method.rows[side] for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
-        return cls(plan, batch, rows, pieces, partnered, method, keyed)
+        sides = [side for side in method.remembers if side in counted]
+        evicted = {side: retention.evicted(side, rows_of(state, side)) for side in sides}
+        return cls(plan, batch, rows, pieces, partnered, method, keyed, retention, evicted)
 
     def emit(self, emission: Emission) -> None:
-        """Emits retractions, pairs, and the rows that are emitted without a partner as they arrive."""
+        """Emits retractions and pairs, and with "early" the rows that have no partner as they arrive."""
         self.emit_pairs(emission)
         if self.plan.spec.unmatched == "early":
             self.emit_early(emission)
-        else:
-            sides = self.plan.spec.outer_sides
-            self.emit_single(emission, UNMATCHED, {side: self._never(side) for side in sides}, NUMBER)
 
-    def expire(self, emission: Emission, state: JoinState) -> None:
-        """Emits the stored rows without a partner that expire by the horizons of the batch.
+    def emit_final(self, emission: Emission, before: JoinState, after: JoinState) -> None:
+        """Emits rows without a partner: those that can get none, and those that expire in the batch.
 
-        `state` is the state after the batch, with the horizons before it.
+        `before` is the state before the batch. `after` has the tables after it, with the horizons and the
+        counts before it: a row that expires before it would be evicted is emitted when it expires.
         """
-        before, after = {}, {}
+        by_rows, later = {}, {}
         for side in self.method.awaits:
-            due = self.method.expiring(state, side, self.batch.clocks)
+            due = self.method.expiring(after, side, self.batch.clocks)
+            due = without(due, self.evicted[side], [NUMBER]) if side in self.evicted else due
             turns, at_once = expiry_turns(due, self.batch, OTHER[side])
             due = due.with_columns(pl.Series(FIRST, turns + self.batch.first_number))
-            before[side], after[side] = (due.filter(pl.Series(mask)) for mask in (at_once, ~at_once))
-        self.emit_single(emission, UNMATCHED, before, FIRST)
-        self.emit_single(emission, EXPIRED, after, FIRST)
+            never = self._never(side)
+            found = [never.with_columns(never[NUMBER].alias(FIRST)), due.filter(pl.Series(at_once))]
+            if side in self.evicted:
+                alone = without(self.evicted[side], self.partnered[side], [NUMBER])
+                found.append(without_partner(before, side, alone))
+            names = [*self.plan.ports[side].alone, FIRST]
+            by_rows[side] = vstack_frames([one.select(names) for one in found])
+            later[side] = due.filter(pl.Series(~at_once))
+        self.emit_single(emission, UNMATCHED, by_rows, FIRST)
+        self.emit_single(emission, EXPIRED, later, FIRST)
 
     def stored(self, state: JoinState) -> dict[str, StoredTable]:
-        """Returns the tables with the rows of the batch, and with which rows got a partner."""
+        """Returns the tables after the batch, with the counts before it.
+
+        They have the rows of the batch, and which of the rows that are not evicted got a partner.
+        """
         tables = dict(state.tables)
         for side, one in self.keyed.items():
             rows = rows_of(state, side)
             new = self._to_store(side, one, rows.horizon)
-            tables[side] = sealed_if_long(rows.put(new))
+            tables[side] = rows.put(new)
             if side in self.method.awaits:
                 alone = filter_rows(new, ~new[MATCHED])
-                tables[f"{side} {_UNMATCHED}"] = sealed_if_long(queue_of(state, side).put(alone))
+                tables[f"{side} {_UNMATCHED}"] = queue_of(state, side).put(alone)
         for side in self.method.remembers:
-            table = matches_of(state, side)
-            matched = self.partnered[side].filter(pl.col(NUMBER) < self.batch.first_number)
-            if matched.height:
-                none = table.newest.clear().drop(TOMBSTONE)
-                changed = table.changed(matched.select(*table.shape.schema), none)
-                tables[matches_name(side)] = sealed_if_long(changed)
+            tables[matches_name(side)] = self._matches(state, side)
         return tables
+
+    def _matches(self, state: JoinState, side: str) -> StoredTable:
+        """Returns the matches with the stored rows that got a partner, and without the evicted ones.
+
+        Evicted rows are recognised by the counts. So a match of one is not needed, and would never expire.
+        """
+        table, first = matches_of(state, side), self.batch.first_number
+        names = list(table.shape.schema)
+        settled = self.partnered[side].filter(pl.col(NUMBER) < first).select(names)
+        deleted = table.newest.clear().select(names)
+        if side in self.evicted:
+            evicted = self.evicted[side].filter(pl.col(NUMBER) < first)
+            settled = without(settled, evicted, [NUMBER])
+            deleted = table.find(evicted.select(NUMBER)) if evicted.height else deleted
+        return table.changed(settled, deleted) if settled.height or deleted.height else table
+
+    def counts(self, state: JoinState) -> dict[str, StoredTable]:
+        """Returns the tables of counts after the batch."""
+        settled = self.batch.next_number - 1
+        return {
+            counts_name(side): counts_of(state, side).put(counted.counts).settled_until(settled)
+            for side, counted in self.retention.counted.items()
+        }
 
     def _to_store(self, side: str, rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
         """Returns the rows that can still get a partner, marked where they have had one."""

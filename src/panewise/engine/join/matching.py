@@ -9,7 +9,7 @@ The cost is that of sorting and looking up the new rows, and of the candidates: 
 reach, which the keys or the condition may reject.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -24,6 +24,7 @@ from panewise.engine.join.candidate_slices import (
     Searched,
     among,
     looked_up,
+    of_one_row,
     with_equal_keys,
 )
 from panewise.engine.join.first_partner import with_first_partners
@@ -54,7 +55,7 @@ class Pairs:
 
     def numbers(self, side: str) -> Instants:
         """Returns the number of the side's row of each pair."""
-        return self._of(side, NUMBER)
+        return self.values(side, NUMBER)
 
     @property
     def later(self) -> Instants:
@@ -73,12 +74,13 @@ class Pairs:
     def in_order(self) -> "Pairs":
         """Returns the pairs by the number of their later row, then by time and number of the other (40.3)."""
         left, right = (self.numbers(side) for side in (LEFT, RIGHT))
-        other_time = np.where(left > right, self._of(RIGHT, TIME), self._of(LEFT, TIME))
+        other_time = np.where(left > right, self.values(RIGHT, TIME), self.values(LEFT, TIME))
         return self.chosen(order([np.maximum(left, right), other_time, np.minimum(left, right)]))
 
-    def _of(self, side: str, column: str) -> Instants:
-        values: Instants = self.rows[side][column].to_numpy()[self.at[side]]
-        return values
+    def values(self, side: str, column: str) -> Instants:
+        """Returns a column of whole numbers of the side's row of each pair."""
+        found: Instants = self.rows[side][column].to_numpy()[self.at[side]]
+        return found
 
 
 @dataclass
@@ -132,32 +134,40 @@ class Matching:
         new: the new rows by side, as those of a run.
         found: their candidates. New rows are searched among stored rows, and new left rows among new right
             rows.
+        chosen: returns the pairs to emit among those that match; None if all are.
     """
 
     method: Searched
     new: Mapping[str, RunRows]
     found: list[CandidateSlices]
+    chosen: Callable[[Pairs], Pairs] | None = None
 
     @classmethod
     def of(
-        cls, method: Searched, stored: Mapping[str, RowsByKey], new: Mapping[str, pl.DataFrame]
+        cls,
+        method: Searched,
+        stored: Mapping[str, RowsByKey],
+        new: Mapping[str, pl.DataFrame],
+        chosen: Callable[[Pairs], Pairs] | None = None,
     ) -> "Matching":
         """Returns the matching of new rows.
 
         `stored` has the table of each side before the batch, `new` the new rows of both sides, with the
-        columns of the tables and without null keys.
+        columns of the tables and without null keys. `chosen` is the attribute.
         """
         ordered = {side: sorted_rows(rows, method.rows[side]) for side, rows in new.items()}
         found = (looked_up(method, side, ordered[side], stored[OTHER[side]]) for side in (LEFT, RIGHT))
         every = chain(*found, among(method, LEFT, ordered))
-        chosen = with_first_partners(method, ordered, every) if _one_each(method.plan) else every
-        return cls(method, ordered, [*chosen])
+        one_each = chosen is None and _one_each(method.plan)
+        return cls(
+            method, ordered, [*(with_first_partners(method, ordered, every) if one_each else every)], chosen
+        )
 
     @property
     def long(self) -> bool:
         """Whether there are several pieces."""
         count = sum(int(one.slices.lengths.sum()) for one in self.found)
-        return count > ONCE and not _one_each(self.method.plan)
+        return count > ONCE and not (self.chosen is None and _one_each(self.method.plan))
 
     def __iter__(self) -> Iterator[Pairs]:
         """Yields the pairs in the order of 40.3: one piece unless there are many candidates.
@@ -171,7 +181,7 @@ class Matching:
         search = _Search.of(self.method, self.new)
         for one in self.found:
             search.add(one)
-        yield search.pairs()
+        yield self._of_chosen(search.pairs())
 
     def _many(self) -> Iterator[Pairs]:
         """Yields the pairs in pieces.
@@ -196,25 +206,17 @@ class Matching:
 
     def _of_one_row(self, found: list[CandidateSlices]) -> Iterator[Pairs]:
         """Yields the pairs of one new row in pieces, by time and number of its candidates."""
-        step = max(1, PIECE // len(found))
-        while found:
-            cuts = [
-                one.slices.rows.row(int(one.slices.starts[0]) + step - 1, named=True)
-                for one in found
-                if one.slices.lengths[0] > step
-            ]
-            until = min(((cut[TIME], cut[NUMBER]) for cut in cuts), default=None)
-            counts = [one.slices.lengths if until is None else one.until(*until) for one in found]
-            both = list(zip(found, counts, strict=True))
-            yield self._together([replace(one, slices=one.slices.first(count)) for one, count in both])
-            found = [replace(one, slices=one.slices.after(count)) for one, count in both]
-            found = [one for one in found if one.slices.lengths[0]]
+        for some in of_one_row(found):
+            yield self._together(some)
 
     def _together(self, found: list[CandidateSlices]) -> Pairs:
         search = _Search.of(self.method, self.new)
         for one in found:
             search.add(one, earlier=True)
-        return search.pairs()
+        return self._of_chosen(search.pairs())
+
+    def _of_chosen(self, pairs: Pairs) -> Pairs:
+        return pairs if self.chosen is None else self.chosen(pairs)
 
 
 def _one_each(plan: JoinPlan) -> bool:

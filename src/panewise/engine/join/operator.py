@@ -7,15 +7,12 @@ is the method of its match.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, cast
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import TIME
-from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.uncombined import UncombinedOperator
+from panewise.engine.ingest.output import Output
 from panewise.engine.join.arrival import Arrived, arrived
 from panewise.engine.join.as_of import AsOfJoin
 from panewise.engine.join.by_arrival import ArrivalJoin
@@ -24,14 +21,16 @@ from panewise.engine.join.interval import IntervalJoin
 from panewise.engine.join.method import Method
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState
+from panewise.engine.join.two_sides import TwoSidedOperator
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.protocol import Schemas
+from panewise.engine.store.stored_table import sealed_if_long
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows
 
 
-class JoinEngine(UncombinedOperator):
+class JoinEngine(TwoSidedOperator):
     """A join on Polars frames.
 
     Args:
@@ -43,6 +42,7 @@ class JoinEngine(UncombinedOperator):
             columns have one name.
     """
 
+    spec: JoinOperator
     plan: JoinPlan
     state: JoinState
 
@@ -51,57 +51,6 @@ class JoinEngine(UncombinedOperator):
         self.method = method_of(self.plan)
         self.state = JoinState(self.method.tables())
         self.changed = False  # whether the tables have changed since the operator was made
-
-    @property
-    def clocks_are_own(self) -> bool:
-        """Whether rows drive a watermark."""
-        return any(port.row_driven_inputs is not None for port in self.plan.ports.values())
-
-    def header(self) -> dict[str, Any]:
-        """Returns what the state has besides tables, as JSON values."""
-        return self.state.header()
-
-    def with_header(self, header: Mapping[str, Any]) -> JoinState:
-        """Returns the state with the values of a header."""
-        return self.state.with_header(self.plan, header)
-
-    def marks(self, port: str = LEFT) -> Marks:
-        """Returns the replay marks of a side."""
-        return self.state.marks[port]
-
-    def raise_marks(self, marks: Marks, port: str = LEFT) -> None:
-        """Replaces the replay marks of a side by those of the rows that all shards have received."""
-        self.state = replace(self.state, marks={**self.state.marks, port: marks})
-
-    def add(self, rows: pl.DataFrame, port: str = LEFT) -> Output:
-        """Adds a batch of rows of one side."""
-        (output,) = self.add_batch({port: rows})
-        return output
-
-    def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
-        """Adds a batch with rows of one side or of both. Returns an output for each side in it."""
-        now = self.state.clocks.processing_time
-        validated = {side: self.plan.ports[side].validate(one, now) for side, one in rows.items()}
-        valid = {side: one.valid for side, one in validated.items()}
-        latest = {side: {"all": cast(int, one[TIME].max())} for side, one in valid.items() if one.height}
-        found: dict[str, list[Output]] = {side: [] for side in rows}
-        for output in self.add_together(valid, latest):
-            found[output.port].append(output)
-        outputs = []
-        for side, of_side in found.items():
-            output, invalid = Output.joined(of_side), validated[side].invalid
-            counts = output.counts + Counts(rows_in=invalid.height, invalid=invalid.height)
-            columns = list(self.plan.ports[side].invalid_schema)
-            outputs.append(replace(output, invalid=invalid.select(columns), counts=counts))
-        return outputs
-
-    def add_valid(self, valid: pl.DataFrame, port: str = LEFT) -> Output:
-        """Adds rows of one side that its port found valid. Watermarks do not move."""
-        return Output.joined([*self.add_together({port: valid}, {})])
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = LEFT) -> Output:
-        """Moves the watermark that the rows of a side drive."""
-        return self._moved(self.state.clocks.moved_by_rows(self.spec, {port: max(latest.values())}))
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
@@ -114,16 +63,6 @@ class JoinEngine(UncombinedOperator):
         highest = {side: max(of.values()) for side, of in latest.items() if of}
         batch = arrived(self.plan, self.state, valid, highest)
         return self._outputs(batch, self._joined(batch))
-
-    def advance(
-        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
-    ) -> Output:
-        """Moves the clocks. `source` is the side that reports the watermark; None: both do."""
-        return self._moved(self.state.clocks.moved(self.spec, processing_time, watermark, source))
-
-    def finish(self, port: str | None = None) -> Output:
-        """Ends the input of a side, or of both."""
-        return self._moved(self.state.clocks.ended(port))
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table."""
@@ -144,9 +83,13 @@ class JoinEngine(UncombinedOperator):
 
     def live(self) -> pl.DataFrame:
         """Returns the rows that wait for a partner, of AsOf left rows only, each as the window [t, t + 1)."""
+        return self.shown(self.method.waiting(self.state))
+
+    def shown(self, stored: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+        """Returns stored rows of the sides, each as the window [t, t + 1), with the keys of the left side."""
         names = self.spec.keys
         rows = []
-        for side, waiting in self.method.waiting(self.state).items():
+        for side, waiting in stored.items():
             port = self.plan.ports[side]
             keys = zip(port.keys, names, strict=True) if names else ()
             shown = [output_key(mine, port.stored[mine]).alias(name) for mine, name in keys]
@@ -156,11 +99,6 @@ class JoinEngine(UncombinedOperator):
         columns = {"window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}
         both = pl.concat(rows).with_columns(value.alias(name) for name, value in columns.items())
         return both.sort(["window_end", "window_start", *names], nulls_last=False, maintain_order=True)
-
-    def _nothing(self, side: str) -> Output:
-        port = self.plan.ports[side]
-        nothing = Output.nothing(self.plan.pane_schema, port.late_schema, port.invalid_schema)
-        return replace(nothing, port=side)
 
     def _joined(self, batch: Arrived) -> Iterator[pl.DataFrame]:
         """Joins the rows of a batch, moves the clocks, and returns what is emitted."""
@@ -191,11 +129,13 @@ class JoinEngine(UncombinedOperator):
         return replace(self._nothing(LEFT), panes=panes)
 
     def _set(self, state: JoinState) -> None:
-        """Replaces the state, and expires its tables by its clocks."""
-        horizons = self.method.horizons(state.clocks)
-        self.state = state.with_tables(
-            {name: table.expired(horizons[name]) for name, table in state.tables.items()}
-        )
+        """Replaces the state, and expires its tables by its clocks.
+
+        Rows are sealed in runs only after that. So rows that expire in the step in which they arrive are not.
+        """
+        horizons = self.horizons(state.clocks)
+        expired = {name: table.expired(horizons[name]) for name, table in state.tables.items()}
+        self.state = state.with_tables({name: sealed_if_long(table) for name, table in expired.items()})
 
 
 def method_of(plan: JoinPlan) -> Method:

@@ -8,7 +8,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, REASON, TIME
+from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, REASON, TIME
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
 from panewise.engine.ingest.uncombined import UncombinedPort
@@ -182,7 +182,8 @@ def as_stored(
         return pl.DataFrame(schema=schema)
     never = pl.lit(MAX_INSTANT, dtype=pl.Int64)
     ends = never if last is None else pl.lit(saturating_sum(rows[TIME], last))
-    return rows.with_columns(ends.alias(END), pl.lit(False).alias(MATCHED)).select(*schema)
+    made = ends.alias(END), pl.lit(False).alias(MATCHED), pl.lit(0, dtype=pl.Int64).alias(ORDINAL)
+    return rows.with_columns(made).select(*schema)
 
 
 def ending_after(rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:

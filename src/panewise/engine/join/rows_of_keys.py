@@ -80,6 +80,23 @@ class Keys:
             table, [(part, *self._all_of(table, part)) for part in table.slices(ranges)], None
         )
 
+    def slices(self, table: RowsByKey, first: Instants, last: Instants) -> list[Slices]:
+        """Returns the slices with the rows of each hash whose time is from `first` to `last`.
+
+        They have a slice for each key, in the order of the keys. They stay valid when the table changes.
+        """
+        return [*table.slices(Ranges(self.hashes, first[self.places], last[self.places]))]
+
+    def chosen(self, places: Places) -> "Keys":
+        """Returns the keys at these positions among the sorted ones, which are ascending."""
+        return Keys(take_rows(self.rows, places), self.names, self.hashes[places], self.places[places])
+
+    def found_in(self, table: RowsByKey, parts: Sequence[Slices], count: int | None) -> Found:
+        """Returns the rows of slices, one for each key, that have the keys; the last `count` of them."""
+        if count is None:
+            return self._collected(table, [(part, *self._all_of(table, part)) for part in parts], None)
+        return self._collected(table, [(part, *self._last_of(table, part, count)) for part in parts], count)
+
     def _last_of(self, table: RowsByKey, part: Slices, count: int) -> tuple[Places, Places]:
         lengths = np.minimum(part.lengths, count)
         which = np.repeat(np.arange(len(lengths)), lengths)

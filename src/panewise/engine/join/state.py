@@ -7,34 +7,25 @@ from typing import Any, ClassVar, Final, Self
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import COUNT, INPUTS, MARKS, checked, marks_rows, read_marks
 from panewise.engine.join.clocks import JoinClocks, SideClock
-from panewise.engine.join.plan import JoinPlan
+from panewise.engine.protocol import Port
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec.operators.join.columns import SIDES
 from panewise.state.manifest import Checks, check_fields
 
 
-@dataclass(frozen=True)
-class JoinState:
-    """Everything that a join stores between steps.
+@dataclass(frozen=True, kw_only=True)
+class SidesState:
+    """What an operator with two sides stores between steps, besides its tables.
 
     Attributes:
-        tables: the tables by name. The method of the join (:mod:`panewise.engine.join.method`) says which
-            there are.
         clocks: the clocks.
         marks: the replay marks by side.
         next_number: the number of the next valid row.
     """
 
-    copies: ClassVar[frozenset[str]] = frozenset()
-
-    tables: dict[str, StoredTable]
     clocks: JoinClocks = field(default_factory=JoinClocks)
     marks: Mapping[str, Marks] = field(default_factory=lambda: dict.fromkeys(SIDES, Marks()))
     next_number: int = 0
-
-    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
-        """Returns the state with these tables in place of those of the same names."""
-        return replace(self, tables={**self.tables, **tables})
 
     def header(self) -> dict[str, Any]:
         """Returns everything that is not in a table, as JSON values."""
@@ -51,7 +42,7 @@ class JoinState:
             "next_number": self.next_number,
         }
 
-    def with_header(self, plan: JoinPlan, header: Mapping[str, Any]) -> Self:
+    def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
         """Returns the state with the values of a header; `{}` is that of no commit.
 
         Raises:
@@ -61,9 +52,27 @@ class JoinState:
             return self
         marks = {
             side: read_marks({"marks": header["marks_by_side"][side]}, port.entry, port.schema)
-            for side, port in plan.ports.items()
+            for side, port in ports.items()
         }
         return replace(self, clocks=read_clocks(header), marks=marks, next_number=header["next_number"])
+
+
+@dataclass(frozen=True)
+class JoinState(SidesState):
+    """Everything that a join stores between steps.
+
+    Attributes:
+        tables: the tables by name. The method of the join (:mod:`panewise.engine.join.method`) says which
+            there are.
+    """
+
+    copies: ClassVar[frozenset[str]] = frozenset()
+
+    tables: dict[str, StoredTable]
+
+    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
+        """Returns the state with these tables in place of those of the same names."""
+        return replace(self, tables={**self.tables, **tables})
 
 
 def read_clocks(header: Mapping[str, Any]) -> JoinClocks:

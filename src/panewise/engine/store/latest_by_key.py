@@ -1,8 +1,8 @@
 """Rows by key and time, of which only the latest at or before each later instant matter.
 
 A row is superseded once so many later rows of its key are at or before the instant up to which nothing is
-looked up any more. Superseded rows are dropped when runs are merged, so a key that is never updated keeps its
-latest rows. The times may be arrival numbers.
+looked up any more. Superseded rows are dropped when runs are made or merged, so a key that is never updated
+keeps its latest rows. The times may be arrival numbers.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import HASH
 from panewise.engine.kernels.frames import Mask, equal_values, filter_rows
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.rows_by_key import RowsByKey, sorted_rows
+from panewise.engine.store.rows_by_key import RowsByKey
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,6 @@ class LatestByKey(RowsByKey):
     def settled_until(self, instant: int | None) -> Self:
         """Returns the table, of which rows are looked up at instants after this one."""
         return self if instant == self.settled else replace(self, settled=instant)
-
-    def trimmed(self) -> Self:
-        """Returns the table without those of the newest rows that are superseded already."""
-        if self.newest.height < 2 or (self.latest is None and self.since is None):
-            return self
-        rows = self._merging(sorted_rows(self.newest, self.shape).frame, bottom=False)
-        return replace(self, newest=rows.select(self.newest.columns))
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         """Returns the rows that are not superseded. They are sorted by hash, then by time."""

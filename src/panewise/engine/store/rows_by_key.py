@@ -1,6 +1,6 @@
 """Rows that are looked up by key and a range of time.
 
-Rows are only added, and expire. A subclass may drop further rows when runs are merged. A run is sorted by the
+Rows are only added, and expire. A subclass may drop further rows when runs are made. A run is sorted by the
 hash of the key, then by time, then by arrival. So the rows of a key within a range of time are a slice of a
 run, which bisection finds: the cost of a look-up does not depend on how many other rows the key has.
 
@@ -15,14 +15,16 @@ from typing import ClassVar, Self
 import numpy as np
 import polars as pl
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, HASH, TOMBSTONE
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.sorting import Line, Places, hash_order
+from panewise.engine.kernels.sorting import Line, Places, hash_order, order
 from panewise.engine.store.compaction import Merge, allowance, next_merge
 from panewise.engine.store.run import RunRows, Shape, part_range, parted
 from panewise.engine.store.stored_table import StoredTable
+from panewise.state import Run
 
 _MANY = 4  # up to so many rows of a run for each look-up in it, the times of all rows of the keys are read
 
@@ -32,11 +34,26 @@ class Ranges:
     """Look-ups: the hash of a key, and a range of time that includes both ends.
 
     They are sorted by hash. `first` may be after `last`; then nothing is found.
+
+    Attributes:
+        hashes: the hash of each look-up.
+        first: the first time of its range.
+        last: the last time of its range.
+        at: no row that ends before this instant is in the range. It allows a look-up to leave out whole runs.
     """
 
     hashes: Hashes
     first: Places
     last: Places
+    at: Places | None = None
+
+    def in_run(self, run: Run) -> slice | Places:
+        """Returns the positions of the look-ups that may find rows in a run."""
+        mine = part_range(run.part, self.hashes)
+        if self.at is None:
+            return mine
+        reaches = self.at[mine] <= run.high
+        return mine if reaches.all() else np.flatnonzero(reaches) + (mine.start or 0)
 
 
 @dataclass(frozen=True)
@@ -84,8 +101,10 @@ class RowsByKey(StoredTable):
         Expired rows are found, too, as long as they are stored.
         """
         for run in self._live_runs():
+            mine = ranges.in_run(run)
+            if not isinstance(mine, slice) and not len(mine):
+                continue
             rows = self.library.read(run, self.shape)
-            mine = part_range(run.part, ranges.hashes)
             starts, lengths = _found(rows, self.time, ranges, mine)
             if lengths.any():
                 yield Slices(rows.frame, starts, lengths)
@@ -118,7 +137,10 @@ class RowsByKey(StoredTable):
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():
             return table
-        table = replace(table, runs=(*table.runs, table._added(sorted_rows(newest, self.shape), None)))
+        rows = self._merging(sorted_rows(newest, self.shape).frame, bottom=not table.runs)
+        if rows.is_empty():
+            return table
+        table = replace(table, runs=(*table.runs, table._added(RunRows(rows), None)))
         may, spent = allowance(newest.height), 0
         while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
             table, spent = table._merged(merge), spent + merge.rows
@@ -136,7 +158,7 @@ class RowsByKey(StoredTable):
         return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
-        """Returns the rows of a merge that are kept: all that have not expired.
+        """Returns the rows of a new run, or of a merge, that are kept: all that have not expired.
 
         `bottom` says that no older run has rows with these hashes.
         """
@@ -163,7 +185,7 @@ def _in_order(rows: pl.DataFrame, shape: Shape) -> pl.DataFrame:
     if not (same & (times[1:] < times[:-1])).any():
         return rows
     code = np.concatenate([[0], np.cumsum(~same)])
-    return take_rows(rows, np.argsort(Line.of(code, times).places(code, times), kind="stable"))
+    return take_rows(rows, order([code, times]))
 
 
 def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> Slices:
@@ -171,8 +193,8 @@ def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> Slices:
     return Slices(rows.frame, *_found(rows, shape.identity[0], ranges, slice(0, len(ranges.hashes))))
 
 
-def _found(rows: RunRows, time: str, ranges: Ranges, mine: slice) -> tuple[Places, Places]:
-    """Returns start and length of the slice of each look-up. Those outside of `mine` find nothing."""
+def _found(rows: RunRows, time: str, ranges: Ranges, mine: slice | Places) -> tuple[Places, Places]:
+    """Returns start and length of the slice of each look-up. Those that are not in `mine` find nothing."""
     starts, lengths = np.zeros((2, len(ranges.hashes)), dtype=np.intp)
     wanted, stored = ranges.hashes[mine], rows.hashes
     if not len(wanted) or not len(stored):
@@ -207,6 +229,11 @@ def _by_line(
     The rows of the keys and the look-ups become numbers that sort by key and time.
     """
     stored = times[expand_ranges(low, high - low)]
+    if not len(stored):
+        none = np.repeat(low, counts)
+        return none, none
+    # Times far from all rows would need numbers of many bits.
+    first, last = (np.clip(of, *_around(stored)) for of in (first, last))
     keys = np.arange(len(low))
     code, wanted = np.repeat(keys, high - low), np.repeat(keys, counts)
     line = Line.of(keys, stored, first, last)
@@ -215,3 +242,8 @@ def _by_line(
     after = np.searchsorted(places, line.places(wanted, last), side="right")
     shift = np.repeat(low - (np.cumsum(high - low) - (high - low)), counts)
     return start + shift, after + shift
+
+
+def _around(times: Places) -> tuple[int, int]:
+    """Returns an instant before all of these and one after all, if there are such instants."""
+    return max(int(times.min()) - 1, MIN_INSTANT), min(int(times.max()) + 1, MAX_INSTANT)

@@ -2,7 +2,7 @@
 
 The runs are sorted by time, so the rows of a run that are due are a slice of it. Nothing is looked up by key,
 so nothing is hashed. Apart from merges, a row is written once and read once. It expires when the horizon
-reaches it.
+reaches it. A subclass may drop further rows when runs are made.
 """
 
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ class TimeQueue(StoredTable):
 
     def sealed(self) -> Self:
         """Returns the same queue with the newest rows in a run, after the merges that are due."""
-        newest = self._ordered(self._unexpired(self.newest))
+        newest = self._merging(self._ordered(self._unexpired(self.newest)))
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():
             return table
@@ -67,7 +67,7 @@ class TimeQueue(StoredTable):
             spent == 0 or spent + sum(run.rows for run in group) <= may
         ):
             rows = vstack_frames([self.library.read(run, self.shape).bare for run in group])
-            together = self._ordered(self._unexpired(rows))
+            together = self._merging(self._ordered(self._unexpired(rows)))
             spent += rows.height
             others = table.runs[: len(table.runs) - len(group)]
             table = replace(
@@ -75,6 +75,10 @@ class TimeQueue(StoredTable):
             )
         self.library.keep(table.runs)
         return table
+
+    def _merging(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows of a new run, or of a merge, that are kept: all that have not expired."""
+        return rows
 
     def _ordered(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows if rows.height < 2 else ordered(rows, self.shape.identity)

@@ -89,11 +89,8 @@ def of_partials(
     closed = _closed(plan, stored, partials, slices)
     found = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())
-    late_count = partially = 0
+    late_count, partially = _late_counts(plan, partials, found)
     if found is not None:
-        hit = partials.join(found, on=[*plan.keys, SLICE], nulls_equal=True)
-        partially = int(hit.filter(PARTIAL)[ROWS].sum())
-        late_count = int(hit[ROWS].sum()) - partially
         lost = found.filter(~pl.col(PARTIAL))
         partials = partials.join(
             lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left"
@@ -105,6 +102,23 @@ def of_partials(
     return Intake(
         *intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially
     )
+
+
+def late_partials(plan: Plan, stored: StoredTable, partials: pl.DataFrame, clocks: Clocks) -> tuple[int, int]:
+    """Returns how many rows of partials are late, and how many are late for some of their windows."""
+    assert plan.slicing is not None
+    slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
+    closed = _closed(plan, stored, partials, slices)
+    found = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
+    return _late_counts(plan, partials, found)
+
+
+def _late_counts(plan: Plan, partials: pl.DataFrame, found: pl.DataFrame | None) -> tuple[int, int]:
+    if found is None:
+        return 0, 0
+    hit = partials.join(found, on=[*plan.keys, SLICE], nulls_equal=True)
+    partially = int(hit.filter(PARTIAL)[ROWS].sum())
+    return int(hit[ROWS].sum()) - partially, partially
 
 
 def _closed(

@@ -193,6 +193,10 @@ class Operator(SingleInput):
         output = self._settle(effect, int(partials[ROWS].sum()))
         return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
 
+    def late_partials(self, partials: pl.DataFrame) -> tuple[int, int]:
+        """Returns how many rows of partials are late, and how many are late for some of their windows."""
+        return intake.late_partials(self.plan, self.state.windows, partials, self.state.clocks)
+
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns for each table the horizon at these clocks: windows that end by then have expired."""
         return dict.fromkeys(self.state.tables, clocks.horizon(self.plan.spec))

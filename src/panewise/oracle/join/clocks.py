@@ -5,7 +5,7 @@ import math
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.errors import InputError
 from panewise.spec import FixedLag, StreamTime
-from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.entry import TwoSided
 
 
 class SideClocks:
@@ -17,6 +17,7 @@ class SideClocks:
     Attributes:
         processing_time: the last reading of the clock.
 
+    >>> from panewise import JoinOperator
     >>> from panewise.spec.operators.join.match import Interval
     >>> from panewise.spec.operators.join.side import Side
     >>> spec = JoinOperator(left=Side(), right=Side(allowed_lateness=5), match=Interval(0, 9))
@@ -26,7 +27,7 @@ class SideClocks:
     (-inf, 15)
     """
 
-    def __init__(self, spec: JoinOperator) -> None:
+    def __init__(self, spec: TwoSided) -> None:
         self._spec = spec
         self._sides = tuple(spec.sides)
         self.processing_time = 0
@@ -49,6 +50,10 @@ class SideClocks:
             return mark
         horizon = saturating_add(int(mark), -self._spec.sides[side].allowed_lateness.us)
         return math.inf if horizon == MAX_INSTANT else horizon
+
+    def last_mark(self, side: str) -> float:
+        """Returns the last watermark of a side, which the end of its input does not move (37.18)."""
+        return self._marks.get(side, -math.inf)
 
     def lower(self) -> float:
         """Returns the lower watermark of both sides, which is that of windows (semantics 37.11)."""

@@ -5,28 +5,23 @@ through all rows of the other side.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT, saturating_add
-from panewise.errors import InputError
-from panewise.oracle.columns import check_type, sort_key
-from panewise.oracle.join.applied import Collected
+from panewise.oracle.columns import sort_key
 from panewise.oracle.join.as_of import AsOfJoin, LastRowsInTime
-from panewise.oracle.join.by_arrival import ArrivalJoin, LatestJoin, invalid_delta_reason
-from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.join.by_arrival import ArrivalJoin, LatestJoin
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.interval import IntervalJoin
-from panewise.oracle.join.order import merged
 from panewise.oracle.join.same_window import WindowJoin
-from panewise.oracle.outputs import Output
-from panewise.oracle.positions import Positions
-from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.join.streams import StreamsJoin
+from panewise.oracle.join.two_sides import TwoSidedInterpreter
 from panewise.spec.operators.join.columns import RIGHT
-from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.streams import WindowedStreams
 
 _METHODS: dict[type, Any] = {
     Interval: IntervalJoin,
@@ -34,10 +29,11 @@ _METHODS: dict[type, Any] = {
     SameWindow: WindowJoin,
     LastRows: ArrivalJoin,
     Latest: LatestJoin,
+    WindowedStreams: StreamsJoin,
 }
 
 
-class JoinInterpreter:
+class JoinInterpreter(TwoSidedInterpreter):
     """Interprets one join; each method takes one event and returns the output after it.
 
     The emitted rows take the place of panes. Late and invalid rows name their `side`, and counts are by side.
@@ -58,56 +54,9 @@ class JoinInterpreter:
     """
 
     def __init__(self, spec: JoinOperator, types: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        super().__init__(spec, types)
         self._spec = spec
-        self._types = {side: dict((types or {}).get(side, {})) for side in spec.sides}
-        for named in self._types.values():
-            for column, kind in named.items():
-                check_type(column, kind)
-        self._clocks = SideClocks(spec)
-        self._positions = {side: Positions() for side in spec.sides}
         self._method = _method(spec)(spec, self._clocks, EmittedRows(spec, self._types))
-
-    def add(self, rows: Iterable[dict[str, Any]], port: str) -> Output:
-        """Adds a batch of rows of one side."""
-        return self.add_batch({port: rows})
-
-    def add_batch(self, rows: Mapping[str, Iterable[dict[str, Any]]]) -> Output:
-        """Adds a batch of rows of both sides, given by side (semantics 36.6, 36.7).
-
-        Raises:
-            InputError: for rows of a side whose input has ended.
-        """
-        ended = [side for side in rows if self._clocks.has_ended(side)]
-        if ended:
-            given, rule = (
-                f"rows of the {ended[0]} side after finish",
-                "nothing is added after the end of input",
-            )
-            raise InputError(given, rule, "add the rows before finish")
-        output = Collected()
-        valid = {side: self._valid(side, list(given), output) for side, given in rows.items()}
-        for side, row in merged(self._spec, self._types, valid):
-            self._arrive(side, row, output)
-            if self._spec.evaluate == "record":
-                self._evaluate_rows(output)
-        if self._spec.evaluate == "batch":
-            self._evaluate_rows(output)
-        return output.as_output()
-
-    def watermark(self, to: int, source: str | None = None) -> Output:
-        """Moves the watermark of a side, or of both."""
-        self._clocks.report(to, source)
-        return Collected(self._method.evaluate()).as_output()
-
-    def clock(self, to: int) -> Output:
-        """Moves the processing time."""
-        self._clocks.read(to)
-        return Collected(self._method.evaluate()).as_output()
-
-    def finish(self, port: str | None = None) -> Output:
-        """Ends the input of a side, or of both."""
-        self._clocks.finish(port)
-        return Collected(self._method.evaluate()).as_output()
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the live windows of a window join; of other joins the stored rows (41, 41.1, 41.4).
@@ -136,60 +85,12 @@ class JoinInterpreter:
         if isinstance(self._method, WindowJoin):
             return self._method.output_watermark()
         lowest = min(self._clocks.horizon(side) for side in self._spec.sides)
+        if isinstance(self._method, StreamsJoin):
+            lowest = min([lowest, *self._method.waiting_times()])
         if lowest == math.inf:
             return MAX_INSTANT
         behind = self._method.furthest_behind()
         return None if lowest == -math.inf or behind is None else saturating_add(int(lowest), -behind)
-
-    # Rows in
-
-    def _valid(self, side: str, given: list[dict[str, Any]], output: Collected) -> list[Row]:
-        """Counts the rows of a side; returns the valid ones in their arrival order (semantics 3, 15)."""
-        entry, types, now = self._spec.ports[side], self._types[side], self._clocks.processing_time
-        found = []
-        for row in arrival_order(entry, types, given):
-            reason = invalid_row_reason(entry, types, row, now)
-            output.count(side, "rows_in")
-            if reason is None:
-                found.append(read(entry, types, row, now))
-            else:
-                output.count(side, "invalid")
-                output.invalid.append({"row": dict(row), "reason": reason, "side": side})
-        return found
-
-    def _arrive(self, side: str, row: Row, output: Collected) -> None:
-        """Applies a valid row, unless it is a replay or late (semantics 4, 36.4)."""
-        self._clocks.record_time(side, row.time)
-        if self._positions[side].is_replay(self._spec.sides[side].position, row.values):
-            output.count(side, "replays")
-        elif isinstance(self._method, WindowJoin):
-            self._method.wait(side, row)  # its windows decide whether it is late
-        elif row.time < self._clocks.horizon(side):
-            output.count(side, "late")
-            late_by = self._clocks.late_by(side, row.time)
-            reason = {"reason": "behind", "windows": list[Any](), "late_by": late_by, "partial": False}
-            output.late.append({"row": dict(row.given), **reason, "side": side})
-        else:
-            output.count(side, "applied")
-            self._method.apply(side, row)
-
-    # Rows out
-
-    def _evaluate_rows(self, output: Collected) -> None:
-        """Evaluates rows that have arrived, and then the watermarks that they drive (semantics 36.7)."""
-        if isinstance(self._method, WindowJoin):
-            self._method.take_rows(output)
-        output.panes += self._method.evaluate()
-        self._clocks.report_seen()
-        output.panes += self._method.evaluate()
-
-
-def invalid_row_reason(
-    entry: SideEntry, types: Mapping[str, str], row: dict[str, Any], processing_time: int
-) -> str | None:
-    """Returns the reason why a row of a side is invalid, None if it is valid (semantics 15, 37.5)."""
-    reason = invalid_reason(entry, dict(types), row, processing_time)
-    return reason or invalid_delta_reason(entry, read(entry, dict(types), row, processing_time))
 
 
 def _method(spec: JoinOperator) -> Any:

@@ -1,5 +1,7 @@
 """Joins with an interval: pairs are emitted when they arrive (semantics 37, 37.1, 39, 41)."""
 
+import math
+
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
@@ -8,7 +10,6 @@ from panewise.oracle.join.matching import (
     has_null_key,
     in_interval,
     keys_are_equal,
-    last_match,
     reach,
 )
 from panewise.oracle.join.pairing import PairingJoin
@@ -27,29 +28,50 @@ class IntervalJoin(PairingJoin):
         assert isinstance(spec.match, Interval)
         self._match = spec.match
 
-    def furthest_behind(self) -> int:
-        """Returns how far `join_time` of a row that is emitted later may lie behind both horizons.
+    def furthest_behind(self) -> int | None:
+        """Returns how far `join_time` of a row that is emitted later may lie behind both horizons; None: any.
 
         A row that arrives later is not behind the horizon of its side. The rows that it may meet, and those
-        that still wait for a partner, are behind it by their reach at most.
+        that still wait for a partner, are behind it by the time that they can wait at most.
         """
-        left, right = (max(0, reach(self._match, side)) for side in (LEFT, RIGHT))
-        of_pairs = {"left": left, "right": right, "earlier": max(left, right), "later": 0}
-        of_sides = {LEFT: left, RIGHT: right}
-        alone = [of_sides[side] for side in self._spec.outer_sides]
-        return max([left if self._spec.timestamp is None else of_pairs[self._spec.timestamp], *alone])
+        of_sides = {side: self._longest_wait(side) for side in (LEFT, RIGHT)}
+        timestamp = self._spec.timestamp or LEFT
+        of_pairs = {"later": [0.0], "earlier": [*of_sides.values()]}.get(timestamp)
+        waits = [of_sides[timestamp]] if of_pairs is None else of_pairs
+        waits = [*waits, *(of_sides[side] for side in self._spec.outer_sides)]
+        return None if math.inf in waits else int(max(waits))
+
+    def _longest_wait(self, side: str) -> float:
+        last = reach(self._match, side)
+        if last is None:
+            return math.inf if self._match.retain_for is None else self._match.retain_for.us
+        return max(0, last)
 
     def _partners(self, new: Applied) -> list[Applied]:
-        return [one for one in self._applied if one.side != new.side and self._are_partners(one, new)]
+        return [
+            one
+            for one in self._applied
+            if one.side != new.side and self._are_partners(one, new) and self._is_retained(one)
+        ]
 
     def _are_partners(self, one: Applied, other: Applied) -> bool:
         left, right = (one.row, other.row) if one.side == LEFT else (other.row, one.row)
         fit = keys_are_equal(left, right) and in_interval(self._match, left, right)
         return fit and condition_is_true(self._spec.condition, left, right)
 
+    def _is_retained(self, one: Applied) -> bool:
+        """Returns whether a row is retained, if rows of its side need a retention (semantics 37.1)."""
+        if reach(self._match, one.side) is not None:
+            return True
+        limit, count = self._match.retain_for, self._match.retain_rows
+        if limit is not None and self._clocks.horizon(OTHER[one.side]) > one.row.time + limit.us:
+            return False
+        after = [it for it in self._applied if it.side == one.side and it.place > one.place]
+        return count is None or sum(keys_are_equal(it.row, one.row) for it in after) < count
+
     def _can_get_partner(self, one: Applied) -> bool:
         """Returns whether a row of the other side that is not late could be a partner (semantics 39)."""
-        if has_null_key(one.row):
+        horizon, last = self._clocks.horizon(OTHER[one.side]), reach(self._match, one.side)
+        if has_null_key(one.row) or horizon == math.inf:
             return False
-        last = last_match(self._match, one.side, one.row.time)
-        return self._clocks.horizon(OTHER[one.side]) <= last
+        return self._is_retained(one) if last is None else horizon <= one.row.time + last

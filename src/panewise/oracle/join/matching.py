@@ -33,20 +33,25 @@ def in_interval(match: Interval, left: Row, right: Row) -> bool:
     [False, True]
     """
     apart = right.time - left.time
-    if apart == match.lower.us and match.closed not in ("both", "left"):
-        return False
-    if apart == match.upper.us and match.closed not in ("both", "right"):
-        return False
-    return match.lower.us <= apart <= match.upper.us
+    if match.lower is not None:
+        includes_lower = match.closed in ("both", "left")
+        if apart < match.lower.us or (apart == match.lower.us and not includes_lower):
+            return False
+    if match.upper is not None:
+        includes_upper = match.closed in ("both", "right")
+        if apart > match.upper.us or (apart == match.upper.us and not includes_upper):
+            return False
+    return True
 
 
-def reach(match: Interval, side: str) -> int:
-    """Returns how far the last match of a row of this side is after the row; negative if it is before it."""
+def reach(match: Interval, side: str) -> int | None:
+    """Returns how far the last match of a row of this side is after the row; negative if it is before it.
+
+    None if there is no last match.
+    """
+    bound = match.upper if side == LEFT else match.lower
+    if bound is None:
+        return None
     if side == LEFT:
-        return match.upper.us - (match.closed not in ("both", "right"))
-    return -match.lower.us - (match.closed not in ("both", "left"))
-
-
-def last_match(match: Interval, side: str, time: int) -> int:
-    """Returns the last instant at which a row of the other side can match a row (semantics 37.1)."""
-    return time + reach(match, side)
+        return bound.us - (match.closed not in ("both", "right"))
+    return -bound.us - (match.closed not in ("both", "left"))

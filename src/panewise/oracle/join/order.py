@@ -6,12 +6,12 @@ from typing import Any
 from panewise.oracle.columns import sort_key
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.entry import TwoSided
 
 Types = Mapping[str, Mapping[str, str]]
 
 
-def merged(spec: JoinOperator, types: Types, rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, Row]]:
+def merged(spec: TwoSided, types: Types, rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, Row]]:
     """Returns the rows of both sides in the arrival order of the batch, each with its side.
 
     `rows` has the rows of each side in their arrival order.
@@ -31,7 +31,7 @@ def merged(spec: JoinOperator, types: Types, rows: Mapping[str, Sequence[Row]]) 
     return [*found, *((LEFT, row) for row in left), *((RIGHT, row) for row in right)]
 
 
-def _have_like_order(spec: JoinOperator, types: Types) -> bool:
+def _have_like_order(spec: TwoSided, types: Types) -> bool:
     """Returns whether both sides name order columns, as many of them and of the same types."""
     kinds = {side: [types.get(side, {}).get(name) for name in one.order] for side, one in spec.sides.items()}
     return bool(kinds[LEFT]) and kinds[LEFT] == kinds[RIGHT]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT, saturating_add
-from panewise.oracle.join.applied import Applied, Collected, Pair
+from panewise.oracle.join.applied import Applied, Pair
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key
-from panewise.oracle.rows import Row
+from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.windows.interpreter import Interpreter
 from panewise.spec.aggregates.functions import collect_list
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -22,7 +22,6 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import (
     ROW_NUMBER,
-    ROW_TIME,
     furthest_behind,
     row_key,
     window_operator,
@@ -40,7 +39,7 @@ class Item:
     right: int | None
 
 
-class WindowJoin:
+class WindowJoin(WindowsOfSides):
     """Compares what a window contains when it fires with what it contained before.
 
     Args:
@@ -51,59 +50,15 @@ class WindowJoin:
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
         assert isinstance(spec.match, SameWindow)
-        self._spec, self._match = spec, spec.match
-        self._clocks, self._emitted = clocks, emitted
-        self._operator = Interpreter(window_operator(spec, collect_list(ROW_NUMBER).alias(_NUMBERS)))
-        self._rows: dict[int, Applied] = {}
-        self._waiting: list[Applied] = []
-        self._given: tuple[int, float] = 0, -math.inf  # the clocks that the window operator has
+        operator = Interpreter(window_operator(spec, collect_list(ROW_NUMBER).alias(_NUMBERS)))
+        super().__init__(spec.keys, clocks, operator)
+        self._spec, self._match, self._emitted = spec, spec.match, emitted
         # The rows of sessions that have emitted something, and then merged into one that has not fired yet.
         self._merged: list[Numbers] = []
-        self._panes: list[dict[str, Any]] = []
-
-    def wait(self, side: str, row: Row) -> None:
-        """Takes a row that is no replay. It waits for the end of its batch."""
-        one = Applied(side, row, len(self._rows))
-        self._rows[one.place] = one
-        self._waiting.append(one)
-
-    def take_rows(self, output: Collected) -> None:
-        """Adds the rows of a batch to their windows. Adds the late ones, and the counts, to the output."""
-        found = self._operator.add([_as_input(one) for one in self._waiting])
-        late = {one["row"][ROW_NUMBER]: one for one in found["late"]}
-        for one in self._waiting:
-            rejected = late.get(one.place)
-            if rejected is None or rejected["partial"]:
-                output.count(one.side, "applied")
-            else:
-                output.count(one.side, "late")
-            if rejected is not None:
-                output.late.append({**rejected, "row": dict(one.row.given), "side": one.side})
-                if rejected["partial"]:
-                    output.count(one.side, "partially_late")
-        self._waiting = []
-        self._panes += found["panes"]
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Moves the clocks of the windows, and returns what they emit."""
-        now, mark = self._clocks.processing_time, self._clocks.lower()
-        if (now, mark) != self._given and mark == math.inf:
-            self._panes += self._operator.advance(now, None)["panes"]
-            self._panes += self._operator.finish()["panes"]
-        elif (now, mark) != self._given:
-            watermark = None if mark == -math.inf else int(mark)
-            self._panes += self._operator.advance(now, watermark)["panes"]
-        self._given = now, mark
-        panes, self._panes = self._panes, []
-        return [row for before, pane in _firings(panes) for row in self._fired(before, pane)]
-
-    def windows(self) -> list[dict[str, Any]]:
-        """Returns the live windows, with the keys of the left side."""
-        names = {row_key(place): name for place, name in enumerate(self._spec.keys)}
-        return [
-            {names.get(name, name): value for name, value in window.items()}
-            for window in self._operator.windows()
-        ]
+        return [row for before, pane in _firings(self._moved()) for row in self._fired(before, pane)]
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows (semantics 40.4)."""
@@ -178,12 +133,6 @@ class WindowJoin:
 
 def _alone(one: Applied) -> Item:
     return Item(one.place, None) if one.side == LEFT else Item(None, one.place)
-
-
-def _as_input(one: Applied) -> dict[str, Any]:
-    """Returns a row of either side as the window operator takes it."""
-    keys = {row_key(place): value for place, value in enumerate(one.row.key)}
-    return {**one.row.values, **keys, ROW_TIME: one.row.time, ROW_NUMBER: one.place}
 
 
 def _firings(panes: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any]]]:

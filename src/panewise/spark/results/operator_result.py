@@ -8,8 +8,9 @@ from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow import Dataflow, unpacked
-from panewise.spark.envelope import kind_of
+from panewise.spark.envelope import kind_of, port_of
 from panewise.spark.sinks import Sink, check_sinks
+from panewise.spark.static_side import check_output
 from panewise.spark.writer import WindowQuery, WriteOptions, start
 from panewise.spec import Specification
 from panewise.spec.describe import describe
@@ -55,6 +56,8 @@ class OperatorResult:
     def _write(self, sinks: Mapping[str, Sink | None], options: WriteOptions) -> WindowQuery:
         """Starts a query that writes outputs; `sinks` are by the kinds of envelopes, None for no sink."""
         given = {kind: sink for kind, sink in sinks.items() if sink is not None}
+        for kind in given:
+            check_output(port_of(kind), kind_of(kind), self.dataflow.static)
         check_sinks({self._argument(kind): sink for kind, sink in given.items()}, self.OUTPUT)
         if self.at_end and self.dataflow.df.isStreaming and not options.available_now:
             raise SpecError(
@@ -71,6 +74,7 @@ class OperatorResult:
     def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
         """Returns one kind of output as a query of its own."""
         dataflow = self.dataflow
+        check_output(port_of(kind), kind_of(kind), dataflow.static)
         if dataflow.df.isStreaming and self.at_end:
             raise SetupError(
                 "finish='at_end' without write()",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from panewise.spark.results.cogroup import CogroupResult
 from panewise.spark.results.family import FamilyResult
 from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import OperatorResult
@@ -12,6 +13,7 @@ from panewise.spark.results.windowed_join import WindowedJoinResult
 from panewise.spark.results.windows import WindowResult
 from panewise.spec import (
     Chain,
+    CogroupOperator,
     JoinOperator,
     OverOperator,
     Specification,
@@ -27,6 +29,7 @@ RESULTS: Final[Mapping[type[Specification], type[OperatorResult]]] = {
     StreamWindow: PolicyResult,
     JoinOperator: JoinResult,
     WindowedJoin: WindowedJoinResult,
+    CogroupOperator: CogroupResult,
 }
 
 

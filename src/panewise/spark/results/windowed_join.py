@@ -2,34 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
-from pyspark.sql import DataFrame
-
-from panewise.spark.envelope import labelled
-from panewise.spark.results.join import SidesResult
-from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.results.panes_of_sides import PanesOfSides
 from panewise.spec import Aggregate, WindowedJoin
-from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 
 @dataclass(frozen=True)
-class WindowedJoinResult(SidesResult):
+class WindowedJoinResult(PanesOfSides):
     """The outputs of windows over a join.
 
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    Each of the DataFrames is a query of its own. `write` writes several outputs from one query.
     """
 
     spec: WindowedJoin
-
-    @cached_property
-    def panes(self) -> DataFrame:
-        """The panes, as those of window operators (semantics 20).
-
-        This query only counts late rows.
-        """
-        return self._alone("panes", whole_rows=False)
 
     def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "WindowedJoinResult":
         """Returns the outputs with one more stage, whose rows are these panes (semantics 30).
@@ -39,46 +24,3 @@ class WindowedJoinResult(SidesResult):
         """
         spec = self.spec.then(keys=keys, aggregates=aggregates)
         return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec))
-
-    def write(  # noqa: PLR0913 - three outputs of each side
-        self,
-        *,
-        checkpoint: str | None = None,
-        panes: Sink | None = None,
-        left_late: Sink | None = None,
-        right_late: Sink | None = None,
-        left_invalid: Sink | None = None,
-        right_invalid: Sink | None = None,
-        left_counts: Sink | None = None,
-        right_counts: Sink | None = None,
-        available_now: bool = False,
-        processing_time: str | None = None,
-        name: str | None = None,
-    ) -> WindowQuery:
-        """Writes the outputs to their sinks from one query, exactly once.
-
-        Args:
-            checkpoint: directory of the query's checkpoint. Required on a stream.
-            panes: sink of the panes.
-            left_late: as in :meth:`panewise.spark.JoinResult.write`.
-            right_late: as in :meth:`panewise.spark.JoinResult.write`.
-            left_invalid: as in :meth:`panewise.spark.JoinResult.write`.
-            right_invalid: as in :meth:`panewise.spark.JoinResult.write`.
-            left_counts: as in :meth:`panewise.spark.JoinResult.write`.
-            right_counts: as in :meth:`panewise.spark.JoinResult.write`.
-            available_now: as in :meth:`panewise.spark.WindowResult.write`.
-            processing_time: as in :meth:`panewise.spark.WindowResult.write`.
-            name: as in :meth:`panewise.spark.WindowResult.write`.
-
-        Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
-        """
-        of_sides = {
-            LEFT: {"late": left_late, "invalid": left_invalid, "counts": left_counts},
-            RIGHT: {"late": right_late, "invalid": right_invalid, "counts": right_counts},
-        }
-        sinks = {labelled(kind, side): sink for side, of in of_sides.items() for kind, sink in of.items()}
-        return self._write(
-            {"panes": panes, **sinks}, WriteOptions(checkpoint, available_now, processing_time, name)
-        )

@@ -24,6 +24,7 @@ class UserAggregate(UserFunctions):
         accumulate: takes a state and a value (None for a null), and returns the next state. It does not
             change the state in place.
         merge: takes two states, the earlier first, and returns the state of both. It changes none in place.
+            Merged with the state of `init`, a state stays as it is.
         finish: takes a state, and returns the result: a value of the type `result`, or None.
         result: the type of the result: "bigint", "double", "string", "boolean", or a list of one of these,
             such as "array<bigint>". A double may be returned as a whole number. Default: "double".
@@ -32,7 +33,8 @@ class UserAggregate(UserFunctions):
             arrival order.
 
     Raises:
-        SpecError: for another result type, and for a function that cannot be called.
+        SpecError: for a name that is no non-empty string, another result type, and a function that cannot be
+            called.
 
     >>> longest = UserAggregate("longest", init=lambda: "", accumulate=lambda s, v: max(s, v or "", key=len),
     ...                         merge=lambda a, b: max(a, b, key=len), finish=lambda s: s, result="string")

@@ -29,6 +29,7 @@ class UserFunctions:
     commutative: bool = False
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         if self.result not in RESULTS:
             rule = (
                 "the result of a user-defined aggregate is bigint, double, string or boolean, or a "
@@ -37,6 +38,17 @@ class UserFunctions:
             raise SpecError(f"result={self.result!r}", rule, "give one of these, or such as 'array<bigint>'")
         for part in ("init", "accumulate", "merge", "finish"):
             check_function(part, getattr(self, part))
+
+
+def check_name(name: Any) -> None:
+    """Refuses a name that is no non-empty string: JSON identifies the aggregate by it.
+
+    Raises:
+        SpecError: for such a name.
+    """
+    if not isinstance(name, str) or not name:
+        rule = "the name of a user-defined aggregate is a non-empty string"
+        raise SpecError(f"name={name!r}", rule, "give a name such as 'longest'")
 
 
 def check_function(name: str, value: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from panewise.errors import InputError
 from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.spec.aggregates.user_merge import UserMergeAggregate
 
 
 def state_text(name: str, state: Any) -> str:
@@ -40,7 +41,7 @@ def is_json(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def checked_result(user: UserFunctions, value: Any) -> Any:
+def checked_result(user: UserFunctions | UserMergeAggregate, value: Any) -> Any:
     """Returns the result as a value of its declared type; where that is double, a whole number becomes one.
 
     Raises:

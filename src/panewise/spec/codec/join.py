@@ -7,18 +7,31 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.spec.codec.aggregates import position_from
 from panewise.spec.codec.conditions import condition_from, plain_condition
+from panewise.spec.codec.join_streams import plain_streams, streams_from
 from panewise.spec.codec.policy import plain_policy, policy_from
 from panewise.spec.codec.users import ANY_USER
 from panewise.spec.codec.watermarks import plain_watermark, watermark_from
 from panewise.spec.codec.windows import FIELDS as WINDOW_FIELDS
 from panewise.spec.codec.windows import plain, with_function
 from panewise.spec.conditions import Node
-from panewise.spec.fields import Reader, duration, flag, kind_of, members_of, names, or_null, text, wrong
+from panewise.spec.fields import (
+    Reader,
+    duration,
+    flag,
+    kind_of,
+    members_of,
+    names,
+    or_null,
+    text,
+    whole,
+    wrong,
+)
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 from panewise.spec.position import Position
 from panewise.spec.protocol import Users
@@ -28,7 +41,9 @@ from panewise.spec.windows.custom import Custom
 MATCH: Final = "match"  # the field that distinguishes a join from other operators
 _NAMES: Final = tuple(field.name for field in fields(JoinOperator))
 _WINDOW_NAMES: Final = tuple(field.name for field in fields(SameWindow))
-_MATCHES: Final = {kind.kind: kind for kind in (Interval, AsOf, SameWindow, LastRows, Latest)}
+_MATCHES: Final = {
+    kind.kind: kind for kind in (Interval, AsOf, SameWindow, LastRows, Latest, WindowedStreams)
+}
 _SIDE_NAMES: Final = tuple(field.name for field in fields(Side))
 
 
@@ -42,9 +57,9 @@ def to_dict(spec: JoinOperator) -> dict[str, Any]:
 
     >>> side = Side(keys=["id"])
     >>> to_dict(JoinOperator(left=side, right=side, match=Interval(-2, 5), how="left"))["match"]
-    {'kind': 'interval', 'lower': -2, 'upper': 5, 'closed': 'both'}
+    {'kind': 'interval', 'lower': -2, 'upper': 5, 'closed': 'both', 'retain_for': None, 'retain_rows': None}
     """
-    return {name: _plain(getattr(spec, name)) for name in _NAMES}
+    return {name: plain_value(getattr(spec, name)) for name in _NAMES}
 
 
 def from_dict(document: Mapping[str, Any], users: Users) -> JoinOperator:
@@ -63,19 +78,20 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     return to_dict(from_dict(document, ANY_USER))
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Returns the value of a field as lists, dicts, texts and numbers."""
     if isinstance(value, Node):
         return plain_condition(value)
     match value:
         case Duration():
             return value.us
         case tuple():
-            return [_plain(item) for item in value]
+            return [plain_value(item) for item in value]
         case FixedLag() | StreamTime():
             return plain_watermark(value)
         case CountPolicy() | TimePolicy() | DeltaPolicy():
             return plain_policy(value)
-        case Interval() | AsOf() | LastRows() | Latest() | SameWindow():
+        case Interval() | AsOf() | LastRows() | Latest() | SameWindow() | WindowedStreams():
             return {"kind": value.kind, **_plain_match(value)}
         case Side() | Selected() | Position():
             return _plain_fields(value)
@@ -85,11 +101,13 @@ def _plain(value: Any) -> Any:
 def _plain_match(match: Match) -> dict[str, Any]:
     if isinstance(match, SameWindow):
         return {name: plain(getattr(match, name)) for name in _WINDOW_NAMES}
+    if isinstance(match, WindowedStreams):
+        return plain_streams(match)
     return _plain_fields(match)
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:
-    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return {field.name: plain_value(getattr(value, field.name)) for field in fields(value)}
 
 
 def _match(value: Any, where: str) -> Match:
@@ -100,6 +118,8 @@ def _match(value: Any, where: str) -> Match:
             name: WINDOW_FIELDS[name](members[name], f"{where}.{name}") for name in members.keys() - {"kind"}
         }
         return SameWindow(**found)
+    if kind == WindowedStreams.kind:
+        return streams_from(value, where)
     if kind == AsOf.kind:
         members = members_of(value, where, {"kind", "strategy", "tolerance"})
         tolerance = or_null(duration)(members.get("tolerance"), f"{where}.tolerance")
@@ -112,9 +132,17 @@ def _match(value: Any, where: str) -> Match:
         members = members_of(value, where, {"kind", "right", "left", "order"}, required=("right",))
         right, left = (_window(members.get(side), f"{where}.{side}") for side in ("right", "left"))
         return LastRows(right, left, members.get("order", "arrival"))
-    members = members_of(value, where, {"kind", "lower", "upper", "closed"}, required=("lower", "upper"))
-    lower, upper = (duration(members[name], f"{where}.{name}") for name in ("lower", "upper"))
-    return Interval(lower, upper, members.get("closed", "both"))
+    return _interval(value, where)
+
+
+def _interval(value: Any, where: str) -> Interval:
+    names = {"kind", "lower", "upper", "closed", "retain_for", "retain_rows"}
+    members = members_of(value, where, names, required=("lower", "upper"))
+    lower, upper, limit = (
+        or_null(duration)(members.get(name), f"{where}.{name}") for name in ("lower", "upper", "retain_for")
+    )
+    count = or_null(whole)(members.get("retain_rows"), f"{where}.retain_rows")
+    return Interval(lower, upper, members.get("closed", "both"), retain_for=limit, retain_rows=count)
 
 
 def _with_function(match: Match, users: Users) -> Match:
@@ -130,7 +158,8 @@ def _columns(value: Any, where: str) -> tuple[Any, ...]:
     return tuple(or_null(text)(one, f"{where}[{n}]") for n, one in enumerate(value))
 
 
-def _side(value: Any, where: str) -> Side:
+def side_from(value: Any, where: str) -> Side:
+    """Returns the side that a dict describes."""
     members = members_of(value, where, set(_SIDE_NAMES))
     return Side(**{name: _SIDE_FIELDS[name](item, f"{where}.{name}") for name, item in members.items()})
 
@@ -156,7 +185,7 @@ _SIDE_FIELDS: dict[str, Reader] = {
     "allowed_lateness": duration,
 }
 _FIELDS: dict[str, Reader] = {
-    **dict.fromkeys(("left", "right"), _side),
+    **dict.fromkeys(("left", "right"), side_from),
     **dict.fromkeys(("how", "evaluate"), text),
     **dict.fromkeys(("unmatched", "timestamp"), or_null(text)),
     MATCH: _match,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.spec.aggregates.user import UserAggregate
+from panewise.spec.aggregates.user_merge import UserMergeAggregate
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.protocol import Users
 from panewise.spec.windows.custom import Custom
@@ -14,6 +15,18 @@ class _AnyAggregate(dict[str, UserAggregate]):
 
     def __missing__(self, name: str) -> UserAggregate:
         return UserAggregate(name, init=str, accumulate=max, merge=max, finish=str)
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class _AnyMergeAggregate(dict[str, UserMergeAggregate]):
+    """Contains an aggregate of both sides for every name."""
+
+    def __missing__(self, name: str) -> UserMergeAggregate:
+        return UserMergeAggregate(
+            name, init=str, accumulate_left=max, accumulate_right=max, merge=max, finish=str
+        )
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -37,7 +50,12 @@ class AnyListener(dict[str, WindowListener]):
 
 
 # Placeholders for whatever a document names: documents can be read and compared without the functions.
-ANY_USER: Final[Users] = {"aggregates": _AnyAggregate(), "windows": _AnyWindow(), "listeners": AnyListener()}
+ANY_USER: Final[Users] = {
+    "aggregates": _AnyAggregate(),
+    "merge_aggregates": _AnyMergeAggregate(),
+    "windows": _AnyWindow(),
+    "listeners": AnyListener(),
+}
 
 
 def users(
@@ -45,5 +63,10 @@ def users(
     windows: Mapping[str, Any] | None = None,
     listeners: Mapping[str, Any] | None = None,
 ) -> Users:
-    """Returns what a user defined, by kind and name."""
-    return {"aggregates": aggregates or {}, "windows": windows or {}, "listeners": listeners or {}}
+    """Returns what a user defined, by kind and name. `aggregates` may also have aggregates of both sides."""
+    return {
+        "aggregates": aggregates or {},
+        "merge_aggregates": aggregates or {},
+        "windows": windows or {},
+        "listeners": listeners or {},
+    }

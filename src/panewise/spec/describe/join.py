@@ -3,15 +3,16 @@
 from panewise.chrono import Duration
 from panewise.spec.conditions import sql_text
 from panewise.spec.describe.inputs import of_replays
-from panewise.spec.describe.listing import listed
+from panewise.spec.describe.sides import idle_sides, keys_of_sides, watermark_of
 from panewise.spec.describe.window_join import firings, late_and_stored
+from panewise.spec.describe.windowed_streams import in_windows, releases, stored
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT, Selected
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
-from panewise.spec.watermarks import FixedLag, StreamTime
 
 _EMITTED = {
     "inner": "each pair of a left and a right row that are partners",
@@ -42,25 +43,32 @@ def describe(spec: JoinOperator) -> str:
     of_windows = isinstance(spec.match, SameWindow)
     lines = [f"Join: emits {_EMITTED[spec.how]}.", _partners(spec)]
     lines += firings(spec) if of_windows else _unmatched(spec)
-    lines += [_columns(spec), *(_side(spec, name, side) for name, side in spec.sides.items()), *_idle(spec)]
+    if isinstance(spec.match, WindowedStreams):
+        lines += releases(spec, spec.match)
+    lines += [
+        _columns(spec),
+        *(_side(spec, name, side) for name, side in spec.sides.items()),
+        *idle_sides(spec),
+    ]
     return "\n".join([*lines, *(late_and_stored(spec) if of_windows else [_state(spec)])])
 
 
 def _partners(spec: JoinOperator) -> str:
-    keys = f"rows with equal {_keys(spec)}" if spec.keys else "all rows (there are no keys, so one shard)"
+    keys = (
+        f"rows with equal {keys_of_sides(spec)}"
+        if spec.keys
+        else "all rows (there are no keys, so one shard)"
+    )
     match = _match(spec.match, spec.left.event_time, spec.right.event_time)
     condition = "" if spec.condition is None else f", and {sql_text(spec.condition)}"
     return f"Partners: {keys}, if {match}{condition}."
 
 
-def _keys(spec: JoinOperator) -> str:
-    pairs = zip(spec.left.keys, spec.right.keys, strict=True)
-    return listed(tuple(one if one == other else f"{one} (right: {other})" for one, other in pairs))
-
-
 def _match(match: Match, left: str, right: str) -> str:
     if isinstance(match, SameWindow):
         return "they are in the same window"
+    if isinstance(match, WindowedStreams):
+        return in_windows(match, {LEFT: left, RIGHT: right})
     if isinstance(match, AsOf):
         which = {
             "backward": f"the latest one whose {right} is not after the left {left}",
@@ -74,6 +82,13 @@ def _match(match: Match, left: str, right: str) -> str:
     if isinstance(match, Latest):
         young = "" if match.ttl is None else f", and it arrived less than {match.ttl} ago in processing time"
         return f"one is the newest of its side and key when the other arrives{young}{_deleting(match)}"
+    return _in_interval(match, left, right)
+
+
+def _in_interval(match: Interval, left: str, right: str) -> str:
+    """Returns which rows an interval matches."""
+    if match.lower is None or match.upper is None:
+        return _without_bound(match, left, right)
     span = f"from {_bound(match.lower)} to {_bound(match.upper)} the left {left}"
     if match.lower == match.upper:
         span = f"{_bound(match.lower)} the left {left}"
@@ -84,6 +99,17 @@ def _match(match: Match, left: str, right: str) -> str:
         "neither": ", both excluded",
     }
     return f"the right {right} is {span}{open_ends[match.closed]}"
+
+
+def _without_bound(match: Interval, left: str, right: str) -> str:
+    """Returns which rows an interval without a bound matches."""
+    bound, beyond = (match.lower, "later") if match.lower is not None else (match.upper, "earlier")
+    if bound is None:
+        return f"their keys are equal, at any distance of the right {right} from the left {left}"
+    if match.closed == "both":
+        return f"the right {right} is {_bound(bound)} the left {left} or {beyond}"
+    than = "" if bound.us == 0 else f"{_bound(bound)} "
+    return f"the right {right} is {beyond} than {than}the left {left}"
 
 
 def _deleting(match: Latest) -> str:
@@ -165,31 +191,12 @@ def _selected(one: Selected) -> str:
 
 
 def _side(spec: JoinOperator, name: str, side: Side) -> str:
-    mark = _watermark(spec, spec.watermark or side.watermark)
+    mark = watermark_of(spec, spec.watermark or side.watermark)
     if isinstance(spec.match, SameWindow):
         return f"{name.capitalize()} watermark: {mark}{of_replays(side.position)}."
     lateness = f" by more than {side.allowed_lateness}" if side.allowed_lateness.us else ""
     late = f"A row behind it{lateness} is late{of_replays(side.position)}."
     return f"{name.capitalize()} watermark: {mark}. {late}"
-
-
-def _watermark(spec: JoinOperator, mark: StreamTime | FixedLag | None) -> str:
-    if mark is None:
-        return "comes from outside"
-    if isinstance(mark, FixedLag):
-        return f"processing time less {mark.lag}"
-    rows = "both sides" if spec.watermark is not None else "the side"
-    behind = f", less {mark.delay}" if mark.delay.us else ""
-    each = "row" if spec.evaluate == "record" else "batch"
-    return f"after each {each} the highest event time of the rows of {rows}{behind}"
-
-
-def _idle(spec: JoinOperator) -> list[str]:
-    if spec.idle_after is None:
-        return []
-    return [
-        f"Idle sides: the watermark of a side that is silent for {spec.idle_after} follows the other one."
-    ]
 
 
 def _state(spec: JoinOperator) -> str:
@@ -200,12 +207,24 @@ def _state(spec: JoinOperator) -> str:
     if isinstance(spec.match, Latest):
         good = "for good" if spec.match.ttl is None else f"for {spec.match.ttl} after its arrival"
         return f"State: the newest row of each side and key, {good} if no other follows."
+    if isinstance(spec.match, WindowedStreams):
+        return stored(spec, spec.match)
     assert isinstance(spec.match, Interval)
-    parts = [
-        f"a {name} row until the {OTHER[name]} watermark is {_past(us, spec.sides[OTHER[name]])} it"
-        for name, us in ((LEFT, spec.match.last), (RIGHT, -spec.match.first))
-    ]
+    parts = [_stored(spec, spec.match, name) for name in (LEFT, RIGHT)]
     return f"State: {'; '.join(parts)}."
+
+
+def _stored(spec: JoinOperator, match: Interval, side: str) -> str:
+    """Returns how long a row of a side is stored."""
+    us, count = match.waits[side], match.retain_rows if side in match.retained else None
+    rows = f"a {side} row" if count is None else f"the last {count} {side} rows of each key, by arrival"
+    if count == 1:
+        rows = f"the last {side} row of each key, by arrival"
+    if us is None:
+        return f"{rows}, for good if no other follows"
+    each = "it" if count is None or count == 1 else "them"
+    comma = "" if count is None else ","
+    return f"{rows}{comma} until the {OTHER[side]} watermark is {_past(us, spec.sides[OTHER[side]])} {each}"
 
 
 def _state_of_as_of(match: AsOf, right: Side) -> str:

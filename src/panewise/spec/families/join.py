@@ -5,26 +5,30 @@ from dataclasses import replace
 from typing import Any
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError
 from panewise.spec.codec.join import complete, from_dict, reads, to_dict
-from panewise.spec.column_types import Type
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.describe.join import describe
+from panewise.spec.families.sides import (
+    check_comparable,
+    check_shared_columns,
+    driven_by_rows,
+    one_shard,
+    renamed_side,
+)
 from panewise.spec.families.windows import lag_on_batch
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
 from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types
 from panewise.spec.type_checks import check_delta, check_entry
-from panewise.spec.watermarks import StreamTime, row_driven
 from panewise.spec.windows.custom import Custom
 
-__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
+__all__ = ["complete", "describe", "from_dict", "one_shard", "reads", "to_dict"]
 
 
 def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
@@ -35,33 +39,15 @@ def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
     for name, entry in spec.ports.items():
         check_entry(entry, types[name])
     for left, right in zip(spec.left.keys, spec.right.keys, strict=True):
-        _check_comparable(left, types["left"].get(left), right, types["right"].get(right))
+        check_comparable(left, types["left"].get(left), right, types["right"].get(right))
     if isinstance(spec.match, SameWindow):
-        _check_window_columns(spec.match, types)
+        check_shared_columns(spec.match.columns_read, types)
     for name, window in _windows(spec.match).items():
         if isinstance(window, DeltaPolicy) and window.column in types[name]:
             check_delta(window, types[name][window.column])
     if spec.condition is not None:
         check_condition(spec.condition, types["left"], types["right"])
     spec.selected(types)
-
-
-def _check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
-    if one is None or other is None or one == other:
-        return
-    given = f"keys {left}: {one} (left) and {right}: {other} (right)"
-    raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
-
-
-def _check_window_columns(match: SameWindow, types: Mapping[str, Types]) -> None:
-    """Checks the columns that windows and triggers read: both sides have them, with one type."""
-    for name in match.columns_read:
-        missing = [side for side, columns in types.items() if columns and name not in columns]
-        if missing:
-            rule = "the windows and the trigger of a join read the same columns of both sides"
-            remedy = f"add the column {name!r} to the {missing[0]} side"
-            raise SpecError(f"no column {name!r} on the {missing[0]} side", rule, remedy)
-        _check_comparable(name, types["left"].get(name), name, types["right"].get(name))
 
 
 def boolean_columns(spec: JoinOperator) -> set[str]:
@@ -79,6 +65,11 @@ def batch_error(spec: JoinOperator) -> Error | None:
     if isinstance(spec.match, Latest):
         rule = "the rows of a batch DataFrame arrive together, so none is newer than another (semantics 37.7)"
         return f"{spec.match!r} on a batch DataFrame", rule, "use AsOf, or read a stream"
+    if isinstance(spec.match, WindowedStreams):
+        period = next((one for window in spec.match.windows.values() for one in window.periods), None)
+        if period is not None:
+            rule = "a batch DataFrame is processed at one time, so no period passes (semantics 37.16)"
+            return f"{period!r} on a batch DataFrame", rule, "use 'each', or read a stream"
     timed = next((one for one in _windows(spec.match).values() if isinstance(one, TimePolicy)), None)
     if timed is not None:
         rule = "a batch DataFrame is processed at one time, so no processing time passes (semantics 37.5)"
@@ -95,21 +86,14 @@ def for_columns(spec: JoinOperator, columns: Mapping[str, set[str]]) -> JoinOper
 
 def for_delays(spec: JoinOperator, delays: Mapping[str, Duration]) -> JoinOperator:
     """Returns the join, in which the rows of each side drive its watermark (semantics 36.1)."""
-    if spec.watermark is not None:
-        return spec
-    changes: dict[str, Any] = {
-        name: replace(side, watermark=StreamTime(delays[name], per="all"))
-        for name, side in spec.sides.items()
-        if side.watermark is None and name in delays
-    }
-    return replace(spec, **changes)
+    return replace(spec, **driven_by_rows(spec, delays))
 
 
 def renamed(
     spec: JoinOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
 ) -> JoinOperator:
     """Returns the join with other names of the columns of a side. Emitted names stay."""
-    side = _renamed_side(spec.sides[port], names)
+    side = renamed_side(spec.sides[port], names)
     select = spec.select
     if select is not None:
         mine = (port, EITHER) if port == LEFT else (port,)
@@ -141,24 +125,6 @@ def _renamed_match(match: Match, port: str, names: Mapping[str, str]) -> Match:
     return replace(match, **changed)
 
 
-def _renamed_side(side: Side, names: Mapping[str, str]) -> Side:
-    position = side.position
-    if position is not None:
-        source = None if position.source is None else names.get(position.source, position.source)
-        columns = {
-            name: names.get(getattr(position, name), getattr(position, name))
-            for name in ("partition", "offset")
-        }
-        position = replace(position, source=source, **columns)
-    return replace(
-        side,
-        keys=tuple(names.get(name, name) for name in side.keys),
-        event_time=names.get(side.event_time, side.event_time),
-        order=tuple(names.get(name, name) for name in side.order),
-        position=position,
-    )
-
-
 def with_position(spec: JoinOperator, position: Position) -> JoinOperator:
     """Returns the join with a source position of both sides."""
     return replace(
@@ -169,20 +135,6 @@ def with_position(spec: JoinOperator, position: Position) -> JoinOperator:
 def shard_keys(spec: JoinOperator, port: str) -> tuple[str, ...]:
     """Returns the keys of a side."""
     return spec.sides[port].keys
-
-
-def one_shard(spec: JoinOperator) -> tuple[str, str] | None:
-    """Returns why the rows of all keys meet, if they do."""
-    if not spec.keys:
-        return "without keys all rows have equal keys, so there is one shard (semantics 28)", "give keys"
-    driven = any(row_driven(entry.watermark) is not None for entry in spec.ports.values())
-    if driven and spec.evaluate == "record":
-        rule = (
-            "with evaluate='record' each row moves the watermark for the next row of any "
-            "key, so there is one shard (semantics 36.7)"
-        )
-        return rule, "leave shards out, or use evaluate='batch'"
-    return None
 
 
 def calls_users(spec: JoinOperator) -> bool:

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 
-_LONGEST = 2**62  # in rows; it keeps the bounds of windows within 64 bits
+MOST_ROWS = 2**62  # it keeps the bounds of windows of rows, and row numbers, within 64 bits
+
+
+def is_number_of_rows(value: object) -> bool:
+    """Returns whether a value is a whole number from 1 to 2^62.
+
+    >>> is_number_of_rows(1), is_number_of_rows(0), is_number_of_rows(2**62 + 1), is_number_of_rows(True)
+    (True, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_ROWS
 
 
 @dataclass(frozen=True, order=True)
@@ -27,8 +36,8 @@ class Rows:
     n: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or not 1 <= self.n <= _LONGEST:
-            rule = f"a number of rows is whole, 1 or more, and {_LONGEST} at most"
+        if not is_number_of_rows(self.n):
+            rule = f"a number of rows is whole, 1 or more, and {MOST_ROWS} at most"
             raise SpecError(f"rows({self.n!r})", rule, "give a number such as rows(100)")
 
     def __str__(self) -> str:

@@ -49,7 +49,8 @@ def _by_row(script: Script) -> Specification:
     window = getattr(first, "window", None)
     if not isinstance(window, Custom) or isinstance(window.function, EachRow):
         return script.spec
-    types = {"event_time": pl.Int64(), **schema({name: script.types[INPUT][name] for name in window.columns})}
+    known = next(iter(script.types.values()))  # of two sides both have these columns
+    types = {"event_time": pl.Int64(), **schema({name: known[name] for name in window.columns})}
     with warnings.catch_warnings():  # the user's specification warned when it was built
         warnings.simplefilter("ignore", SpecWarning)
         changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))

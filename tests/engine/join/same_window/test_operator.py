@@ -1,5 +1,6 @@
 """Window joins where random events do not lead: state, restarts, long runs and names."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.engine.windowing.slicing import slicing_of
-from panewise.spec import AfterCount, AnyWindow, Cumulating, Hopping, Repeatedly
+from panewise.spec import AfterCount, AfterWatermark, Always, AnyWindow, Cumulating, Hopping, Repeatedly
 from panewise.state import MemoryRunStore
 from panewise.testing import run
 from panewise.testing.compare import same
@@ -183,6 +184,45 @@ def test_sessions_that_reach_back(
     wanted = run(spec, script, "oracle", types=types)
     assert same(run(spec, script, "engine", types=types), wanted)
     assert same(run(spec, script, "engine", types=types, stored=True), wanted)
+
+
+@pytest.mark.parametrize("key", [math.nan, -0.0, None])
+def test_live_rows_stay_if_a_session_reaches_back(key: float | None) -> None:
+    """Semantics 13.2, 15.2, 28: whatever the key is, the stored row is in the session that grows."""
+    types: Any = {
+        side: {**dict.fromkeys(schema, "bigint"), "k": "double"} for side, schema in SCHEMAS.items()
+    }
+    script: list[dict[str, Any]] = [
+        {"op": "add", "side": "left", "rows": [{"k": key, "t": 0, "v": 1}]},
+        {"op": "watermark", "to": 2},
+        {"op": "add", "side": "right", "rows": [{"k": key, "t": -1, "w": 2}]},
+        {"op": "finish"},
+    ]
+    spec = join(Session(3), how="full")
+    found = [run(spec, script, runtime, types=types) for runtime in ("engine", "oracle")]
+    assert same(*found)
+    assert len(found[0][-1]["panes"]) == (2 if key is None else 1)
+
+
+@pytest.mark.parametrize("accumulation", ["discarding", "accumulating"])
+@pytest.mark.parametrize("key", [math.nan, -0.0, None])
+def test_what_merged_sessions_have_emitted_is_known_whatever_the_key_is(
+    key: float | None, accumulation: str
+) -> None:
+    """Semantics 15.2, 37.12, 37.13."""
+    types: Any = {
+        side: {**dict.fromkeys(schema, "bigint"), "k": "double"} for side, schema in SCHEMAS.items()
+    }
+    both = {"left": [{"k": key, "t": 5, "v": 1}], "right": [{"k": key, "t": 6, "w": 2}]}
+    script: list[dict[str, Any]] = [
+        {"op": "add", "rows": both},
+        {"op": "add", "side": "right", "rows": [{"k": key, "t": 2, "w": 3}]},
+        {"op": "finish"},
+    ]
+    trigger = AfterWatermark(early=Always(), late=Always())
+    spec = join(Session(4), how="full", trigger=trigger, accumulation=accumulation)
+    found = [run(spec, script, runtime, types=types) for runtime in ("engine", "oracle")]
+    assert same(*found)
 
 
 def _row(side: str, time: int, value: int) -> dict[str, Any]:

@@ -62,6 +62,7 @@ WANTED |= {"ON_TIME at watermark", "LATE at add", "LATE at clock", "LATE at wate
 ROUNDS, SAMPLES = 96, 50
 
 
+@pytest.mark.soak
 def test_every_class_is_generated() -> None:
     """Every class is reached within ROUNDS samples of fixed seeds.
 

@@ -105,7 +105,7 @@ def script_of(steps: list[tuple[list[tuple[int, str, int | None]], int]]) -> lis
 
 @pytest.mark.usefixtures("_soon")
 @pytest.mark.parametrize(("anchor", "early"), [*((anchor, False) for anchor in ANCHORS), ("end", True)])
-@examples(25)
+@examples(12)
 @given(data=st.data())
 def test_they_change_nothing(anchor: Any, early: bool, data: st.DataObject) -> None:
     """Engine and oracle agree with blocks, also if there is a restart after every event (semantics 7, 33)."""

@@ -13,7 +13,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START, TIME
 from panewise.engine.join.same_window.rows import NEWEST, Members
-from panewise.engine.kernels.frames import distinct
+from panewise.engine.kernels.frames import distinct, joined
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
@@ -51,7 +51,7 @@ def taken(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> tuple[S
     """
     known = table.of_keys(distinct(windows, keys), keys)
     bounds = windows.select(*keys, pl.col(START).alias("__low"), pl.col(END).alias("__high"))
-    found = known.join(bounds.with_row_index(_WINDOW), on=keys, nulls_equal=True)
+    found = joined(known, bounds.with_row_index(_WINDOW), keys)
     inside = (pl.col(START) >= pl.col("__low")) & (pl.col(_UNTIL) <= pl.col("__high"))
     found = found.filter(inside).sort(_WINDOW, START)
     if found.is_empty():
@@ -74,7 +74,8 @@ def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int)
     """
     if panes.is_empty():
         return groups
-    rows = pl.DataFrame({_WINDOW: members.window, TIME: members.rows[TIME], NEWEST: members.numbers})
+    time = START if START in members.rows.columns else TIME  # a custom window need not contain the row's time
+    rows = pl.DataFrame({_WINDOW: members.window, TIME: members.rows[time], NEWEST: members.numbers})
     rows = rows.with_row_index(_AT).with_columns(pl.col(_WINDOW).cast(pl.UInt32))
     of = panes.select(_WINDOW, START, _UNTIL, pl.col(NEWEST).alias("__last")).with_row_index("__group")
     found = rows.join(of, on=_WINDOW).filter(

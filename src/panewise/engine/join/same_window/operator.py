@@ -6,29 +6,24 @@ expire. It stores only the windows. The rows are stored by side, and are read wh
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, saturating_add
 from panewise.engine.columns import (
     END,
-    LATE_BY,
-    MISSED_WINDOWS,
     NUMBER,
     ONE_KEY,
     OWN_WINDOWS,
     PARTIAL,
-    REASON,
     SLICE,
     START,
     TIME,
 )
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.join.arrival import late_after_end, numbered
+from panewise.engine.join.arrival import late_after_end
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.same_window import groups
 from panewise.engine.join.same_window.clocks import of_windows
@@ -36,14 +31,14 @@ from panewise.engine.join.same_window.content import Firings, emitted
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.rows import NEWEST, Members, SideRows
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import filter_rows, vstack_frames
+from panewise.engine.join.windows_of_sides import Step, WindowsOfSides, split_late
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows.operator import Operator
-from panewise.spec import JoinOperator, Session, closed_at_end, merging
+from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT, OF_WINDOWS
 from panewise.spec.operators.join.same_window import SameWindow
@@ -55,14 +50,11 @@ from panewise.spec.operators.join.windowing import (
     window_operator,
 )
 
-# The outputs of the sides without panes, and the panes.
-_Step: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
-LATE_COLUMNS: Final = (REASON, MISSED_WINDOWS, LATE_BY, PARTIAL)
 OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows, if the row alone decides that
 WINDOWS: Final = "windows"
 
 
-class WindowJoinEngine(JoinEngine):
+class WindowJoinEngine(WindowsOfSides):
     """A window join on Polars frames.
 
     Args:
@@ -72,6 +64,10 @@ class WindowJoinEngine(JoinEngine):
     Raises:
         SpecError: as :class:`panewise.engine.join.operator.JoinEngine` does.
     """
+
+    spec: JoinOperator
+    plan: JoinPlan
+    state: JoinState
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
@@ -89,27 +85,6 @@ class WindowJoinEngine(JoinEngine):
             tables[MERGED] = groups.nothing(self.windows)
         self.state = JoinState(tables)
         self.changed = False
-
-    def add_together(
-        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
-    ) -> Iterator[Output]:
-        """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7)."""
-        highest = {side: max(of.values()) for side, of in latest.items() if of}
-        rows, total = numbered(self.plan, self.state, valid)
-        add = self._batch if self.spec.evaluate == "batch" or not total else self._each
-        outputs, panes = add(rows, highest)
-        return self._outputs_of(outputs, panes)
-
-    def _outputs_of(self, outputs: list[Output], panes: Iterator[pl.DataFrame]) -> Iterator[Output]:
-        """Yields the outputs of the sides, the first with the first panes. The other panes follow."""
-        first = next(panes, self._nothing(LEFT).panes)
-        for output in outputs:
-            yield replace(output, panes=first)
-            first = first.clear()
-        port = outputs[0].port if outputs else LEFT
-        for more in chain([first], panes):
-            if more.height:
-                yield replace(self._nothing(port), panes=more)
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table. Merged sessions do not expire by it."""
@@ -132,30 +107,7 @@ class WindowJoinEngine(JoinEngine):
         names = {row_key(place): name for place, name in enumerate(self.spec.keys)}
         return self._operator().live().rename(names)
 
-    def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> _Step:
-        """Adds each row as a batch of its own, in arrival order."""
-        places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
-        found, emitted = {side: [self._nothing(side)] for side in rows}, []
-        for _, side, at in sorted(places):
-            row = rows[side][at : at + 1]
-            outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
-            found[side] += outputs
-            emitted += [*panes]
-        return [Output.joined(of_side) for of_side in found.values()], iter(emitted)
-
-    def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> _Step:
-        """Adds rows of one batch, and moves the watermarks after them."""
-        fresh, marks = {}, dict(self.state.marks)
-        for side, one in rows.items():
-            entry = self.plan.entries[side]
-            fresh[side] = marks[side].without_replays(entry, one)
-            marks[side] = marks[side].after(entry, one)
-        count = sum(one.height for one in rows.values())
-        self.state = replace(self.state, marks=marks, next_number=self.state.next_number + count)
-        outputs, panes = self._arrived(rows, fresh)
-        return outputs, chain(panes, self._advanced(self.state.clocks.moved_by_rows(self.spec, highest)))
-
-    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> _Step:
+    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
         """Adds rows that are no replays to their windows, stores them, and emits what fires."""
         given = {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
         operator = self._operator()
@@ -167,7 +119,7 @@ class WindowJoinEngine(JoinEngine):
             if found is None or side not in given:
                 late, applied = late_after_end(self.plan, self.state, side, one), one.clear()
             else:
-                late, applied = _split(one, found.late, self.plan.ports[side].late_schema)
+                late, applied = split_late(one, found.late, self.plan.ports[side].late_schema)
                 tables[side] = self._stored(side, applied, operator.state.windows)
             replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
             counts = Counts(rows[side].height, applied.height, replays, late.height - partly, 0, partly)
@@ -180,27 +132,26 @@ class WindowJoinEngine(JoinEngine):
     def _drop_expired(self, operator: Operator, rows: pl.DataFrame, late: pl.DataFrame) -> None:
         """Drops the stored rows of expired sessions that sessions of this batch reach back over.
 
-        Only a row that would be late on its own, but is applied because it overlaps a live session, can make
-        a session that contains the time of such a row (13.2). That is rare, so a table is then written again.
+        With one gap for all rows, only a row that would be late on its own, but is applied because it
+        overlaps a live session, can make a session that contains the time of such a row (13.2). With other
+        windows that merge any row can whose window starts before the horizon. Stored rows that it reaches are
+        rare, so a table is then written again.
         """
         horizon = of_windows(self.state.clocks).horizon(self.windows.spec)
-        if horizon is None or not isinstance(self.match.window, Session):
+        if horizon is None:
             return
-        assert isinstance(self.match.window.gap, Duration)
-        reaching = rows.filter(pl.col(ROW_TIME) <= horizon - self.match.window.gap.us)
+        reaching = rows.filter(_reaches(self.match.window, horizon))
         reaching = reaching.join(late.select(ROW_NUMBER), on=ROW_NUMBER, how="anti")
         if reaching.is_empty():
             return
+        any_row = pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(NEWEST)
         before, after = (
-            windows.of_keys(reaching, list(self.keys)).select(*self.keys, START, END)
+            windows.of_keys(reaching, list(self.keys)).select(*self.keys, START, END, any_row)
             for windows in (self.state.tables[WINDOWS], operator.state.windows)
         )
-        after = after.with_columns(pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(NEWEST))
         for side in self.rows:
-            found = self._members(side, after).rows
-            live = found.join(self._keyed(side, before), on=self.plan.ports[side].keys, nulls_equal=True)
-            live = live.filter(pl.col(TIME).is_between(START, f"{END}_right", closed="left"))
-            expired = found.join(live.select(NUMBER), on=NUMBER, how="anti")[NUMBER]
+            found, live = (self._members(side, windows).rows[NUMBER] for windows in (after, before))
+            expired = found.filter(~found.is_in(live.implode()))
             table = self.state.tables[side]
             if expired.len() and isinstance(table, RowsOfSessions):
                 self.state = self.state.with_tables({side: table.without(expired)})
@@ -208,16 +159,11 @@ class WindowJoinEngine(JoinEngine):
     def _stored(self, side: str, applied: pl.DataFrame, windows: StoredTable) -> RowsByKey:
         table = self._with_sessions(self.state.tables[side], windows)
         assert isinstance(table, RowsByKey)
-        return sealed_if_long(table.put(self.rows[side].stored(applied)))
+        return table.put(self.rows[side].stored(applied))
 
     def _with_sessions(self, table: StoredTable, windows: StoredTable) -> StoredTable:
         """Returns a table. If its rows expire with their session, it knows which sessions there are now."""
         return table.of_sessions(windows, self.keys) if isinstance(table, RowsOfSessions) else table
-
-    def _moved(self, clocks: JoinClocks) -> Output:
-        """Moves the clocks, and emits what is due."""
-        nothing = self._nothing(LEFT)
-        return replace(nothing, panes=vstack_frames([nothing.panes, *self._advanced(clocks)]))
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
         """Moves the clocks at once. Returns what is emitted."""
@@ -228,7 +174,9 @@ class WindowJoinEngine(JoinEngine):
         elif (clocks.processing_time, clocks.watermark) != (before.processing_time, before.watermark):
             found = operator.advance(clocks.processing_time, clocks.watermark)
             panes = self._settled(operator, found, clocks)
-        self.state = replace(self.state, clocks=clocks)
+        # Rows of windows that expire in the step in which they arrive are in no run.
+        rows = {side: sealed_if_long(self.state.tables[side]) for side in self.rows}
+        self.state = replace(self.state.with_tables(rows), clocks=clocks)
         return panes
 
     def _settled(self, operator: Operator, found: Output, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
@@ -299,6 +247,14 @@ class WindowJoinEngine(JoinEngine):
         return operator
 
 
+def _reaches(window: AnyWindow, horizon: int) -> pl.Expr:
+    """Returns which rows may make a session that contains the time of an expired row."""
+    if isinstance(window, Custom):
+        return pl.col(OWN_WINDOWS).list.first().struct.field("start") < horizon
+    gap = window.gap if isinstance(window, Session) else None
+    return pl.col(ROW_TIME) <= horizon - gap.us if isinstance(gap, Duration) else pl.col(ROW_TIME) < horizon
+
+
 def _schema(plan: JoinPlan) -> dict[str, pl.DataType]:
     left, match = plan.ports[LEFT], plan.spec.match
     assert isinstance(match, SameWindow)
@@ -325,15 +281,3 @@ def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.
         end.fill_null(MAX_INSTANT).alias(END),
         *([] if keys else [pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)]),
     )
-
-
-def _split(
-    rows: pl.DataFrame, late: pl.DataFrame, schema: Mapping[str, pl.DataType]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the late rows of a side as its late output has them, and the rows that are applied."""
-    if late.is_empty():
-        return pl.DataFrame(schema=schema), rows
-    own = late.select(pl.col(ROW_NUMBER).alias(NUMBER), *LATE_COLUMNS)
-    found = rows.join(own, on=NUMBER, maintain_order="left")
-    missed = found.filter(~pl.col(PARTIAL))[NUMBER]
-    return found.select(*schema), filter_rows(rows, ~rows[NUMBER].is_in(missed.implode()))

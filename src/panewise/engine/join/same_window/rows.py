@@ -68,9 +68,12 @@ class SideRows:
         match, self.port = plan.spec.match, plan.ports[side]
         assert isinstance(match, SameWindow)
         self.window, self.slicing = match.window, slicing_of(match.window)
+        # Whether the rows of a window have its bounds; else they are in it from its start to its end.
+        self.exact = isinstance(self.window, Custom) and not merging(self.window)
         if isinstance(self.window, Custom):
             schema = {**self.port.stored, START: pl.Int64()}
-            self.shape = Shape(schema, [START, NUMBER], [*self.port.keys, END])
+            by = [*self.port.keys, END] if self.exact else self.port.keys
+            self.shape = Shape(schema, [START, NUMBER], by)
         else:
             self.shape = Shape(dict(self.port.stored), [TIME, NUMBER], self.port.keys)
 
@@ -83,7 +86,8 @@ class SideRows:
         """Returns applied rows as the table stores them. They expire with the last of their windows."""
         if isinstance(self.window, Custom):
             found, bounds = rows.explode(OWN_WINDOWS), pl.col(OWN_WINDOWS).struct
-            found = found.with_columns(bounds.field("start").alias(START), bounds.field("end").alias(END))
+            end = bounds.field("end") if self.exact else pl.lit(MAX_INSTANT, dtype=pl.Int64)
+            found = found.with_columns(bounds.field("start").alias(START), end.alias(END))
             return found.select(*self.shape.schema)
         if self.slicing is None:
             ends = pl.repeat(MAX_INSTANT, rows.height, dtype=pl.Int64, eager=True)  # its session decides
@@ -101,7 +105,7 @@ class SideRows:
         hashes = row_hashes(windows, self.shape.by)
         places = hash_order(hashes)
         first = windows[START].to_numpy()[places]
-        last = first if isinstance(self.window, Custom) else _last_instants(windows)[places]
+        last = first if self.exact else _last_instants(windows)[places]
         frames, which = [self._none(table)], [np.empty(0, dtype=np.intp)]
         for rows, at, window in self._found(table, windows, places, Ranges(hashes[places], first, last)):
             frames.append(take_rows(rows, at))

@@ -1,11 +1,13 @@
 """A side of a join as an input port: with the further columns that the whole join reads of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
+from panewise.chrono import Duration
 from panewise.spec.operators.join.side import Side
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Watermark
+from panewise.spec.watermarks import StreamTime, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 
 
@@ -69,3 +71,32 @@ class SideEntry:
     def watermark(self) -> Watermark | None:
         """Where the watermark comes from, None for outside."""
         return self.side.watermark
+
+
+class TwoSided(Protocol):
+    """What joins and cogroups have in common: two sides, and where their watermarks come from."""
+
+    @property
+    def sides(self) -> Mapping[str, Side]:
+        """The sides by name."""
+        ...
+
+    @property
+    def ports(self) -> Mapping[str, SideEntry]:
+        """The two input ports."""
+        ...
+
+    @property
+    def watermark(self) -> StreamTime | None:
+        """The watermark of both sides; None: each has its own."""
+        ...
+
+    @property
+    def idle_after(self) -> Duration | None:
+        """After which silence a side does not hold the other side back; None: it always does."""
+        ...
+
+    @property
+    def evaluate(self) -> Literal["batch", "record"]:
+        """Whether the watermarks that rows drive move after each batch or after each row."""
+        ...

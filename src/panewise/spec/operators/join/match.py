@@ -5,72 +5,27 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from panewise.chrono import MAX_INSTANT, Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.operators.join.interval import CLOSED, Interval
 from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 from panewise.spec.windows.kinds import positive
 
-CLOSED: Final = ("both", "left", "right", "neither")
+__all__ = [
+    "CLOSED",
+    "ORDERS",
+    "STRATEGIES",
+    "AsOf",
+    "Interval",
+    "LastRows",
+    "Latest",
+    "Match",
+    "RowWindow",
+]
+
 STRATEGIES: Final = ("backward", "forward", "nearest")
 ORDERS: Final = ("arrival", "event_time")
 RowWindow: TypeAlias = CountPolicy | TimePolicy | DeltaPolicy
-
-
-@dataclass(frozen=True, init=False)
-class Interval:
-    """Rows match if the event time of the right one minus that of the left one is in an interval.
-
-    Args:
-        lower: the least difference. A negative one lets the right row be the earlier one. A duration, or a
-            text such as "-5 minutes".
-        upper: the largest difference, not below `lower`.
-        closed: the bounds that the interval includes: "both", "left" (`lower` only), "right" (`upper` only)
-            or "neither". Default: "both".
-
-    Raises:
-        SpecError: for bounds the wrong way round, an interval without any whole microsecond, and other values
-            of `closed`.
-
-    >>> Interval("-5 minutes", "1 hour")
-    Interval(lower=Duration('-5 minutes'), upper=Duration('1 hour'), closed='both')
-
-    Source: semantics 37; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d PRECEDING".
-    """
-
-    kind: ClassVar[str] = "interval"
-    lower: Duration
-    upper: Duration
-    closed: Literal["both", "left", "right", "neither"]
-
-    def __init__(
-        self,
-        lower: DurationLike,
-        upper: DurationLike,
-        closed: Literal["both", "left", "right", "neither"] = "both",
-    ) -> None:
-        object.__setattr__(self, "lower", signed(lower, "lower"))
-        object.__setattr__(self, "upper", signed(upper, "upper"))
-        object.__setattr__(self, "closed", closed)
-        if closed not in CLOSED:
-            raise SpecError(f"closed={closed!r}", f"closed is one of {CLOSED}", "give one of these")
-        if self.lower.us > self.upper.us:
-            raise SpecError(
-                f"Interval(lower={self.lower}, upper={self.upper})",
-                "the lower bound is not above the upper one",
-                "exchange the bounds",
-            )
-        if self.first > self.last:
-            rule = "an interval includes a whole microsecond at least"
-            raise SpecError(f"{self!r}", rule, "widen the interval, or give closed='both'")
-
-    @property
-    def first(self) -> int:
-        """The least difference that the interval includes, in microseconds."""
-        return self.lower.us + (self.closed in ("right", "neither"))
-
-    @property
-    def last(self) -> int:
-        """The largest difference that the interval includes, in microseconds."""
-        return self.upper.us - (self.closed in ("left", "neither"))
 
 
 @dataclass(frozen=True, init=False)
@@ -224,7 +179,7 @@ class Latest:
         return {"left": self.deletes[0], "right": self.deletes[1]}
 
 
-Match: TypeAlias = Interval | AsOf | SameWindow | LastRows | Latest
+Match: TypeAlias = Interval | AsOf | SameWindow | LastRows | Latest | WindowedStreams
 
 
 def _row_window(given: Any, side: str) -> RowWindow | None:
@@ -239,14 +194,3 @@ def _row_window(given: Any, side: str) -> RowWindow | None:
         rule = "a window of rows is a number of rows, count, time or delta"
         raise SpecError(f"{side}={given!r}", rule, "give one such as 3, or time('1 minute')")
     return CountPolicy(given) if given else None
-
-
-def signed(value: Any, name: str) -> Duration:
-    """Returns a duration that may be negative: a text may begin with a minus.
-
-    >>> signed("-5 minutes", "lower"), signed(7, "upper")
-    (Duration('-5 minutes'), Duration('7 microseconds'))
-    """
-    if isinstance(value, str) and value.strip().startswith("-"):
-        return Duration(-Duration.of(value.strip()[1:], name).us)
-    return Duration.of(value, name)

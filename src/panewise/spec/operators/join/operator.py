@@ -10,6 +10,7 @@ from panewise.families import JOIN, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions import Node, as_condition, columns_of
 from panewise.spec.fields import several
+from panewise.spec.operators.join.checks import check_keys, check_watermarks
 from panewise.spec.operators.join.columns import (
     EITHER,
     JOIN_TIME,
@@ -26,11 +27,13 @@ from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
-from panewise.spec.watermarks import FixedLag, StreamTime
+from panewise.spec.triggers.simple import Every
+from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.kinds import AnyWindow, positive
 
 How = Literal["inner", "left", "right", "full", "semi", "anti"]
@@ -43,6 +46,7 @@ HOWS_OF: Final[Mapping[type[Match], tuple[How, ...]]] = {
     SameWindow: HOWS,
     LastRows: ("inner", "left", "semi", "anti"),
     Latest: ("inner", "left", "right", "full"),
+    WindowedStreams: ("inner",),
 }
 _CHOICES: Final = {
     "how": HOWS,
@@ -59,7 +63,8 @@ class JoinOperator:
     Args:
         left: the left side.
         right: the right side, with as many keys as the left one.
-        match: which rows match, besides equal keys: Interval, AsOf, SameWindow, LastRows or Latest.
+        match: which rows match, besides equal keys: Interval, AsOf, SameWindow, LastRows, Latest or
+            WindowedStreams.
         how: "inner", "left", "right", "full", "semi" or "anti". Default: "inner".
         condition: a further condition on pairs, made with `left(...)` and `right(...)`. Default: none.
         select: the columns of the emitted rows. Default: all columns of both sides; of the left side for
@@ -132,9 +137,10 @@ class JoinOperator:
         _check_as_of(self)
         _check_decided(self)
         _check_same_window(self)
+        _check_streams(self)
         _check_effects(self)
-        _check_keys(self)
-        _check_watermarks(self)
+        check_keys(self)
+        check_watermarks(self)
         _check_selected(self)
 
     @property
@@ -272,7 +278,7 @@ def _check_kinds(spec: JoinOperator) -> None:
             raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
     match: Any = spec.match
     if not isinstance(match, Match):
-        rule = "a match is an Interval, an AsOf, a SameWindow, LastRows or Latest"
+        rule = "a match is an Interval, an AsOf, a SameWindow, LastRows, Latest or WindowedStreams"
         raise SpecError(f"match={match!r}", rule, "give one such as Interval('-5 minutes', '1 hour')")
     for name, choices in _CHOICES.items():
         value = getattr(spec, name)
@@ -288,8 +294,10 @@ def _check_type(spec: JoinOperator) -> None:
         AsOf: "an as-of join looks for a right row for each left row: it is inner, left, semi or anti",
         LastRows: "a join with the last rows is inner, left, semi or anti",
         Latest: "a join of the latest rows emits pairs: it is inner, left, right or full",
+        WindowedStreams: "a windowed stream join emits pairs: it is inner",
     }
-    other = "use how='left'" if isinstance(spec.match, Latest) else "exchange the sides"
+    remedies = {Latest: "use how='left'", WindowedStreams: "use how='inner'"}
+    other = remedies.get(type(spec.match), "exchange the sides")
     raise SpecError(
         f"how={spec.how!r}, {spec.match!r}", rules[type(spec.match)], f"{other}, or use an Interval"
     )
@@ -318,6 +326,23 @@ def _check_same_window(spec: JoinOperator) -> None:
             raise SpecError(given, rule, "give it to SameWindow, and leave it out here")
 
 
+def _check_streams(spec: JoinOperator) -> None:
+    """Refuses policies and retentions that do not fit the allowed lateness of their side (37.16, 37.18)."""
+    if not isinstance(spec.match, WindowedStreams):
+        return
+    for name, window in spec.match.windows.items():
+        lateness = spec.sides[name].allowed_lateness
+        if isinstance(window.late, Every) and not lateness.us:
+            rule = "without allowed lateness no row of a complete window is applied"
+            raise SpecError(
+                f"late={window.late!r} on the {name}", rule, "give allowed_lateness, or leave late out"
+            )
+        if window.retention is not None and window.retention.us < lateness.us:
+            rule = "a row that is not late is not beyond the retention of its side"
+            given = f"retention={window.retention}, allowed_lateness={lateness} on the {name}"
+            raise SpecError(given, rule, "give a longer retention")
+
+
 def _check_decided(spec: JoinOperator) -> None:
     """Refuses "early" if a left row is emitted once, when its partners are known (semantics 37.3, 37.6)."""
     if spec.unmatched != "early":
@@ -342,31 +367,6 @@ def _check_effects(spec: JoinOperator) -> None:
         if side.prefix and (spec.select is not None or name not in spec.emitted_sides):
             rule = "a prefix is for the columns that are emitted without select"
             raise SpecError(f"prefix={side.prefix!r} on the {name}", rule, "leave the prefix out")
-
-
-def _check_keys(spec: JoinOperator) -> None:
-    left, right = spec.left.keys, spec.right.keys
-    if len(left) != len(right):
-        rule = "both sides have as many keys, which are compared in their order"
-        raise SpecError(f"keys {list(left)} and {list(right)}", rule, "name a right key for each left key")
-
-
-def _check_watermarks(spec: JoinOperator) -> None:
-    given: Any = spec.watermark
-    own = [name for name, side in spec.sides.items() if side.watermark is not None]
-    if given is not None:
-        if not isinstance(given, StreamTime) or given.per != "all":
-            rule = "the watermark of both sides is StreamTime(per='all')"
-            raise SpecError(f"watermark={given!r}", rule, "give it, or a watermark of each side")
-        if own:
-            rule = "the sides have one watermark, or each its own"
-            raise SpecError(f"watermark={given!r}, and one of the {own[0]}", rule, "leave one of them out")
-    if spec.idle_after is None:
-        return
-    lagging = [name for name, side in spec.sides.items() if isinstance(side.watermark, FixedLag)]
-    if given is not None or lagging:
-        rule = "idle_after is for sides whose watermarks come from outside or from their own rows"
-        raise SpecError(f"idle_after={spec.idle_after}", rule, "leave idle_after out")
 
 
 def _check_selected(spec: JoinOperator) -> None:

@@ -8,8 +8,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.functions import count
 from panewise.spec.operators.windows import UNLIMITED, WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
-from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted, gap_columns, merging
+from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
 from panewise.spec.windows.sliding import Sliding
 
 
@@ -21,8 +20,8 @@ class SameWindow:
     between rows of either side. The watermark of the windows is the lower one of both sides.
 
     Args:
-        window: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global. Windows of rows, sliding
-            windows, custom windows that merge, and sessions with a gap for each row are refused.
+        window: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global. Windows of rows and
+            sliding windows are refused.
         trigger: when a window fires. Default: when the watermark reaches its end, and then for each batch of
             late rows.
         accumulation: what a firing emits. "discarding": what has changed since the last firing.
@@ -87,9 +86,6 @@ def _check_window(window: Any) -> None:
         rule = "the windows of a join are of event time, and not made for each row"
         remedy = "use Hopping, or Interval for rows that are close in time"
         raise SpecError(f"SameWindow({window!r})", rule, remedy)
-    if gap_columns(window) or (isinstance(window, Custom) and merging(window)):
-        rule = "windows of a join that merge are sessions with one gap for all rows"
-        raise SpecError(f"SameWindow({window!r})", rule, "give a session with a duration as its gap")
 
 
 def has_ends(match: SameWindow) -> bool:

@@ -1,0 +1,173 @@
+"""The plan of a cogroup: its ports, and the plan of the windows over the rows of both sides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import polars as pl
+
+from panewise.engine.aggregate.types import types_of
+from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, REASON, SLICE, TIME
+from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.schema import check_columns
+from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.protocol import Schema, Schemas
+from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing.plan import Plan
+from panewise.spec import CogroupOperator, parts, row_driven
+from panewise.spec.operators.cogroup.windowing import (
+    IS_LEFT,
+    VALUE,
+    both_column,
+    number_column,
+    struct_column,
+    value_column,
+    window_operator,
+)
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+
+
+class CogroupPort:
+    """The input port of a side.
+
+    Attributes:
+        columns: the columns of the rows of the windows, made from valid rows of the side with numbers.
+    """
+
+    needs_clock = False
+
+    def __init__(self, spec: CogroupOperator, name: str, schema: Schema, windows: Plan) -> None:
+        self.name, self.entry, self.schema = name, spec.ports[name], dict(schema)
+        self.columns, self._windows = _selected(_columns(spec, name), windows.schema), windows
+        self.keys = list(self.entry.keys) or [ONE_KEY]
+        self.row_driven_inputs = row_driven(self.entry.watermark)
+        # Rows of equal time keep their order, so that a step that is repeated numbers them in the same way.
+        self.ties_matter = True
+        self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
+        self._assign = partial(assign_windows, windows.spec, windows.slicing)
+        # Rows with a source position are tested for replays one by one.
+        self.can_combine = windows.can_combine and not any(side.position for side in spec.sides.values())
+        names = zip(windows.keys, self.keys, strict=True)
+        self._names = {mine: name for mine, name in names if mine != name}
+
+    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
+        """Returns the valid rows of a batch, which are in windows, and the invalid ones."""
+        return validate(self.entry, self.schema, rows, processing_time, self._assign)
+
+    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
+        """Returns the partials of valid rows per key and ``__slice``, as :meth:`Plan.combine` does.
+
+        The keys have the names of the side. No aggregate that can be combined reads the numbers of rows.
+        """
+        numbered = valid.with_columns(pl.lit(0, dtype=pl.Int64).alias(NUMBER))
+        return self._windows.combine(self.as_rows(numbered)).rename(self._names)
+
+    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Merges the partials of several readers per key and ``__slice``."""
+        return self._windows.combine_again(self.of_windows(partials)).rename(self._names)
+
+    def of_windows(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Returns partials with the keys of the windows."""
+        return partials.rename({name: mine for mine, name in self._names.items()})
+
+    def as_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns valid rows, with their numbers, as rows of the windows."""
+        own = [name for name in (TIME, SLICE, OWN_WINDOWS, ONE_KEY) if name in rows.columns]
+        return rows.select(*self.columns, *own)
+
+
+@dataclass(frozen=True)
+class CogroupPlan:
+    """The compiled cogroup.
+
+    Attributes:
+        spec: the specification.
+        ports: the input ports.
+        windows: the plan of the windows over the rows of both sides.
+    """
+
+    spec: CogroupOperator
+    ports: Mapping[str, CogroupPort]
+    windows: Plan
+
+    @classmethod
+    def of(cls, spec: CogroupOperator, schemas: Schemas) -> "CogroupPlan":
+        """Compiles a cogroup for the columns of its inputs.
+
+        Raises:
+            SpecError: if a column is missing, or has a type that the specification cannot use.
+        """
+        own = {
+            side: {name: dtype for name, dtype in schemas[side].items() if not name.startswith("__")}
+            for side in spec.sides
+        }
+        parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
+        for side, entry in spec.ports.items():
+            check_columns(entry, schemas[side])
+        operator = window_operator(spec)
+        types = {n: one for n, one in _types(spec, schemas).items() if n in operator.columns_read}
+        windows = Plan(operator, types)
+        ports = {side: CogroupPort(spec, side, schemas[side], windows) for side in spec.sides}
+        return cls(spec, ports, windows)
+
+    @property
+    def entries(self) -> dict[str, SideEntry]:
+        """The specifications of the ports."""
+        return {name: port.entry for name, port in self.ports.items()}
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of panes, in which keys have the names of the left side."""
+        return {self.names.get(name, name): dtype for name, dtype in self.windows.pane_schema.items()}
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names that the key columns of the windows have in panes."""
+        return {row_key(place): name for place, name in enumerate(self.spec.keys)}
+
+    def as_rows(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+        """Returns rows of both sides, with their numbers, as rows of the windows, in arrival order."""
+        frames = [self.ports[side].as_rows(one) for side, one in rows.items()]
+        return frames[0] if len(frames) == 1 else pl.concat(frames).sort(ROW_NUMBER)
+
+
+def _selected(columns: Mapping[str, pl.Expr], types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Returns the columns of these types in rows of a side. Those of the other side are null."""
+    return [columns.get(name, pl.lit(None)).cast(dtype).alias(name) for name, dtype in types.items()]
+
+
+def _columns(spec: CogroupOperator, side: str) -> dict[str, pl.Expr]:
+    """Returns the columns of the windows that are not null in rows of a side, made from these rows."""
+    keys = {row_key(place): pl.col(name) for place, name in enumerate(spec.sides[side].keys)}
+    number = pl.col(NUMBER)
+    own = {ROW_TIME: pl.col(TIME), ROW_NUMBER: number, number_column(side): number}
+    shared = {name: pl.col(name) for name in spec.shared_columns}
+    values = {value_column(side, name): pl.col(name) for name in spec.values(side)}
+    structs = {struct_column(side, name): pl.struct(pl.col(name).alias(VALUE)) for name in spec.values(side)}
+    both = {both_column(one.left, one.right): _of_both(side, one.of(side)) for one in spec.both_aggregates}
+    return {**keys, **own, **shared, **values, **structs, **both}
+
+
+def _of_both(side: str, column: str) -> pl.Expr:
+    """Returns structs of both sides. The cast to their type adds the field of the other side, as null."""
+    return pl.struct(pl.lit(side == LEFT).alias(IS_LEFT), pl.col(column).alias(side))
+
+
+def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
+    """Returns the types of all columns that rows of the windows can have."""
+    left, found = schemas[LEFT], dict[str, pl.DataType]()
+    found |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
+    found |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
+    found |= {name: left[name] for name in spec.shared_columns}
+    for side in spec.sides:
+        found[number_column(side)] = pl.Int64()
+        for name in spec.values(side):
+            dtype = schemas[side][name]
+            found[value_column(side, name)] = dtype
+            found[struct_column(side, name)] = pl.Struct({VALUE: dtype})
+    for one in spec.both_aggregates:
+        fields = {LEFT: left[one.left], RIGHT: schemas[RIGHT][one.right]}
+        found[both_column(one.left, one.right)] = pl.Struct({IS_LEFT: pl.Boolean(), **fields})
+    return found

@@ -1,0 +1,1 @@
+"""S1's windowed stream join (semantics 37.14 to 37.19)."""

@@ -1,0 +1,149 @@
+"""The clocks and the state of a windowed stream join."""
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, fields, replace
+from itertools import chain
+from typing import Any, Final, Self
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.state import JoinState, read_clocks
+from panewise.engine.protocol import Port
+from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
+from panewise.spec.operators.join.columns import OTHER, SIDES
+from panewise.state.manifest import Checks, check_fields, optional, whole
+
+WAITING: Final = "waiting"
+RELEASED: Final = "released"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The least values of the rows of a side that wait, None if there are none. So few steps read the rows.
+
+    Attributes:
+        time: of their event times. A row that they can still match has not expired.
+        release: of the processing times that release them.
+        complete: of the watermarks that do.
+    """
+
+    time: int | None = None
+    release: int | None = None
+    complete: int | None = None
+
+    def and_(self, other: "Waiting") -> "Waiting":
+        """Returns the least values of both."""
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Waiting(*(min((it for it in pair if it is not None), default=None) for pair in pairs))
+
+
+@dataclass(frozen=True)
+class StreamsClocks(JoinClocks):
+    """The clocks of both sides.
+
+    Attributes:
+        waiting: by side the least values of the rows that wait.
+    """
+
+    waiting: Mapping[str, Waiting] = field(default_factory=lambda: dict.fromkeys(SIDES, Waiting()))
+
+    def lowest(self, spec: JoinOperator, side: str) -> int | None:
+        """Returns the lowest event time that a row of a side has that is still to be released.
+
+        None if it may have any.
+        """
+        horizon, waiting = self.horizon(spec, side), self.waiting[side].time
+        return horizon if horizon is None or waiting is None else min(horizon, waiting)
+
+    def none_to_come(self, spec: JoinOperator, side: str) -> bool:
+        """Returns whether no row of a side is still to be released."""
+        return self.waiting[side].time is None and self.horizon(spec, side) == MAX_INSTANT
+
+    def matching_from(self, spec: JoinOperator, side: str) -> int | None:
+        """Returns the least event time of the released rows of a side that can match; None: any.
+
+        It is MAX_INSTANT + 1 if none can, because no row of the other side is to come.
+        """
+        return _latest([self._by_window(spec, side), self._by_retention(spec, side)])
+
+    def listed_from(self, spec: JoinOperator, side: str) -> int | None:
+        """Returns the same, as if no row of the other side waited (41.5)."""
+        return replace(self, waiting=dict.fromkeys(SIDES, Waiting())).matching_from(spec, side)
+
+    def table_horizon(self, spec: JoinOperator, side: str) -> int | None:
+        """Returns the event time of released rows at or before which they have expired; None: none have."""
+        first = self.matching_from(spec, side)
+        if first is None or first == MIN_INSTANT:
+            return None
+        return MAX_INSTANT if first == MAX_INSTANT + 1 else first - 1
+
+    def _by_window(self, spec: JoinOperator, side: str) -> int | None:
+        first, size = self.lowest(spec, OTHER[side]), _window(spec, side).size
+        if self.none_to_come(spec, OTHER[side]):
+            return MAX_INSTANT + 1
+        return None if first is None or size is None else saturating_add(first, -size)
+
+    def _by_retention(self, spec: JoinOperator, side: str) -> int | None:
+        mark, retention = self.sides[side].watermark, _window(spec, side).retention
+        return None if mark is None or retention is None else saturating_add(mark, -retention.us)
+
+
+def _latest(instants: list[int | None]) -> int | None:
+    return max((one for one in instants if one is not None), default=None)
+
+
+def _window(spec: JoinOperator, side: str) -> JoinWindow:
+    assert isinstance(spec.match, WindowedStreams)
+    return spec.match.windows[side]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamsState(JoinState):
+    """The state.
+
+    Attributes:
+        next_release: the number of the next row that is released. Released rows are stored with their number.
+    """
+
+    clocks: StreamsClocks = field(default_factory=StreamsClocks)
+    next_release: int = 0
+
+    def header(self) -> dict[str, Any]:
+        """Returns everything that is not in a table, as JSON values. Each release changes it."""
+        waiting = {side: list(astuple(one)) for side, one in self.clocks.waiting.items()}
+        return super().header() | {WAITING: waiting, RELEASED: self.next_release}
+
+    def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
+        """Returns the state with the values of a header; `{}` is that of no commit.
+
+        Raises:
+            StateError: if the header is not of such an operator.
+        """
+        made, clocks = super().with_header(ports, header), read_streams_clocks(header)
+        return replace(made, clocks=clocks, next_release=header.get(RELEASED, 0))
+
+
+def read_streams_clocks(header: Mapping[str, Any]) -> StreamsClocks:
+    """Returns the clocks of a header; `{}` is that of no commit.
+
+    Raises:
+        StateError: if the header is not of a windowed stream join.
+    """
+    known = read_clocks(header)
+    if not header:
+        return StreamsClocks()
+    own = {name: header[name] for name in _CHECKS if name in header}
+    check_fields("a header", own, _CHECKS, required=_CHECKS)
+    waiting = {side: Waiting(*one) for side, one in header[WAITING].items()}
+    return StreamsClocks(known.processing_time, known.since, known.sides, waiting)
+
+
+def _instants(value: Any) -> bool:
+    if not isinstance(value, dict) or value.keys() != set(SIDES):
+        return False
+    lists = [one for one in value.values() if isinstance(one, list) and len(one) == _LEAST]
+    return len(lists) == len(value) and all(map(optional(whole()), chain(*lists)))
+
+
+_LEAST: Final = len(fields(Waiting))
+_CHECKS: Final[Checks] = {WAITING: _instants, RELEASED: whole(0)}

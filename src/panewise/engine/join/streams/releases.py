@@ -1,0 +1,236 @@
+"""When the rows of a side are released (semantics 37.15, 37.16).
+
+A row is released in the first evaluation in which its release time is reached, or its window is complete.
+Both are known when it arrives, so a row that waits is stored with them. An evaluation is a *position*: turn n
+has the position 2n after its rows, and 2n + 1 after its watermarks have moved.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import COMPLETE, END, NUMBER, RELEASE, TIME
+from panewise.engine.join.arrival import Arrived, turns_of
+from panewise.engine.join.plan import JoinPlan, SidePort, with_keys
+from panewise.engine.join.streams.clocks import WAITING, StreamsClocks, StreamsState, Waiting
+from panewise.engine.kernels.frames import Mask, take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.sorting import order
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.spec import Every, Hopping, JoinWindow, Tumbling
+from panewise.spec.operators.join.columns import OTHER
+from panewise.spec.operators.join.streams import Policy, WindowedStreams
+
+_NEVER: Final = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The rows that a step releases.
+
+    Attributes:
+        rows: by side the released rows in the order of their release, with the columns of the table of
+            released rows. Their numbers continue those of the rows released before.
+        positions: by side the evaluation that releases each of them.
+        tables: the tables of rows that wait, after the step.
+        waiting: by side the least values of the rows that wait after the step.
+        first: the number of the first released row.
+        next_release: the number after the last one.
+    """
+
+    rows: Mapping[str, pl.DataFrame]
+    positions: Mapping[str, Instants]
+    tables: Mapping[str, StoredTable]
+    waiting: Mapping[str, Waiting]
+    first: int
+    next_release: int
+
+
+def waiting_name(side: str) -> str:
+    """Returns the name of the table of rows of a side that wait."""
+    return f"{side} {WAITING}"
+
+
+def waiting_shape(port: SidePort) -> Shape:
+    """Returns the columns of such a table."""
+    return Shape({**port.stored, RELEASE: pl.Int64(), COMPLETE: pl.Int64()}, [NUMBER], [NUMBER])
+
+
+def no_rows(port: SidePort) -> StoredTable:
+    """Returns such a table without rows."""
+    return StoredTable.nothing(waiting_shape(port), MemoryLibrary())
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What releases the rows of both sides.
+
+    Attributes:
+        plan: the plan.
+        match: the match of the join.
+    """
+
+    plan: JoinPlan
+    match: WindowedStreams
+
+    def by_batch(self, state: StreamsState, batch: Arrived) -> Releases:
+        """Returns what a batch releases: its own rows, and those whose windows it completes."""
+        steps = {}
+        for side in self.plan.ports:
+            new, after = self._arriving(side, state, batch), batch.watermarks.after[side]
+            complete = state.clocks.waiting[side].complete
+            read = complete is not None and complete <= int(after[-1])
+            old = self._waiting(state, side, read=read)
+            turns = turns_of(self.plan, new[NUMBER], batch.first_number)
+            due = _reached(new[RELEASE], state.clocks.processing_time)
+            rows = vstack_frames([old, new])
+            at_once = np.concatenate([np.zeros(old.height, np.bool_), due])
+            positions = np.where(
+                at_once, np.concatenate([np.zeros(old.height, np.int64), 2 * turns]), _completed(rows, after)
+            )
+            steps[side] = _Step(read, old, new, rows, positions)
+        return self._released(state, steps)
+
+    def by_clocks(self, state: StreamsState, clocks: StreamsClocks) -> Releases:
+        """Returns what a move of the clocks releases."""
+        steps = {}
+        for side, clock in clocks.sides.items():
+            mark, least = MIN_INSTANT if clock.watermark is None else clock.watermark, clocks.waiting[side]
+            due = least.release is not None and least.release <= clocks.processing_time
+            complete = least.complete is not None and least.complete <= mark
+            read = clock.ended or due or complete
+            old = self._waiting(state, side, read=read)
+            released = _reached(old[RELEASE], clocks.processing_time) | _reached(old[COMPLETE], mark)
+            positions = np.where(released | clock.ended, 0, _NEVER)
+            steps[side] = _Step(read, old, old.clear(), old, positions)
+        return self._released(state, steps)
+
+    def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
+        """Returns the rows of a side that wait; no rows unless they are read."""
+        table = state.tables[waiting_name(side)]
+        return table.all() if read else pl.DataFrame(schema=table.shape.schema)
+
+    def _arriving(self, side: str, state: StreamsState, batch: Arrived) -> pl.DataFrame:
+        """Returns the applied rows of a side with the columns of its table of rows that wait."""
+        port, window = self.plan.ports[side], self.match.windows[side]
+        shape = waiting_shape(port)
+        if side not in batch.applied or batch.applied[side].is_empty():
+            return pl.DataFrame(schema=shape.schema)
+        rows = with_keys(port, batch.applied[side])
+        complete = _first_ends(window, rows[TIME].to_numpy())
+        before = batch.watermarks.before[side][turns_of(self.plan, rows[NUMBER], batch.first_number)]
+        late = (pl.Series(before) >= complete).fill_null(value=False)
+        early_at, late_at = (
+            _release(policy, state.clocks.processing_time) for policy in (window.early, window.late)
+        )
+        made = [
+            pl.when(late)
+            .then(pl.lit(late_at, pl.Int64))
+            .otherwise(pl.lit(early_at, pl.Int64))
+            .alias(RELEASE),
+            pl.when(late).then(None).otherwise(complete).alias(COMPLETE),
+            pl.col(TIME).alias(END),
+        ]
+        return rows.with_columns(made).select(*shape.schema)
+
+    def _released(self, state: StreamsState, steps: Mapping[str, "_Step"]) -> Releases:
+        """Numbers the released rows: by evaluation, then those of the first side first, then by arrival."""
+        first = self.match.first_side
+        sides = (first, OTHER[first])
+        chosen = {side: np.flatnonzero(steps[side].positions != _NEVER) for side in sides}
+        at = np.concatenate([steps[side].positions[chosen[side]] for side in sides])
+        rank = np.concatenate([np.full(len(chosen[side]), n) for n, side in enumerate(sides)])
+        arrived = np.concatenate([steps[side].rows[NUMBER].to_numpy()[chosen[side]] for side in sides])
+        numbers = np.empty(len(at), dtype=np.int64)
+        numbers[order([at, rank, arrived])] = np.arange(len(at)) + state.next_release
+        rows, positions = {}, {}
+        for n, side in enumerate(sides):
+            mine = numbers[rank == n]
+            places = np.argsort(mine)
+            taken = take_rows(steps[side].rows, chosen[side][places]).select(*self.plan.ports[side].stored)
+            rows[side] = taken.with_columns(pl.Series(NUMBER, mine[places], dtype=pl.Int64))
+            positions[side] = at[rank == n][places]
+        tables = {waiting_name(side): one.table(state, side) for side, one in steps.items()}
+        waiting = {side: one.waiting(state, side) for side, one in steps.items()}
+        return Releases(rows, positions, tables, waiting, state.next_release, state.next_release + len(at))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """The rows of a side in one step.
+
+    Attributes:
+        read: whether the rows that waited before the step were read; if not, none of them is released.
+        old: these rows.
+        new: the rows that arrive.
+        rows: both.
+        positions: the evaluation that releases each of them, `_NEVER` if none does.
+    """
+
+    read: bool
+    old: pl.DataFrame
+    new: pl.DataFrame
+    rows: pl.DataFrame
+    positions: Instants
+
+    def table(self, state: StreamsState, side: str) -> StoredTable:
+        """Returns the table of the rows that wait after the step."""
+        released, table = self.positions != _NEVER, state.tables[waiting_name(side)]
+        put = self.new.filter(pl.Series(~released[self.old.height :]))
+        deleted = self.old.filter(pl.Series(released[: self.old.height]))
+        return sealed_if_long(table.changed(put, deleted)) if put.height or deleted.height else table
+
+    def waiting(self, state: StreamsState, side: str) -> Waiting:
+        """Returns the least values of these rows."""
+        rows = self.rows.filter(pl.Series(self.positions == _NEVER))
+        least = Waiting(*(_least(rows[name]) for name in (TIME, RELEASE, COMPLETE)))
+        return least if self.read else least.and_(state.clocks.waiting[side])
+
+
+def _reached(instants: pl.Series, now: int) -> Mask:
+    """Returns whether each instant is reached; null never is."""
+    return (instants <= now).fill_null(value=False).to_numpy()
+
+
+def _completed(rows: pl.DataFrame, after: Instants) -> Instants:
+    """Returns the evaluation in which the watermark completes the window of each row, `_NEVER` if none does.
+
+    `after` has the watermarks after each turn. A row whose window was complete when it arrived has none.
+    """
+    complete = rows[COMPLETE]
+    turns = np.searchsorted(after, complete.fill_null(MAX_INSTANT).to_numpy())
+    never = (turns == len(after)) | complete.is_null().to_numpy()
+    return np.where(never, _NEVER, 2 * turns + 1)
+
+
+def _release(policy: Policy | None, now: int) -> int | None:
+    """Returns the processing time at which a policy releases a row that arrives now; None: none does."""
+    if not isinstance(policy, Every):
+        return None if policy is None else now
+    at = now + (policy.offset.us - now) % policy.period.us
+    return at if at <= MAX_INSTANT else None
+
+
+def _first_ends(window: JoinWindow, times: Instants) -> pl.Series:
+    """Returns the end of the first window that contains each event time; null if no watermark reaches it.
+
+    Ends lie a hop apart, so the end is the first one after the event time.
+    """
+    if window.size is None or window.hop is None:
+        return pl.Series(values=[None] * len(times), dtype=pl.Int64)
+    assert isinstance(window.window, (Tumbling, Hopping))
+    hop, base = window.hop, (window.window.origin + window.size) % window.hop
+    until = hop - (times % hop - base) % hop
+    reached = times <= MAX_INSTANT - until
+    ends = pl.Series(np.where(reached, times + until, 0))
+    return pl.select(pl.when(pl.Series(reached)).then(ends)).to_series()
+
+
+def _least(values: pl.Series) -> int | None:
+    first = values.min()
+    return first if isinstance(first, int) else None

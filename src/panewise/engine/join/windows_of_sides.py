@@ -1,0 +1,100 @@
+"""What window joins and cogroups have in common: windows that are made from the rows of both sides."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Final, TypeAlias
+
+import polars as pl
+
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, NUMBER, PARTIAL, REASON, TIME
+from panewise.engine.ingest.output import Output
+from panewise.engine.join.arrival import numbered
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.two_sides import TwoSidedOperator
+from panewise.engine.kernels.frames import filter_rows, vstack_frames
+from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.operators.join.windowing import ROW_NUMBER
+
+# The outputs of the sides without panes, and the panes.
+Step: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
+_LATE_COLUMNS: Final = (REASON, MISSED_WINDOWS, LATE_BY, PARTIAL)
+
+
+class WindowsOfSides(TwoSidedOperator):
+    """An operator with windows of the rows of both sides. These decide which rows are late."""
+
+    @property
+    def _one_by_one(self) -> bool:
+        """Whether each row is a batch of its own."""
+        return self.spec.evaluate == "record"
+
+    def add_together(
+        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
+    ) -> Iterator[Output]:
+        """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7)."""
+        highest = {side: max(of.values()) for side, of in latest.items() if of}
+        rows, total = numbered(self.plan, self.state, valid)
+        add = self._each if total and self._one_by_one else self._batch
+        outputs, panes = add(rows, highest)
+        return self._outputs_of(outputs, panes)
+
+    def _outputs_of(self, outputs: list[Output], panes: Iterator[pl.DataFrame]) -> Iterator[Output]:
+        """Yields the outputs of the sides, the first with the first panes. The other panes follow."""
+        first = next(panes, self._nothing(LEFT).panes)
+        for output in outputs:
+            yield replace(output, panes=first)
+            first = first.clear()
+        port = outputs[0].port if outputs else LEFT
+        for more in chain([first], panes):
+            if more.height:
+                yield replace(self._nothing(port), panes=more)
+
+    def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
+        """Adds each row as a batch of its own, in arrival order."""
+        places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
+        found, emitted = {side: [self._nothing(side)] for side in rows}, []
+        for _, side, at in sorted(places):
+            row = rows[side][at : at + 1]
+            outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
+            found[side] += outputs
+            emitted += [*panes]
+        return [Output.joined(of_side) for of_side in found.values()], iter(emitted)
+
+    def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
+        """Adds rows of one batch, and moves the watermarks after them."""
+        fresh, marks = {}, dict(self.state.marks)
+        for side, one in rows.items():
+            entry = self.plan.entries[side]
+            fresh[side] = marks[side].without_replays(entry, one)
+            marks[side] = marks[side].after(entry, one)
+        count = sum(one.height for one in rows.values())
+        self.state = replace(self.state, marks=marks, next_number=self.state.next_number + count)
+        outputs, panes = self._arrived(rows, fresh)
+        return outputs, chain(panes, self._advanced(self.state.clocks.moved_by_rows(self.spec, highest)))
+
+    @abstractmethod
+    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
+        """Adds rows that are no replays to their windows, and emits what fires. `rows` are all rows."""
+
+    def _moved(self, clocks: JoinClocks) -> Output:
+        """Moves the clocks, and emits what is due."""
+        nothing = self._nothing(LEFT)
+        return replace(nothing, panes=vstack_frames([nothing.panes, *self._advanced(clocks)]))
+
+    @abstractmethod
+    def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
+        """Moves the clocks at once. Returns what is emitted."""
+
+
+def split_late(
+    rows: pl.DataFrame, late: pl.DataFrame, schema: Mapping[str, pl.DataType]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the late rows of a side as its late output has them, and the rows that are applied."""
+    if late.is_empty():
+        return pl.DataFrame(schema=schema), rows
+    own = late.select(pl.col(ROW_NUMBER).alias(NUMBER), *_LATE_COLUMNS)
+    found = rows.join(own, on=NUMBER, maintain_order="left")
+    missed = found.filter(~pl.col(PARTIAL))[NUMBER]
+    return found.select(*schema), filter_rows(rows, ~rows[NUMBER].is_in(missed.implode()))

@@ -1,0 +1,101 @@
+"""The interpreter of cogroups: the aggregates of a pane are computed from the rows of their side (43)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from panewise.oracle.aggregate.aggregates import aggregate
+from panewise.oracle.join.applied import Applied
+from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.join.two_sides import TwoSidedInterpreter
+from panewise.oracle.join.windows_of_sides import WindowsOfSides
+from panewise.oracle.windows.interpreter import Interpreter
+from panewise.oracle.windows.live_window import WindowState
+from panewise.spec.aggregates.functions import max as max_
+from panewise.spec.aggregates.functions import min as min_
+from panewise.spec.aggregates.user_merge import MergeAggregate
+from panewise.spec.aggregates.user_values import checked_result, state_text
+from panewise.spec.operators.cogroup.operator import CogroupOperator
+from panewise.spec.operators.cogroup.windowing import window_operator
+from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME
+
+Types = Mapping[str, Mapping[str, str]]
+
+
+class CogroupInterpreter(TwoSidedInterpreter):
+    """Interprets one cogroup; each method takes one event and returns the output after it.
+
+    Late and invalid rows name their `side`, and counts are by side.
+
+    Args:
+        spec: the specification of the cogroup.
+        types: the types of the columns of each side.
+
+    >>> from panewise import Side, Tumbling, functions as F
+    >>> spec = CogroupOperator(left=Side(event_time="t"), right=Side(event_time="u"), window=Tumbling(10),
+    ...     left_aggregates=[F.count().alias("n")], right_aggregates=[F.collect_list("v").alias("values")])
+    >>> oracle = CogroupInterpreter(spec)
+    >>> _ = oracle.add_batch({"left": [{"t": 3}], "right": [{"u": 2, "v": 7}, {"u": 5, "v": 8}]})
+    >>> [(pane["n"], pane["values"]) for pane in oracle.watermark(10)["panes"]]
+    [(1, [7, 8])]
+
+    Source: semantics 43.
+    """
+
+    def __init__(self, spec: CogroupOperator, types: Types | None = None) -> None:
+        super().__init__(spec, types)
+        self._method = _Cogrouped(spec, self._clocks, self._types)
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the live windows, with the keys of the left side."""
+        found: list[dict[str, Any]] = self._method.windows()
+        return found
+
+
+class _Cogrouped(WindowsOfSides):
+    """Emits the panes of the windows."""
+
+    def __init__(self, spec: CogroupOperator, clocks: SideClocks, types: Types) -> None:
+        super().__init__(spec.keys, clocks, _Windows(spec, types, self))
+
+    def row(self, number: int) -> Applied:
+        """Returns the row with this number."""
+        return self._rows[number]
+
+    def evaluate(self) -> list[dict[str, Any]]:
+        """Moves the clocks of the windows, and returns their panes."""
+        return [self.with_own_keys(pane) for pane in self._moved()]
+
+
+class _Windows(Interpreter):
+    """The windows of the rows of both sides. A row has only its number, event time and keys."""
+
+    def __init__(self, spec: CogroupOperator, types: Types, rows: _Cogrouped) -> None:
+        super().__init__(window_operator(spec))
+        self._cogroup, self._types_of, self._rows = spec, types, rows
+
+    def _contents(self, window: WindowState) -> dict[str, Any]:
+        """Computes each aggregate from the rows of its side."""
+        rows = [self._rows.row(one[ROW_NUMBER]) for one in window.stored]
+        found: dict[str, Any] = {}
+        for side, types in self._types_of.items():
+            mine = [one.row.values for one in rows if one.side == side]
+            for what in self._cogroup.aggregates_of(side):
+                found[what.name] = aggregate(what, mine, types.get(what.column or ""))
+        for both in self._cogroup.both_aggregates:
+            found[both.name] = _of_both(both, rows)
+        stamp = {"earliest": min_, "latest": max_}.get(self._cogroup.timestamp or "")
+        if stamp is not None:
+            found["timestamp"] = aggregate(stamp(ROW_TIME), window.stored, None)
+        return found
+
+
+def _of_both(what: MergeAggregate, rows: list[Applied]) -> Any:
+    """Returns an aggregate of the rows of both sides, which are in arrival order."""
+    user = what.user
+    state = user.init()
+    for one in rows:
+        accumulate = user.accumulate_left if one.side == LEFT else user.accumulate_right
+        state = accumulate(state, one.row.values[what.of(one.side)])
+    state_text(user.name, state)
+    return checked_result(user, user.finish(state))

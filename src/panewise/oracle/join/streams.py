@@ -1,0 +1,177 @@
+"""S1's windowed stream join: rows wait for their release, and then look for partners (37.14 to 37.19)."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from panewise.oracle.columns import same_value
+from panewise.oracle.join.applied import Applied
+from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.join.emitted import EmittedRows
+from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
+from panewise.oracle.rows import Row
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
+from panewise.spec.triggers.simple import Every
+from panewise.spec.windows.kinds import Hopping, Tumbling
+
+OTHER = {LEFT: RIGHT, RIGHT: LEFT}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A row that waits for its release.
+
+    Attributes:
+        one: the row.
+        arrived_at: the processing time at which it arrived.
+        late: whether its window was complete when it arrived.
+    """
+
+    one: Applied
+    arrived_at: int
+    late: bool
+
+
+class StreamsJoin:
+    """Releases the rows of both sides, and pairs each with the released rows of the other side.
+
+    Args:
+        spec: the specification of the join.
+        clocks: the clocks of the join.
+        emitted: makes the rows to emit.
+    """
+
+    def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
+        assert isinstance(spec.match, WindowedStreams)
+        self._spec, self._match = spec, spec.match
+        self._clocks = clocks
+        self._emitted = emitted
+        self._arrived = 0
+        self._waiting: dict[str, list[Waiting]] = {LEFT: [], RIGHT: []}
+        self._released: dict[str, list[Applied]] = {LEFT: [], RIGHT: []}  # in the order of their release
+
+    def apply(self, side: str, row: Row) -> None:
+        """Lets a row wait. One with a null key has no partner, so it is dropped (semantics 28)."""
+        one = Applied(side, row, self._arrived)
+        self._arrived += 1
+        if not has_null_key(row):
+            late = self._clocks.watermark(side) >= self._first_end(side, row.time)
+            self._waiting[side].append(Waiting(one, self._clocks.processing_time, late))
+
+    def evaluate(self) -> list[dict[str, Any]]:
+        """Releases rows, those of the first side first, and returns their pairs (semantics 37.15, 40.3)."""
+        emitted = []
+        for side in (self._match.first_side, OTHER[self._match.first_side]):
+            due = [it for it in self._waiting[side] if self._is_due(side, it)]
+            self._waiting[side] = [it for it in self._waiting[side] if it not in due]
+            for it in due:
+                for partner in sorted(self._partners(it.one), key=lambda one: one.row.time):
+                    left, right = (it.one, partner) if side == LEFT else (partner, it.one)
+                    emitted.append(self._emitted.pair(left.row, right.row))
+                self._released[side].append(it.one)
+        return emitted
+
+    def stored(self) -> list[Applied]:
+        """Returns the rows that wait, and the released rows that rows still to come can find (41.5)."""
+        waiting = [it.one for side in (LEFT, RIGHT) for it in self._waiting[side]]
+        found = []
+        for side, rows in self._released.items():
+            horizon = self._clocks.horizon(OTHER[side])
+            size = self._match.windows[side].size
+            reach = math.inf if size is None else size
+            found += [
+                one
+                for one in rows
+                if horizon != math.inf and horizon <= one.row.time + reach and self._is_retained(one)
+            ]
+        return waiting + found
+
+    def waiting_times(self) -> Iterable[int]:
+        """Returns the event times of the rows that wait."""
+        return [it.one.row.time for side in (LEFT, RIGHT) for it in self._waiting[side]]
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far `join_time` may lie behind the horizons and the rows that wait; None: any (40.4).
+
+        The row that is released later is not behind them. The other one is so by the size of its window.
+        """
+        left, right = (self._match.windows[side].size for side in (LEFT, RIGHT))
+        both = None if left is None or right is None else max(left, right)
+        of_timestamp = {"later": 0, "left": left, "right": right, "earlier": both}
+        assert self._spec.timestamp is not None
+        return of_timestamp[self._spec.timestamp]
+
+    # Releases
+
+    def _is_due(self, side: str, it: Waiting) -> bool:
+        """Returns whether a row is released by the evaluation that takes place now (semantics 37.16)."""
+        window = self._match.windows[side]
+        if self._clocks.has_ended(side):
+            return True
+        if not it.late and self._clocks.watermark(side) >= self._first_end(side, it.one.row.time):
+            return True
+        policy = window.late if it.late else window.early
+        if isinstance(policy, Every):
+            return self._clocks.processing_time >= boundary(policy, it.arrived_at)
+        return policy is not None
+
+    def _first_end(self, side: str, time: int) -> float:
+        """Returns the end of the first window that contains an event time (semantics 37.16)."""
+        window = self._match.windows[side]
+        if window.size is None or window.hop is None:
+            return math.inf
+        assert isinstance(window.window, (Tumbling, Hopping))
+        # Ends are at the origin plus the size plus a multiple of the hop. The first one after t is that of t.
+        passed = time - (window.window.origin + window.size)
+        return time + window.hop - passed % window.hop
+
+    # Partners
+
+    def _partners(self, new: Applied) -> list[Applied]:
+        """Returns the released rows of the other side that match a row which is released now (37.17)."""
+        mine = self._match.windows[new.side]
+        found = []
+        for one in self._released[OTHER[new.side]]:
+            left, right = (new.row, one.row) if new.side == LEFT else (one.row, new.row)
+            other = self._match.windows[one.side]
+            near = _reaches(other, one.row, new.row) and _reaches(mine, new.row, one.row)
+            condition = condition_is_true(self._spec.condition, left, right)
+            if near and condition and keys_are_equal(left, right) and self._is_retained(one):
+                found.append(one)
+        return found
+
+    def _is_retained(self, one: Applied) -> bool:
+        """Returns whether a released row is among the last rows of its window, and in the retention."""
+        window = self._match.windows[one.side]
+        retention = math.inf if window.retention is None else window.retention.us
+        if one.row.time < self._clocks.last_mark(one.side) - retention:
+            return False
+        mine = [it for it in self._released[one.side] if _same_key(it.row, one.row)]
+        if window.count is not None:
+            return one in mine[-window.count :]
+        if window.retention_rows is not None:
+            latest = sorted(mine, key=lambda it: it.row.time)  # stable: of equal time the last one released
+            return one in latest[-window.retention_rows :]
+        return True
+
+
+def _reaches(window: JoinWindow, row: Row, other: Row) -> bool:
+    """Returns whether a window of time that ends at the other row contains a row, or the row is later."""
+    return window.size is None or other.time - row.time <= window.size
+
+
+def _same_key(one: Row, other: Row) -> bool:
+    return all(same_value(a, b) for a, b in zip(one.key, other.key, strict=True))
+
+
+def boundary(every: Every, at: int) -> int:
+    """Returns the first boundary of an aligned period at an instant or after it (semantics 16.14, 37.16).
+
+    >>> from panewise import Every
+    >>> [boundary(Every(10, aligned=True, offset=3), at) for at in (3, 4, 13)]
+    [3, 13, 13]
+    """
+    return at + (every.offset.us - at) % every.period.us

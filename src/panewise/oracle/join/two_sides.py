@@ -1,0 +1,128 @@
+"""The interpreter of an operator with two sides: rows in, clocks and evaluations (semantics 36 to 36.7)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from panewise.errors import InputError
+from panewise.oracle.columns import check_type
+from panewise.oracle.join.applied import Collected
+from panewise.oracle.join.by_arrival import invalid_delta_reason
+from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.join.order import merged
+from panewise.oracle.join.windows_of_sides import WindowsOfSides
+from panewise.oracle.outputs import Output
+from panewise.oracle.positions import Positions
+from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.spec.operators.join.entry import SideEntry, TwoSided
+
+
+class TwoSidedInterpreter:
+    """Interprets an operator with two sides. A subclass sets `_method`, which takes the applied rows.
+
+    Args:
+        spec: the specification.
+        types: the types of the columns of each side.
+    """
+
+    _method: Any
+
+    def __init__(self, spec: TwoSided, types: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        self._two_sided = spec
+        self._types = {side: dict((types or {}).get(side, {})) for side in spec.sides}
+        for named in self._types.values():
+            for column, kind in named.items():
+                check_type(column, kind)
+        self._clocks = SideClocks(spec)
+        self._positions = {side: Positions() for side in spec.sides}
+
+    def add(self, rows: Iterable[dict[str, Any]], port: str) -> Output:
+        """Adds a batch of rows of one side."""
+        return self.add_batch({port: rows})
+
+    def add_batch(self, rows: Mapping[str, Iterable[dict[str, Any]]]) -> Output:
+        """Adds a batch of rows of both sides, given by side (semantics 36.6, 36.7).
+
+        Raises:
+            InputError: for rows of a side whose input has ended.
+        """
+        ended = [side for side in rows if self._clocks.has_ended(side)]
+        if ended:
+            given, rule = (
+                f"rows of the {ended[0]} side after finish",
+                "nothing is added after the end of input",
+            )
+            raise InputError(given, rule, "add the rows before finish")
+        output = Collected()
+        valid = {side: self._valid(side, list(given), output) for side, given in rows.items()}
+        for side, row in merged(self._two_sided, self._types, valid):
+            self._arrive(side, row, output)
+            if self._two_sided.evaluate == "record":
+                self._evaluate_rows(output)
+        if self._two_sided.evaluate == "batch":
+            self._evaluate_rows(output)
+        return output.as_output()
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Moves the watermark of a side, or of both."""
+        self._clocks.report(to, source)
+        return Collected(self._method.evaluate()).as_output()
+
+    def clock(self, to: int) -> Output:
+        """Moves the processing time."""
+        self._clocks.read(to)
+        return Collected(self._method.evaluate()).as_output()
+
+    def finish(self, port: str | None = None) -> Output:
+        """Ends the input of a side, or of both."""
+        self._clocks.finish(port)
+        return Collected(self._method.evaluate()).as_output()
+
+    # Rows in
+
+    def _valid(self, side: str, given: list[dict[str, Any]], output: Collected) -> list[Row]:
+        """Counts the rows of a side; returns the valid ones in their arrival order (semantics 3, 15)."""
+        entry, types, now = self._two_sided.ports[side], self._types[side], self._clocks.processing_time
+        found = []
+        for row in arrival_order(entry, types, given):
+            reason = invalid_row_reason(entry, types, row, now)
+            output.count(side, "rows_in")
+            if reason is None:
+                found.append(read(entry, types, row, now))
+            else:
+                output.count(side, "invalid")
+                output.invalid.append({"row": dict(row), "reason": reason, "side": side})
+        return found
+
+    def _arrive(self, side: str, row: Row, output: Collected) -> None:
+        """Applies a valid row, unless it is a replay or late (semantics 4, 36.4)."""
+        self._clocks.record_time(side, row.time)
+        if self._positions[side].is_replay(self._two_sided.sides[side].position, row.values):
+            output.count(side, "replays")
+        elif isinstance(self._method, WindowsOfSides):
+            self._method.wait(side, row)  # its windows decide whether it is late
+        elif row.time < self._clocks.horizon(side):
+            output.count(side, "late")
+            late_by = self._clocks.late_by(side, row.time)
+            reason = {"reason": "behind", "windows": list[Any](), "late_by": late_by, "partial": False}
+            output.late.append({"row": dict(row.given), **reason, "side": side})
+        else:
+            output.count(side, "applied")
+            self._method.apply(side, row)
+
+    # Rows out
+
+    def _evaluate_rows(self, output: Collected) -> None:
+        """Evaluates rows that have arrived, and then the watermarks that they drive (semantics 36.7)."""
+        if isinstance(self._method, WindowsOfSides):
+            self._method.take_rows(output)
+        output.panes += self._method.evaluate()
+        self._clocks.report_seen()
+        output.panes += self._method.evaluate()
+
+
+def invalid_row_reason(
+    entry: SideEntry, types: Mapping[str, str], row: dict[str, Any], processing_time: int
+) -> str | None:
+    """Returns the reason why a row of a side is invalid, None if it is valid (semantics 15, 37.5)."""
+    reason = invalid_reason(entry, dict(types), row, processing_time)
+    return reason or invalid_delta_reason(entry, read(entry, dict(types), row, processing_time))

@@ -1,0 +1,78 @@
+"""Windows over the rows of both sides: the rows of a batch are those of one input (semantics 37.11)."""
+
+import math
+from typing import Any
+
+from panewise.oracle.join.applied import Applied, Collected
+from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.rows import Row
+from panewise.oracle.windows.interpreter import Interpreter
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+
+
+class WindowsOfSides:
+    """A window operator of the rows of both sides. It decides which rows are late, and when windows fire.
+
+    Args:
+        keys: the key columns of the left side.
+        clocks: the clocks of both sides.
+        operator: the interpreter of the windows. A row has its place among all rows as its number.
+    """
+
+    def __init__(self, keys: tuple[str, ...], clocks: SideClocks, operator: Interpreter) -> None:
+        self._keys, self._clocks, self._operator = keys, clocks, operator
+        self._rows: dict[int, Applied] = {}
+        self._waiting: list[Applied] = []
+        self._given: tuple[int, float] = 0, -math.inf  # the clocks that the window operator has
+        self._panes: list[dict[str, Any]] = []
+
+    def wait(self, side: str, row: Row) -> None:
+        """Takes a row that is no replay. It waits for the end of its batch."""
+        one = Applied(side, row, len(self._rows))
+        self._rows[one.place] = one
+        self._waiting.append(one)
+
+    def take_rows(self, output: Collected) -> None:
+        """Adds the rows of a batch to their windows. Adds the late ones, and the counts, to the output."""
+        found = self._operator.add([_as_input(one) for one in self._waiting])
+        late = {one["row"][ROW_NUMBER]: one for one in found["late"]}
+        for one in self._waiting:
+            rejected = late.get(one.place)
+            if rejected is None or rejected["partial"]:
+                output.count(one.side, "applied")
+            else:
+                output.count(one.side, "late")
+            if rejected is not None:
+                output.late.append({**rejected, "row": dict(one.row.given), "side": one.side})
+                if rejected["partial"]:
+                    output.count(one.side, "partially_late")
+        self._waiting = []
+        self._panes += found["panes"]
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the live windows, with the keys of the left side."""
+        return [self.with_own_keys(window) for window in self._operator.windows()]
+
+    def with_own_keys(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Returns a window or pane with the keys of the left side."""
+        names = {row_key(place): name for place, name in enumerate(self._keys)}
+        return {names.get(name, name): value for name, value in given.items()}
+
+    def _moved(self) -> list[dict[str, Any]]:
+        """Moves the clocks of the windows. Returns the panes since the last call."""
+        now, mark = self._clocks.processing_time, self._clocks.lower()
+        if (now, mark) != self._given and mark == math.inf:
+            self._panes += self._operator.advance(now, None)["panes"]
+            self._panes += self._operator.finish()["panes"]
+        elif (now, mark) != self._given:
+            watermark = None if mark == -math.inf else int(mark)
+            self._panes += self._operator.advance(now, watermark)["panes"]
+        self._given = now, mark
+        panes, self._panes = self._panes, []
+        return panes
+
+
+def _as_input(one: Applied) -> dict[str, Any]:
+    """Returns a row of either side as the window operator takes it."""
+    keys = {row_key(place): value for place, value in enumerate(one.row.key)}
+    return {**one.row.values, **keys, ROW_TIME: one.row.time, ROW_NUMBER: one.place}

@@ -1,0 +1,130 @@
+"""The fluent API of cogroups of two DataFrames (semantics 43)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+from panewise.chrono import DurationLike
+from panewise.errors import SpecError
+from panewise.spark.apply_spec import apply
+from panewise.spark.feeding import Source
+from panewise.spark.results.cogroup import CogroupResult
+from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
+from panewise.spec import Aggregate, AnyWindow, CogroupOperator, MergeAggregate, Side, Trigger
+from panewise.spec.operators.join.columns import SIDES
+
+
+def cogrouped(
+    left: Source,
+    right: Source,
+    event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None = None,
+) -> "CogroupBuilder":
+    """Begins a cogroup of two DataFrames, both streams or both batches, or of results of other operators.
+
+    It emits a pane for each key and window, with aggregates of the rows of each side. A window that has rows
+    of one side only has a pane, too.
+
+    Args:
+        left: the left side, as in :func:`panewise.spark.joined`.
+        right: the right side, likewise.
+        event_time: column of the event time, as in :func:`panewise.spark.joined`.
+
+    Example::
+
+        result = (
+            cogrouped(
+                orders.withWatermark("ordered", "10 minutes"),
+                payments.withWatermark("paid", "10 minutes"),
+            )
+            .on("shop")
+            .window(pw.Tumbling("1 hour"))
+            .agg(
+                left=[F.sum("amount").alias("ordered"), F.collect_list("id").alias("orders")],
+                right=[F.sum("amount").alias("paid")],
+            )
+        )
+        result.panes  # each shop and hour with the sums of both sides
+
+    Raises:
+        SpecError: if a side is no DataFrame, or `event_time` names no column or more than two.
+
+    Source: semantics 43; pyspark cogroup, S4 merge operators.
+    """
+    inputs, sides = begun("cogrouped", "a cogroup", left, right, event_time)
+    return CogroupBuilder(inputs, {}, sides=sides)
+
+
+@dataclass(frozen=True)
+class CogroupBuilder(SidesBuilder):
+    """The description of a cogroup. Every method returns a new description; :meth:`agg` ends it.
+
+    Its options are on_time, closing, only_updated, timestamp, evaluate and strict of CogroupOperator, and
+    null_keys and max_future_skew: a value for both sides, or a pair.
+    """
+
+    OPTIONS: ClassVar[frozenset[str]] = frozenset(
+        {"on_time", "closing", "only_updated", "timestamp", "evaluate", "strict", *OF_EACH_SIDE}
+    )
+
+    def window(self, window: AnyWindow) -> Self:
+        """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global.
+
+        They are made from the rows of both sides. Windows of rows are refused.
+        """
+        return self._with(window=window)
+
+    def trigger(self, trigger: Trigger) -> Self:
+        """Sets when panes are emitted.
+
+        Default: when the lower watermark of both sides reaches the end of the window, and then once for each
+        micro-batch that adds rows to it.
+        """
+        return self._with(trigger=trigger)
+
+    def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> Self:
+        """Sets what a pane contains. Default: "accumulating", all rows of the window so far."""
+        return self._with(accumulation=mode)
+
+    def allowed_lateness(
+        self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window"
+    ) -> Self:
+        """Sets how far the lower watermark may pass the end of a window before it expires. Default: 0.
+
+        With `drop_by="row"` a row is late, for all its windows, if its event time is below
+        watermark - lateness.
+        """
+        return self._with(allowed_lateness=lateness, drop_by=drop_by)
+
+    def agg(
+        self,
+        *,
+        left: Iterable[Aggregate] = (),
+        right: Iterable[Aggregate] = (),
+        both: Iterable[MergeAggregate] = (),
+    ) -> CogroupResult:
+        """Ends the description with the aggregates of a pane, and returns the outputs.
+
+        Args:
+            left: aggregates over the rows of the left side.
+            right: aggregates over the rows of the right side.
+            both: user-defined aggregates over the rows of both sides, which a
+                :class:`panewise.UserMergeAggregate` makes.
+
+        Raises:
+            SpecError: if the description breaks a rule, or does not fit the columns.
+            SetupError: if a stream has no watermark where it needs one, or the state store is not RocksDB.
+        """
+        if "window" not in self.fields:
+            rule, remedy = "a cogroup has a window", "call .window(pw.Tumbling('1 minute')) before .agg(...)"
+            raise SpecError("no window", rule, remedy)
+        one, other = (Side(**self.sides[side]) for side in SIDES)
+        spec = CogroupOperator(
+            left=one,
+            right=other,
+            left_aggregates=left,
+            right_aggregates=right,
+            both_aggregates=both,
+            **self.fields,
+        )
+        result: CogroupResult = apply(self.inputs, spec, **self._apply_options)
+        return result

@@ -1,0 +1,145 @@
+"""What the fluent APIs of joins and cogroups have in common: two inputs, and the fields of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+
+from panewise.chrono import DurationLike
+from panewise.errors import SpecError
+from panewise.spark.builder import Builder
+from panewise.spark.checks import watermark_columns
+from panewise.spark.feeding import Source, time_of
+from panewise.spark.results.operator_result import OperatorResult
+from panewise.spec import FixedLag, Position, StreamTime
+from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
+
+ColumnLike: TypeAlias = str | Column
+OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})  # the options that each side has
+
+
+def begun(
+    function: str,
+    what: str,
+    left: Source,
+    right: Source,
+    event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None,
+) -> tuple[dict[str, Source], dict[str, Mapping[str, Any]]]:
+    """Returns the inputs, and the event time of each, for a description of `what` that `function` begins.
+
+    Raises:
+        SpecError: if a side is no DataFrame, or `event_time` names no column or more than two.
+    """
+    inputs = {LEFT: left, RIGHT: right}
+    for side, df in inputs.items():
+        given: Any = df
+        if not isinstance(given, (DataFrame, OperatorResult)):
+            rule = f"the sides of {what} are DataFrames, or results of operators"
+            raise SpecError(f"{function}({side}=...), of {type(given).__name__}", rule, "give a DataFrame")
+    times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())
+    return inputs, {side: {"event_time": name_of(time)} for side, time in zip(SIDES, times, strict=True)}
+
+
+@dataclass(frozen=True)
+class SidesBuilder(Builder):
+    """The description of an operator over two DataFrames. Every method returns a new description.
+
+    Attributes:
+        sides: the fields of each side that were set.
+    """
+
+    sides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def on(self, *columns: ColumnLike | tuple[ColumnLike, ColumnLike]) -> Self:
+        """Sets the key columns, which are equal in partners. Without keys all rows have equal keys.
+
+        Args:
+            columns: none, one or several names or Columns, one by one or as a list, as in PySpark. A pair has
+                the column of the left side and that of the right side, if their names differ.
+
+        Example::
+
+            joined(orders, shipments).on("shop", ("id", "order_id"))
+        """
+        given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
+        pairs = [tuple(map(name_of, _pair(one, "on"))) for one in given]
+        left, right = zip(*pairs, strict=True) if pairs else ((), ())
+        return self._of_sides(keys=(left, right))
+
+    def order_by(self, *, left: str | Sequence[str] = (), right: str | Sequence[str] = ()) -> Self:
+        """Sets the columns that define the arrival order of the rows of each side within a micro-batch.
+
+        Default: the event time. If both sides have them, as many and of the same types, they define the order
+        across the sides, too (semantics 36.6).
+        """
+        columns = ((one,) if isinstance(one, str) else tuple(one) for one in (left, right))
+        return self._of_sides(order=tuple(columns))
+
+    def position(self, *, left: Position | None = None, right: Position | None = None) -> Self:
+        """Sets the columns of the source position of each side, by which replays are recognised."""
+        return self._of_sides(position=(left, right))
+
+    def watermark(
+        self,
+        both: StreamTime | None = None,
+        *,
+        left: StreamTime | FixedLag | None = None,
+        right: StreamTime | FixedLag | None = None,
+    ) -> Self:
+        """Sets the source of the watermarks, if that is not `withWatermark` on each side.
+
+        Args:
+            both: StreamTime(delay, per="all"): one watermark, from the rows of both sides.
+            left: the watermark of the left side: StreamTime(delay, per="all") or FixedLag.
+            right: that of the right side.
+        """
+        return self._with(watermark=both)._of_sides(watermark=(left, right))
+
+    def idle_after(self, silence: DurationLike) -> Self:
+        """Sets after which silence, in processing time, a side does not hold back the other one.
+
+        The watermark of such a side follows that of the other side. With :meth:`clock` that takes effect even
+        while both sides are silent.
+        """
+        return self._with(idle_after=silence)
+
+    def options(self, **fields: Any) -> Self:
+        """Sets other fields of the specification; `null_keys` and `max_future_skew` of both sides, or a pair.
+
+        Raises:
+            SpecError: for any other name, and a tuple that is no pair.
+        """
+        of_sides = {name: _pair(fields.pop(name), name) for name in OF_EACH_SIDE & fields.keys()}
+        return super().options(**fields)._of_sides(**of_sides)
+
+    def _of_sides(self, **pairs: tuple[Any, ...]) -> Self:
+        """Returns the description with other fields of the sides, each with a value for left and right."""
+        sides = {
+            side: {**self.sides[side], **{name: pair[place] for name, pair in pairs.items() if pair}}
+            for place, side in enumerate(SIDES)
+        }
+        return replace(self, sides=sides)
+
+
+def _pair(given: Any, name: str) -> tuple[Any, Any]:
+    """Returns the values for the left and the right side: those of a pair, else one value for both.
+
+    Raises:
+        SpecError: for a tuple or list that is not a pair.
+    """
+    if not isinstance(given, (tuple, list)):
+        return given, given
+    if len(given) != 2:
+        rule = "a tuple has a value for the left side and one for the right side"
+        raise SpecError(f"{name}={given!r}", rule, "give one value for both sides, or a pair")
+    return given[0], given[1]
+
+
+def _watermarked(df: Source) -> str:
+    """Returns the column that has the watermark of an input, "event_time" if there is none or several."""
+    if not isinstance(df, DataFrame):
+        return time_of(df)
+    found = watermark_columns(df)
+    return found[0] if len(found) == 1 else "event_time"

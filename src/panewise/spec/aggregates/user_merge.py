@@ -1,0 +1,111 @@
+"""User-defined aggregates of the rows of two sides (semantics 43.5)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import checked_column, default_name
+from panewise.spec.aggregates.expressions import ColumnOrName
+from panewise.spec.aggregates.user_functions import RESULTS, JsonValue, ResultType, check_function, check_name
+
+_FUNCTIONS: Final = ("init", "accumulate_left", "accumulate_right", "merge", "finish")
+
+
+@dataclass(frozen=True)
+class UserMergeAggregate:
+    """A user-defined aggregate of both sides of a cogroup, made of five functions over one state.
+
+    Called with a column of the left side and one of the right side, it returns an aggregate for
+    `both_aggregates`. States are JSON values: None, bool, int, float, str, list, and dict with string keys.
+    Values of both sides are accumulated, and states are merged, in arrival order.
+
+    Args:
+        name: the name by which JSON identifies the aggregate.
+        init: returns the state of no rows. Merged with another state it leaves that state as it is.
+        accumulate_left: takes a state and the value of a left row (None for a null), and returns the next
+            state. It does not change the state in place.
+        accumulate_right: the same for a right row.
+        merge: takes two states, the earlier first, and returns the state of both. It changes none in place.
+        finish: takes a state, and returns the result: a value of the type `result`, or None.
+        result: the type of the result, as in :class:`panewise.UserAggregate`. Default: "double".
+        commutative: declares that the order of values and of states does not matter. Default: False.
+
+    Raises:
+        SpecError: for a name that is no non-empty string, another result type, and a function that cannot be
+            called.
+
+    >>> balance = UserMergeAggregate("balance", init=lambda: 0, accumulate_left=lambda s, v: s + (v or 0),
+    ...     accumulate_right=lambda s, v: s - (v or 0), merge=lambda a, b: a + b, finish=lambda s: s,
+    ...     result="bigint")
+    >>> balance("ordered", "paid").name
+    'balance(ordered, paid)'
+
+    Source: semantics 43.5; S4 MergeAccumulation.
+    """
+
+    name: str
+    init: Callable[[], JsonValue] = field(compare=False, repr=False)
+    accumulate_left: Callable[[JsonValue, Any], JsonValue] = field(compare=False, repr=False)
+    accumulate_right: Callable[[JsonValue, Any], JsonValue] = field(compare=False, repr=False)
+    merge: Callable[[JsonValue, JsonValue], JsonValue] = field(compare=False, repr=False)
+    finish: Callable[[JsonValue], Any] = field(compare=False, repr=False)
+    result: ResultType = "double"
+    commutative: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.result not in RESULTS:
+            rule = "the result is bigint, double, string or boolean, or a list of one of these"
+            raise SpecError(f"result={self.result!r}", rule, "give one of these, or such as 'array<bigint>'")
+        for part in _FUNCTIONS:
+            check_function(part, getattr(self, part))
+
+    def __call__(self, left: ColumnOrName, right: ColumnOrName) -> "MergeAggregate":
+        """Returns the aggregate over a column of the left side and one of the right side."""
+        one, other = checked_column(left), checked_column(right)
+        return MergeAggregate(self, one, other, default_name(self.name, one, other))
+
+
+@dataclass(frozen=True)
+class MergeAggregate:
+    """One column of a pane of a cogroup, computed from the rows of both sides.
+
+    Calling a :class:`UserMergeAggregate` makes it; :meth:`alias` renames it.
+
+    Args:
+        user: the user-defined aggregate.
+        left: the column of the left side that it reads.
+        right: the column of the right side.
+        name: the name of the resulting column.
+
+    Raises:
+        SpecError: if `user` is no UserMergeAggregate, or a name is no non-empty string.
+    """
+
+    user: UserMergeAggregate
+    left: str
+    right: str
+    name: str
+
+    def __post_init__(self) -> None:
+        given: Any = self.user
+        if not isinstance(given, UserMergeAggregate):
+            rule = "an aggregate of both sides is a UserMergeAggregate over a column of each"
+            raise SpecError(f"user={given!r}", rule, "call a UserMergeAggregate with two columns")
+        for name in (self.left, self.right, self.name):
+            if not isinstance(name, str) or not name:
+                rule = "columns are named by non-empty strings"
+                raise SpecError(f"column {name!r}", rule, "give the column's name")
+
+    def alias(self, name: str) -> "MergeAggregate":
+        """Returns the same aggregate under another name.
+
+        Raises:
+            SpecError: if the name is no non-empty string.
+        """
+        return replace(self, name=name)
+
+    def of(self, side: str) -> str:
+        """Returns the column of a side, "left" or "right"."""
+        return self.left if side == "left" else self.right

@@ -1,0 +1,32 @@
+"""Describes what joins and cogroups have in common: keys, and the watermarks of sides."""
+
+from panewise.spec.describe.listing import listed
+from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.watermarks import FixedLag, StreamTime
+
+
+def keys_of_sides(spec: TwoSided) -> str:
+    """Returns the names of the keys, with those of the right side where they differ."""
+    pairs = zip(*(side.keys for side in spec.sides.values()), strict=True)
+    return listed(tuple(one if one == other else f"{one} (right: {other})" for one, other in pairs))
+
+
+def watermark_of(spec: TwoSided, mark: StreamTime | FixedLag | None) -> str:
+    """Returns in words where the watermark of a side comes from."""
+    if mark is None:
+        return "comes from outside"
+    if isinstance(mark, FixedLag):
+        return f"processing time less {mark.lag}"
+    rows = "both sides" if spec.watermark is not None else "the side"
+    behind = f", less {mark.delay}" if mark.delay.us else ""
+    each = "row" if spec.evaluate == "record" else "batch"
+    return f"after each {each} the highest event time of the rows of {rows}{behind}"
+
+
+def idle_sides(spec: TwoSided) -> list[str]:
+    """Returns the line on silent sides, if there is one."""
+    if spec.idle_after is None:
+        return []
+    return [
+        f"Idle sides: the watermark of a side that is silent for {spec.idle_after} follows the other one."
+    ]

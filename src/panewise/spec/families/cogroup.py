@@ -1,0 +1,144 @@
+"""Cogroups, as :class:`panewise.spec.protocol.SpecParts`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from panewise.chrono import Duration
+from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
+from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
+from panewise.spec.aggregates.user_merge import MergeAggregate
+from panewise.spec.codec.cogroup import complete, from_dict, reads, to_dict
+from panewise.spec.describe.cogroup import describe
+from panewise.spec.families import windows
+from panewise.spec.families.sides import (
+    check_comparable,
+    check_shared_columns,
+    driven_by_rows,
+    one_shard,
+    renamed_side,
+)
+from panewise.spec.families.windows import lag_on_batch, silently_replaced
+from panewise.spec.operators.cogroup.operator import CogroupOperator
+from panewise.spec.operators.cogroup.windowing import window_operator
+from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.position import Position
+from panewise.spec.protocol import Carried, Error, Types, carried_values
+from panewise.spec.triggers.composite import walk
+from panewise.spec.triggers.simple import OnPunctuation
+from panewise.spec.type_checks import check_entry, check_triggers
+from panewise.spec.windows.custom import Custom
+
+__all__ = ["complete", "describe", "from_dict", "one_shard", "reads", "to_dict"]
+
+
+def check_types(spec: CogroupOperator, types: Mapping[str, Types]) -> None:
+    """Checks the columns of each side. Compared columns, and those that windows read, have one type."""
+    for name, entry in spec.ports.items():
+        check_entry(entry, types[name])
+        check_aggregates(spec.aggregates_of(name), types[name])
+        check_triggers(spec.trigger, types[name])
+    for left, right in zip(spec.left.keys, spec.right.keys, strict=True):
+        check_comparable(left, types["left"].get(left), right, types["right"].get(right))
+    check_shared_columns(spec.shared_columns, types)
+
+
+def boolean_columns(spec: CogroupOperator) -> set[str]:
+    """Returns the columns of punctuations and of Boolean aggregates."""
+    marks = {node.column for node in walk(spec.trigger) if isinstance(node, OnPunctuation)}
+    return marks | columns_of_booleans((*spec.left_aggregates, *spec.right_aggregates))
+
+
+def batch_error(spec: CogroupOperator) -> Error | None:
+    """Refuses a watermark that follows the clock."""
+    errors = (lag_on_batch(side.watermark) for side in spec.sides.values())
+    return next((error for error in errors if error is not None), None)
+
+
+def for_columns(spec: CogroupOperator, columns: Mapping[str, set[str]]) -> CogroupOperator:
+    """Returns the cogroup, whose sides name their event times."""
+    return spec
+
+
+def for_delays(spec: CogroupOperator, delays: Mapping[str, Duration]) -> CogroupOperator:
+    """Returns the cogroup, in which the rows of each side drive its watermark (semantics 36.1)."""
+    made: CogroupOperator = silently_replaced(spec, **driven_by_rows(spec, delays))
+    return made
+
+
+def renamed(
+    spec: CogroupOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
+) -> CogroupOperator:
+    """Returns the cogroup with other names of the columns of a side. Names of panes stay, except of keys."""
+    changes: dict[str, Any] = {
+        port: renamed_side(spec.sides[port], names),
+        f"{port}_aggregates": tuple(with_names(one, names) for one in spec.aggregates_of(port)),
+        "both_aggregates": tuple(_renamed_both(one, port, names) for one in spec.both_aggregates),
+    }
+    made: CogroupOperator = silently_replaced(spec, **changes)
+    return made
+
+
+def _renamed_both(what: MergeAggregate, port: str, names: Mapping[str, str]) -> MergeAggregate:
+    """Returns an aggregate over a column with another name, also in its default name."""
+    own = what.of(port)
+    changes: dict[str, Any] = {port: names.get(own, own)}
+    if has_default_name(what.name) and own in names:
+        changes["name"] = what.name.replace(own, names[own])
+    return replace(what, **changes)
+
+
+def with_position(spec: CogroupOperator, position: Position) -> CogroupOperator:
+    """Returns the cogroup with a source position of both sides."""
+    sides = {name: replace(side, position=position) for name, side in spec.sides.items()}
+    made: CogroupOperator = silently_replaced(spec, **sides)
+    return made
+
+
+def shard_keys(spec: CogroupOperator, port: str) -> tuple[str, ...]:
+    """Returns the keys of a side."""
+    return spec.sides[port].keys
+
+
+def calls_users(spec: CogroupOperator) -> bool:
+    """Returns whether the cogroup has a custom window or a user-defined aggregate."""
+    own = any(what.user is not None for side in spec.sides for what in spec.aggregates_of(side))
+    return own or bool(spec.both_aggregates) or isinstance(spec.window, Custom)
+
+
+def functions(spec: CogroupOperator, port: str) -> tuple[Aggregate, ...]:
+    """Returns the aggregates over columns of a side."""
+    return spec.aggregates_of(port)
+
+
+def unchanged(spec: CogroupOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
+    """Returns the keys. A key of either side has the type of the left one."""
+    return {name: (LEFT, name) for name in spec.keys}
+
+
+def carried(spec: CogroupOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
+    """Returns the types of aggregates that return values of a side."""
+    found: dict[str, Any] = {}
+    for side in spec.sides:
+        found |= carried_values(spec.aggregates_of(side), known[side], kinds)
+    return found
+
+
+def instants(spec: CogroupOperator) -> tuple[str, ...]:
+    """Returns the columns of panes that are instants."""
+    return windows.instants(window_operator(spec))
+
+
+def output_time(spec: CogroupOperator) -> str | Error:
+    """Returns the timestamp of panes."""
+    return windows.output_time(window_operator(spec))
+
+
+def new_columns(spec: CogroupOperator) -> tuple[str, ...]:
+    """Returns nothing: panes have columns of their own."""
+    return ()
+
+
+def passed_on(spec: CogroupOperator) -> bool:
+    """Returns False: panes do not have the columns of rows."""
+    return False

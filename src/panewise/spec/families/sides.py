@@ -1,0 +1,87 @@
+"""What the families of joins and cogroups have in common: their sides."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.column_types import Type
+from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side import Side
+from panewise.spec.protocol import Types
+from panewise.spec.watermarks import StreamTime, row_driven
+
+
+def check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
+    """Refuses columns that are compared and have different types. A type that is not known is None.
+
+    Raises:
+        SpecError: for such columns.
+    """
+    if one is None or other is None or one == other:
+        return
+    given = f"keys {left}: {one} (left) and {right}: {other} (right)"
+    raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
+
+
+def check_shared_columns(names: Iterable[str], types: Mapping[str, Types]) -> None:
+    """Checks the columns that windows and triggers read: both sides have them, with one type.
+
+    Raises:
+        SpecError: if a side lacks one of them, or the types differ.
+    """
+    for name in names:
+        missing = [side for side, columns in types.items() if columns and name not in columns]
+        if missing:
+            rule = "the windows and the trigger of a join read the same columns of both sides"
+            remedy = f"add the column {name!r} to the {missing[0]} side"
+            raise SpecError(f"no column {name!r} on the {missing[0]} side", rule, remedy)
+        check_comparable(name, types["left"].get(name), name, types["right"].get(name))
+
+
+def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration]) -> dict[str, Any]:
+    """Returns the sides to replace, so that rows drive the watermarks of streams (semantics 36.1).
+
+    `delays` are those of the streams by side. A watermark that is given stays.
+    """
+    if spec.watermark is not None:
+        return {}
+    return {
+        name: replace(side, watermark=StreamTime(delays[name], per="all"))
+        for name, side in spec.sides.items()
+        if side.watermark is None and name in delays
+    }
+
+
+def renamed_side(side: Side, names: Mapping[str, str]) -> Side:
+    """Returns the side with other names of its columns."""
+    position = side.position
+    if position is not None:
+        source = None if position.source is None else names.get(position.source, position.source)
+        columns = {
+            name: names.get(getattr(position, name), getattr(position, name))
+            for name in ("partition", "offset")
+        }
+        position = replace(position, source=source, **columns)
+    return replace(
+        side,
+        keys=tuple(names.get(name, name) for name in side.keys),
+        event_time=names.get(side.event_time, side.event_time),
+        order=tuple(names.get(name, name) for name in side.order),
+        position=position,
+    )
+
+
+def one_shard(spec: TwoSided) -> tuple[str, str] | None:
+    """Returns why the rows of all keys meet, if they do."""
+    if not all(side.keys for side in spec.sides.values()):
+        return "without keys all rows have equal keys, so there is one shard (semantics 28)", "give keys"
+    driven = any(row_driven(entry.watermark) is not None for entry in spec.ports.values())
+    if driven and spec.evaluate == "record":
+        rule = (
+            "with evaluate='record' each row moves the watermark for the next row of any "
+            "key, so there is one shard (semantics 36.7)"
+        )
+        return rule, "leave shards out, or use evaluate='batch'"
+    return None

@@ -1,0 +1,1 @@
+"""Cogroups: aggregates of two inputs in the windows of both."""

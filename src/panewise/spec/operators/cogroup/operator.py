@@ -1,0 +1,227 @@
+"""The specification of a cogroup (semantics 43). Values only."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Literal
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.families import COGROUP, Family
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.functions import count
+from panewise.spec.aggregates.user_merge import MergeAggregate
+from panewise.spec.fields import several
+from panewise.spec.operators.join.checks import check_keys, check_watermarks
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.windows import WindowOperator
+from panewise.spec.position import Position
+from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
+from panewise.spec.watermarks import StreamTime
+from panewise.spec.windows.kinds import AnyWindow, columns_of, counted, positive
+
+# The fields that a cogroup has in common with a window operator.
+OF_WINDOWS: Final = (
+    "window",
+    "trigger",
+    "accumulation",
+    "allowed_lateness",
+    "drop_by",
+    "on_time",
+    "closing",
+    "only_updated",
+    "timestamp",
+    "evaluate",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CogroupOperator:
+    """A cogroup of two inputs: a pane for each key and window, with aggregates of each side and of both.
+
+    Args:
+        left: the left side.
+        right: the right side, with as many keys as the left one. Panes have the keys under their left names.
+        window: the windows, as of a window operator, except windows of rows. They are made from the rows of
+            both sides.
+        left_aggregates: aggregates over the rows of the left side.
+        right_aggregates: aggregates over the rows of the right side.
+        both_aggregates: user-defined aggregates over the rows of both sides, which a
+            :class:`panewise.UserMergeAggregate` makes. One aggregate at least is given in all.
+        trigger: as in :class:`panewise.WindowOperator`.
+        accumulation: as there. Default: "accumulating".
+        allowed_lateness: as there. The watermark is the lower one of both sides. Default: 0.
+        drop_by: as there. Default: "window".
+        on_time: as there.
+        closing: as there.
+        only_updated: as there.
+        timestamp: as there. "earliest" and "latest" are of the rows of both sides.
+        evaluate: "batch" or "record": whether triggers are evaluated, and the watermarks that rows drive
+            move, after each batch or after each row. Default: "batch".
+        watermark: StreamTime(per="all") for one watermark of both sides. Default: each side has its own.
+        idle_after: a length of processing time after which a silent side does not hold the other side back.
+            Default: none.
+        strict: as in :class:`panewise.WindowOperator`.
+
+    Raises:
+        SpecError: if a value breaks a rule, or has no effect; the message says which.
+
+    >>> from panewise import Tumbling
+    >>> from panewise import functions as F
+    >>> orders, parcels = Side(keys=["id"]), Side(keys=["order_id"])
+    >>> spec = CogroupOperator(left=orders, right=parcels, window=Tumbling("1 hour"),
+    ...     left_aggregates=[F.sum("amount").alias("ordered")], right_aggregates=[F.count().alias("parcels")])
+    >>> spec.keys, spec.accumulation, spec.ports["right"].columns_read
+    (('id',), 'accumulating', ('order_id', 'event_time'))
+
+    Source: semantics 43; S4 merge operators, CoGroup and MergeAccumulation; pyspark cogroup.
+    """
+
+    family: ClassVar[Family] = COGROUP
+
+    left: Side
+    right: Side
+    window: AnyWindow
+    left_aggregates: tuple[Aggregate, ...] = ()
+    right_aggregates: tuple[Aggregate, ...] = ()
+    both_aggregates: tuple[MergeAggregate, ...] = ()
+    trigger: Trigger = DEFAULT_TRIGGER
+    accumulation: Literal["discarding", "accumulating", "retracting"] = "accumulating"
+    allowed_lateness: Duration | Literal["unlimited"] = field(default=Duration(0))
+    drop_by: Literal["window", "row"] = "window"
+    on_time: Literal["if_pending", "always"] = "if_pending"
+    closing: Literal["if_pending", "always"] = "if_pending"
+    only_updated: bool = False
+    timestamp: Literal["end", "window_time", "earliest", "latest"] | None = None
+    evaluate: Literal["batch", "record"] = "batch"
+    watermark: StreamTime | None = None
+    idle_after: Duration | None = None
+
+    def __init__(
+        self,
+        *,
+        left: Side,
+        right: Side,
+        window: AnyWindow,
+        left_aggregates: Iterable[Aggregate] = (),
+        right_aggregates: Iterable[Aggregate] = (),
+        both_aggregates: Iterable[MergeAggregate] = (),
+        trigger: Trigger = DEFAULT_TRIGGER,
+        accumulation: Literal["discarding", "accumulating", "retracting"] = "accumulating",
+        allowed_lateness: DurationLike | Literal["unlimited"] = 0,
+        drop_by: Literal["window", "row"] = "window",
+        on_time: Literal["if_pending", "always"] | None = None,
+        closing: Literal["if_pending", "always"] = "if_pending",
+        only_updated: bool = False,
+        timestamp: Literal["end", "window_time", "earliest", "latest"] | None = None,
+        evaluate: Literal["batch", "record"] = "batch",
+        watermark: StreamTime | None = None,
+        idle_after: DurationLike | None = None,
+        strict: bool = False,
+    ) -> None:
+        given = dict(locals())
+        values = {name: given[name] for name in ("left", "right", "watermark")}
+        for name in ("left_aggregates", "right_aggregates", "both_aggregates"):
+            values[name] = several(name, given[name])
+        values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_kinds(self)
+        _check_window(window)
+        # It refuses what no window operator can have, two columns of one name among it, and warns.
+        made = WindowOperator(
+            **{name: given[name] for name in OF_WINDOWS},
+            aggregates=[count().alias(one.name) for one in self.outputs],
+            keys=self.left.keys,
+            strict=strict,
+        )
+        for name in OF_WINDOWS:
+            object.__setattr__(self, name, getattr(made, name))
+        check_keys(self)
+        check_watermarks(self)
+        _check_sides(self)
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        """The sides by name."""
+        return {LEFT: self.left, RIGHT: self.right}
+
+    @property
+    def ports(self) -> dict[str, SideEntry]:
+        """The two input ports."""
+        return {
+            name: SideEntry(
+                side if self.watermark is None else replace(side, watermark=self.watermark),
+                (*self.shared_columns, *self.values(name)),
+                window=self.window,
+            )
+            for name, side in self.sides.items()
+        }
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of panes, which have the names of the key columns of the left side."""
+        return self.left.keys
+
+    @property
+    def position(self) -> Position | None:
+        """The columns of the source position of the left side."""
+        return self.left.position
+
+    @property
+    def outputs(self) -> tuple[Aggregate | MergeAggregate, ...]:
+        """The aggregates of a pane, in the order of its columns."""
+        return (*self.left_aggregates, *self.right_aggregates, *self.both_aggregates)
+
+    @property
+    def shared_columns(self) -> tuple[str, ...]:
+        """The columns of either side that the windows and the trigger read."""
+        return tuple(dict.fromkeys((*columns_of(self.window), *columns(self.trigger))))
+
+    def aggregates_of(self, side: str) -> tuple[Aggregate, ...]:
+        """Returns the aggregates over the rows of one side."""
+        return self.left_aggregates if side == LEFT else self.right_aggregates
+
+    def values(self, side: str) -> tuple[str, ...]:
+        """Returns the columns of a side that aggregates read, each once."""
+        own = (column for one in self.aggregates_of(side) for column in one.columns)
+        return tuple(dict.fromkeys((*own, *(one.of(side) for one in self.both_aggregates))))
+
+
+def _check_kinds(spec: CogroupOperator) -> None:
+    for name, side in spec.sides.items():
+        given: Any = side
+        if not isinstance(given, Side):
+            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
+        for one in spec.aggregates_of(name):
+            what: Any = one
+            if not isinstance(what, Aggregate):
+                rule = "aggregates of a side are made by panewise.functions"
+                raise SpecError(f"{name}_aggregates=[{what!r}]", rule, "give one such as F.count()")
+    for both in spec.both_aggregates:
+        merged: Any = both
+        if not isinstance(merged, MergeAggregate):
+            rule = "aggregates of both sides are made by a UserMergeAggregate"
+            raise SpecError(f"both_aggregates=[{merged!r}]", rule, "call one with a column of each side")
+    if not spec.outputs:
+        rule = "a pane contains an aggregate at least"
+        raise SpecError("a cogroup without aggregates", rule, "give left_aggregates or right_aggregates")
+
+
+def _check_window(window: Any) -> None:
+    if isinstance(window, AnyWindow) and counted(window):
+        rule = "the windows of a cogroup are of event time"
+        raise SpecError(f"window={window!r} of a cogroup", rule, "give one such as Tumbling('1 minute')")
+
+
+def _check_sides(spec: CogroupOperator) -> None:
+    """Refuses fields of sides that would have no effect."""
+    for name, side in spec.sides.items():
+        if side.allowed_lateness.us:
+            rule = "windows are made from the rows of both sides, so they have one allowed lateness"
+            given = f"allowed_lateness={side.allowed_lateness} on the {name}"
+            raise SpecError(given, rule, "give it to the cogroup, and leave it out here")
+        if side.prefix:
+            rule = "the columns of panes are keys and aggregates, which have names of their own"
+            raise SpecError(f"prefix={side.prefix!r} on the {name}", rule, "use alias on the aggregates")

@@ -1,0 +1,132 @@
+"""Intervals: how far apart the event times of both sides are that match (semantics 37). Values only."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec.windows.kinds import positive
+from panewise.spec.windows.measure import MOST_ROWS, is_number_of_rows
+
+CLOSED: Final = ("both", "left", "right", "neither")
+
+
+@dataclass(frozen=True, init=False)
+class Interval:
+    """Rows match if the event time of the right one minus that of the left one is in an interval.
+
+    Args:
+        lower: the least difference. A negative one lets the right row be the earlier one. A duration, or a
+            text such as "-5 minutes". None: no bound.
+        upper: the largest difference, not below `lower`. None: no bound.
+        closed: the bounds that the interval includes: "both", "left" (`lower` only), "right" (`upper` only)
+            or "neither". Default: "both".
+        retain_for: how long a row is retained that a row of any later time could match, in event time: until
+            the horizon of the other side is more than that after it. An interval without an upper bound
+            retains left rows, one without a lower bound right rows. It needs `retain_for`, `retain_rows` or
+            both.
+        retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
+            compared with all rows of its key in the same batch that the interval includes, whatever the
+            number.
+
+    Raises:
+        SpecError: for bounds the wrong way round, an interval without any whole microsecond, other values of
+            `closed`, a missing retention, and one that has no effect.
+
+    >>> Interval("-5 minutes", "1 hour")
+    Interval(lower=Duration('-5 minutes'), upper=Duration('1 hour'), closed='both', retain_for=None,
+    retain_rows=None)
+    >>> Interval(None, "1 hour", retain_for="1 day").retained
+    ('right',)
+
+    Source: semantics 37, 37.1; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d PRECEDING".
+    """
+
+    kind: ClassVar[str] = "interval"
+    lower: Duration | None
+    upper: Duration | None
+    closed: Literal["both", "left", "right", "neither"]
+    retain_for: Duration | None
+    retain_rows: int | None
+
+    def __init__(
+        self,
+        lower: DurationLike | None,
+        upper: DurationLike | None,
+        closed: Literal["both", "left", "right", "neither"] = "both",
+        *,
+        retain_for: DurationLike | None = None,
+        retain_rows: int | None = None,
+    ) -> None:
+        object.__setattr__(self, "lower", None if lower is None else signed(lower, "lower"))
+        object.__setattr__(self, "upper", None if upper is None else signed(upper, "upper"))
+        object.__setattr__(self, "closed", closed)
+        limit = None if retain_for is None else positive(retain_for, "retain_for")
+        object.__setattr__(self, "retain_for", limit)
+        object.__setattr__(self, "retain_rows", retain_rows)
+        if closed not in CLOSED:
+            raise SpecError(f"closed={closed!r}", f"closed is one of {CLOSED}", "give one of these")
+        self._check_bounds()
+        self._check_retention()
+
+    def _check_bounds(self) -> None:
+        if self.lower is None or self.upper is None:
+            allowed = ("both",) if self.lower is self.upper else ("both", "neither")
+            if self.closed not in allowed:
+                rule = "closed is about the bounds that there are"
+                raise SpecError(f"{self!r}", rule, f"give one of {allowed}")
+            return
+        if self.lower.us > self.upper.us:
+            raise SpecError(f"{self!r}", "the lower bound is not above the upper one", "exchange the bounds")
+        if self.upper.us - self.lower.us < {"both": 0, "neither": 2}.get(self.closed, 1):
+            rule = "an interval includes a whole microsecond at least"
+            raise SpecError(f"{self!r}", rule, "widen the interval, or give closed='both'")
+
+    def _check_retention(self) -> None:
+        count: Any = self.retain_rows
+        if count is not None and not is_number_of_rows(count):
+            rule = f"the number of rows to retain is whole, 1 or more, and {MOST_ROWS} at most"
+            raise SpecError(f"retain_rows={count!r}", rule, "give one such as 1000")
+        given = self.retain_for is not None or count is not None
+        if self.retained and not given:
+            rule = "a row of any later time could match, so rows would be stored for good"
+            raise SpecError(f"{self!r}", rule, "give retain_for='1 day', retain_rows=1000, or both")
+        if given and not self.retained:
+            rule = "a retention is of the rows that an interval without a bound keeps"
+            raise SpecError(f"{self!r}", rule, "leave it out, or give None for a bound")
+
+    @property
+    def first(self) -> int | None:
+        """The least difference that the interval includes, in microseconds; None without a lower bound."""
+        return None if self.lower is None else self.lower.us + (self.closed in ("right", "neither"))
+
+    @property
+    def last(self) -> int | None:
+        """The largest difference that it includes, in microseconds; None without an upper bound."""
+        return None if self.upper is None else self.upper.us - (self.closed in ("left", "neither"))
+
+    @property
+    def retained(self) -> tuple[str, ...]:
+        """The sides whose rows a row of any later time could match."""
+        return ("left",) * (self.upper is None) + ("right",) * (self.lower is None)
+
+    @property
+    def waits(self) -> dict[str, int | None]:
+        """How long after a row of each side rows of the other side can match it, in microseconds.
+
+        Of a retained row this is `retain_for`; None if only the number of rows is limited.
+        """
+        limit = None if self.retain_for is None else self.retain_for.us
+        first, last = self.first, self.last
+        return {"left": limit if last is None else last, "right": limit if first is None else -first}
+
+
+def signed(value: Any, name: str) -> Duration:
+    """Returns a duration that may be negative: a text may begin with a minus.
+
+    >>> signed("-5 minutes", "lower"), signed(7, "upper")
+    (Duration('-5 minutes'), Duration('7 microseconds'))
+    """
+    if isinstance(value, str) and value.strip().startswith("-"):
+        return Duration(-Duration.of(value.strip()[1:], name).us)
+    return Duration.of(value, name)
