@@ -46,8 +46,8 @@ def environment(folder: str, parallelism: int, settings: dict[str, str]) -> Stre
         rows = pq.read_table(Path(folder) / side)
         us = rows["ts"].cast(pa.timestamp("us")).cast(pa.int64())
         frame = pa.table({"us": us, "k": rows["k"], "v": rows["v"]}).to_pandas()
-        # A split is a contiguous part of the frame. Each gets every second row. Otherwise one would be far ahead
-        # of the other in event time, and Flink would store its rows until the other one follows.
+        # A split is a contiguous part of the frame. Were it one of the input, one split would be far ahead of
+        # the other in event time, and Flink would store its rows until the other one follows.
         frame = pd.concat([frame[first::parallelism] for first in range(parallelism)])
         stream = tables.to_data_stream(tables.from_pandas(frame, _ROW, splits_num=parallelism))
         schema = Schema.new_builder()
