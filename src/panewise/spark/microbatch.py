@@ -33,7 +33,7 @@ from panewise.state import Mirror
 from panewise.state.streams import shares_text
 
 _CACHE = Cache()  # runs of all queries that this worker process serves
-# A timer before the first watermark, 0, goes off at the end of the task that sets it.
+# A timer. Spark's first watermark, 0, has passed it, so it expires at the end of the task that sets it.
 _END_OF_TASK = -1
 
 
@@ -71,7 +71,7 @@ class ShardRunner:
             yield from self._run_step(shard, shard_batch, timers)
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
-        """Runs the step of a shard whose timer went off, unless envelopes have already caused one."""
+        """Runs the step of a shard whose timer has expired, unless envelopes have already caused one."""
         with short_errors():
             if shard in self._static:
                 self._add_static(shard)
@@ -142,12 +142,11 @@ class ShardRunner:
             yield from _direct(direct, panes, None)
 
     def _ended(self, stored: StoredOperator) -> Iterator[Output]:
-        """Ends the inputs of static sides, whose rows are all in the state (semantics 36.8)."""
-        return (
-            stored.operator.finish(port)
-            for port in self._settings.static
-            if port not in stored.loaded.get("ended", ())
-        )
+        """Ends the inputs of static sides, whose rows are all in the state (semantics 36.8).
+
+        Ending an input that has ended changes nothing.
+        """
+        return (stored.operator.finish(port) for port in self._settings.static)
 
     def _report(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
         """Returns the envelope with the output watermark, if a second operator wants it and there is one."""
@@ -190,7 +189,7 @@ class ShardRunner:
         """Sets a timer that wakes this shard without data when a window is due, unless an earlier one is set.
 
         Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
-        JVM. It is never deleted: one that goes off when nothing is due only sets the next one.
+        JVM. It is never deleted: one that expires when nothing is due only sets the next one.
 
         A shard that reports its output watermark has a timer for the next watermark, whatever is due.
         """
@@ -218,7 +217,7 @@ def _mirror() -> Mirror:
 
 
 def _waiting(timer: int | None, watermark: int | None) -> int | None:
-    """Returns the timer that is set, or None if it goes off in this micro-batch: Spark then deletes it."""
+    """Returns the timer that is set, or None if it expires in this micro-batch: Spark then deletes it."""
     return None if timer is not None and watermark is not None and timer * 1000 <= watermark else timer
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise.chrono import Duration
 from panewise.errors import SpecWarning
 from panewise.spec import CogroupOperator, MergeAggregate, UserMergeAggregate
-from panewise.spec.operators.cogroup.operator import OF_WINDOWS
+from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.testing.joins import two_sides, watermarks_of_sides
 from panewise.testing.samples import USER_AGGREGATES
@@ -52,7 +52,7 @@ _WITHOUT: Final[dict[str, Any]] = {
 def cogroup_specs(draw: st.DrawFn, /, **fixed: Any) -> CogroupOperator:
     """Draws cogroups: all windows, triggers and aggregates; fields that are `fixed` are not drawn."""
     operator = draw(specs(draw(st.sampled_from(KINDS)), **_WITHOUT))
-    fields: dict[str, Any] = {name: getattr(operator, name) for name in OF_WINDOWS}
+    fields: dict[str, Any] = {name: getattr(operator, name) for name in FIELDS_OF_WINDOWS}
     fields |= draw(watermarks_of_sides())
     fields |= draw(_contents())
     left, right = (replace(one, allowed_lateness=Duration(0)) for one in draw(two_sides(fields.pop("marks"))))

@@ -11,34 +11,14 @@ from hypothesis import strategies as st
 from panewise import CogroupOperator
 from panewise.errors import SpecWarning
 from panewise.spec.codec import from_dict, to_dict
-from panewise.testing import run
 from panewise.testing.cogroups import USERS, cogroup_specs
-from panewise.testing.compare import same
-from panewise.testing.joins import join_events, join_types
+from panewise.testing.joins import join_events
 from panewise.testing.samples import USER_WINDOWS
 from tests.engine.effort import SOAK, examples
+from tests.engine.join.test_properties import agree
 
-Events = list[dict[str, Any]]
 FEWER = examples(15)
-PARTS = ("counts", "invalid", "late", "panes", "windows")
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
-
-
-def agree(spec: CogroupOperator, script: Events, **options: Any) -> None:
-    """Asserts that engine and oracle have the same output and live windows after every event."""
-    types = join_types(spec)
-    wanted = run(spec, script, "oracle", types=types, windows=True)
-    found = run(spec, script, "engine", types=types, windows=True, **options)
-    for number, (event, right, left) in enumerate(zip(script, wanted, found, strict=True)):
-        for part in PARTS:
-            told = (
-                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\n{spec}"
-            )
-            assert same(left[part], right[part]), told
-        for side, counts in left["counts"].items():
-            taken = counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
-            rows = event["rows"][side] if isinstance(event["rows"], dict) else event["rows"]
-            assert counts["rows_in"] == taken == len(rows)
 
 
 def check(data: st.DataObject, **options: Any) -> None:

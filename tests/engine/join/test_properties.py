@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from panewise import CogroupOperator
 from panewise.engine.registry import operator_for
 from panewise.oracle import interpreter
 from panewise.spec.operators.join.operator import JoinOperator
@@ -30,11 +31,13 @@ from tests.engine.orders import columns
 Events = list[dict[str, Any]]
 
 
-def play(spec: JoinOperator, script: Events, runtime: str = "engine", **options: Any) -> Events:
+def play(
+    spec: JoinOperator | CogroupOperator, script: Events, runtime: str = "engine", **options: Any
+) -> Events:
     return run(spec, script, runtime, types=join_types(spec), windows=True, **options)
 
 
-def agree(spec: JoinOperator, script: Events, **options: Any) -> None:
+def agree(spec: JoinOperator | CogroupOperator, script: Events, **options: Any) -> None:
     """Asserts that engine and oracle have the same output and stored rows after every event."""
     wanted, found = play(spec, script, "oracle"), play(spec, script, **options)
     for number, (event, right, left) in enumerate(zip(script, wanted, found, strict=True)):
@@ -44,9 +47,10 @@ def agree(spec: JoinOperator, script: Events, **options: Any) -> None:
             )
             assert same(left[part], right[part]), text
         assert columns(left) == columns(right)
-        for counts in left["counts"].values():
-            rows = counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
-            assert counts["rows_in"] == rows
+        for side, counts in left["counts"].items():
+            told = counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
+            rows = event["rows"][side] if isinstance(event["rows"], dict) else event["rows"]
+            assert counts["rows_in"] == told == len(rows)
 
 
 def check(data: st.DataObject, **options: Any) -> None:

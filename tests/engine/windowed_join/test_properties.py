@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from panewise import JoinOperator, SameWindow, Side, Tumbling
+from panewise import functions as F
 from panewise.spec import WindowedJoin
 from panewise.testing import run
 from panewise.testing.compare import same
@@ -65,3 +67,15 @@ def test_windows_over_windowed_streams_are_those_of_the_oracle(data: st.DataObje
 @given(data=st.data())
 def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
     check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+
+
+def test_windows_read_the_bounds_of_the_windows_of_the_join() -> None:
+    """Semantics 37.11, 42: they are instants, which are numbers of microseconds."""
+    side, match = Side(keys=["k"], event_time="t"), SameWindow(Tumbling(10))
+    join = JoinOperator(left=side, right=Side(keys=["k"], event_time="t", prefix="r_"), match=match)
+    spec = join.then(window=Tumbling(100), aggregates=[F.sum("window_start").alias("s")])
+    rows = [{"k": 1, "t": time} for time in (3, 15, 27)]
+    events = [{"op": "add", "rows": {"left": rows, "right": rows}}, {"op": "finish"}]
+    found = [run(spec, events, runtime) for runtime in ("engine", "oracle")]
+    assert same(*found)
+    assert [pane["s"] for output in found[0] for pane in output["panes"]] == [30]

@@ -8,11 +8,9 @@ import pytest
 from panewise import (
     AfterCount,
     AfterWatermark,
-    Calendar,
     Custom,
     Every,
     Global,
-    Hopping,
     Interval,
     JoinOperator,
     Never,
@@ -29,11 +27,9 @@ from panewise.spec.codec import from_dict, to_dict
 from panewise.spec.column_types import BIGINT, Type
 from panewise.spec.describe import describe
 from panewise.spec.operators.join.columns import OF_WINDOWS
-from panewise.spec.operators.join.windowing import furthest_behind
 from panewise.spec.protocol import parts
 
 TEN = SameWindow(Tumbling(10))
-DAY = 86_400_000_000
 MERGING = Custom.each(lambda row: [(row["n"], row["n"] + 5)], name="merging", columns=["n"], merge=True)
 STEPS = Custom.each(lambda row: [(0, row["n"])], name="steps", columns=["n"])
 
@@ -137,24 +133,6 @@ def test_json() -> None:
         wrong = {"kind": "window", "window": {"kind": "tumbling", "size": 10, path: value}}
         with pytest.raises(SpecError, match=r"match\.window"):
             from_dict(document | {"match": wrong})
-
-
-@pytest.mark.parametrize(
-    ("match", "timestamp", "behind"),
-    [
-        (TEN, "window", 0),
-        (SameWindow(Hopping(10, 5), allowed_lateness=3), "window", 3),
-        (SameWindow(Hopping(10, 5), allowed_lateness=3), "left", 13),
-        (SameWindow(Calendar("month", 2)), "later", 64 * DAY),
-        (SameWindow(Session(5)), "window", 0),
-        (SameWindow(Session(5)), "earlier", None),
-        (SameWindow(Global()), "later", None),
-        (SameWindow(Tumbling(10), allowed_lateness="unlimited"), "window", None),
-    ],
-)
-def test_how_far_emitted_rows_may_lie_behind(match: SameWindow, timestamp: Any, behind: int | None) -> None:
-    """semantics 40.4."""
-    assert furthest_behind(join(match, timestamp=timestamp)) == behind
 
 
 def test_descriptions() -> None:

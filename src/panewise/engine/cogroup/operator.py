@@ -17,8 +17,7 @@ from panewise.engine.cogroup.state import WINDOWS, CogroupState, header_of_windo
 from panewise.engine.columns import PARTIAL, ROWS
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.arrival import late_after_end
-from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.same_window.clocks import of_windows
+from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.windows_of_sides import Step, WindowsOfSides, split_late
 from panewise.engine.protocol import Schemas
 from panewise.engine.windows.operator import Operator

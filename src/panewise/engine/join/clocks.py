@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.engine.progress.clocks import Clocks
 from panewise.spec import FixedLag, JoinOperator, StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.entry import TwoSided
@@ -157,3 +158,8 @@ class JoinClocks:
 
     def _with(self, sides: Mapping[str, SideClock]) -> "JoinClocks":
         return replace(self, sides={**self.sides, **sides})
+
+
+def of_windows(clocks: JoinClocks) -> Clocks:
+    """Returns the clocks of windows of both sides: their watermark is the lower one (semantics 37.11)."""
+    return Clocks(clocks.processing_time, None if clocks.finished else clocks.watermark, clocks.finished)

@@ -144,7 +144,7 @@ def _inspect_streams(
 
 def _inspect_windows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the live windows of a window join."""
-    from panewise.engine.join.same_window.clocks import of_windows  # noqa: PLC0415 - see above
+    from panewise.engine.join.clocks import of_windows  # noqa: PLC0415 - see above
     from panewise.engine.join.state import read_clocks  # noqa: PLC0415 - see above
 
     clocks, match = read_clocks(header), spec.match

@@ -1,11 +1,11 @@
-"""Interval joins: a row waits for partners until the horizon of the other side has passed it.
+"""Interval joins: a row waits until the other side's horizon passes the last instant at which it can match.
 
 Each side has a table of the rows that can still get a partner. Where it matters whether a row had one, a
 second table has the numbers of the stored rows that got their first one in a later batch. So no stored row
 is ever changed. Where rows without a partner are emitted when they expire, the rows that had none when they
 arrived are also in a queue, in the order in which they expire. So a step reads only the rows that are due.
-Apart from merges, it writes the rows that arrive and do not expire in the step, and the numbers of the stored
-rows that got their first partner.
+Apart from merges, it writes the new rows that can still match, their entries in the queue, and the numbers of
+the stored rows that got their first partner. Rows of a retained side can also be evicted by number (37.1).
 """
 
 from collections.abc import Iterator, Mapping
@@ -95,7 +95,7 @@ class IntervalJoin:
         return tables | {counts_name(side): no_counts(self.plan.ports[side]) for side in self.counted}
 
     def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
-        """Returns the horizons: all tables of a side have what the horizon of the other side has passed."""
+        """Returns the horizon of each table: the last instant that the other side's horizon has passed."""
         of_side = {side: clocks.passed(self.spec, OTHER[side]) for side in self.plan.ports}
         matches = {matches_name(side): of_side[side] for side in self.remembers}
         counts = {counts_name(side): of_side[side] for side in self.counted}
@@ -112,13 +112,16 @@ class IntervalJoin:
         return emission.pieces(), {**tables, **joined.counts(state)}
 
     def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
-        """Returns the rows that can get no partner any more."""
+        """Returns the rows without a partner that expire while the clocks move to these."""
         found = {side: self.expiring(state, side, clocks) for side in self.awaits}
         rows, _ = by_time(self.plan, found.items())
         return rows
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the stored rows. With semi and anti a left row that had a partner gets no other."""
+        """Returns the stored rows that can get a partner.
+
+        Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
+        """
         rows = {side: rows_of(state, side).all() for side in self.plan.ports}
         rows = {side: self._retained(state, side, one) for side, one in rows.items()}
         if self.spec.how in ("semi", "anti"):
@@ -181,7 +184,7 @@ class _Joined(Outcome):
     Attributes:
         method: the method.
         keyed: by side the applied rows whose keys are not null.
-        retention: the retention of rows that a row of any later time could match.
+        retention: the retention of the sides that have no last instant.
         evicted: by side the rows that rows of the batch evict (37.1), where it matters whether a row had a
             partner.
     """
@@ -224,8 +227,8 @@ class _Joined(Outcome):
     def emit_final(self, emission: Emission, before: JoinState, after: JoinState) -> None:
         """Emits rows without a partner: those that can get none, and those that expire in the batch.
 
-        `before` is the state before the batch. `after` has the tables after it, with the horizons and the
-        counts before it: a row that expires before it would be evicted is emitted when it expires.
+        `before` is the state before the batch. `after` has the new tables, but the horizons and the counts
+        from before the batch. A row that expires before its eviction is emitted when it expires.
         """
         by_rows, later = {}, {}
         for side in self.method.awaits:
@@ -264,7 +267,8 @@ class _Joined(Outcome):
     def _matches(self, state: JoinState, side: str) -> StoredTable:
         """Returns the matches with the stored rows that got a partner, and without the evicted ones.
 
-        Evicted rows are recognised by the counts. So a match of one is not needed, and would never expire.
+        The counts identify evicted rows, so their matches are not needed. Without `retain_for` they would
+        stay until the end of the input.
         """
         table, first = matches_of(state, side), self.batch.first_number
         names = list(table.shape.schema)

@@ -46,7 +46,7 @@ def matches_name(side: str) -> str:
 
 
 def no_matches() -> StoredTable:
-    """Returns such a table without rows."""
+    """Returns a table of matches without rows."""
     shape = Shape({NUMBER: pl.Int64(), END: pl.Int64()}, [NUMBER], [NUMBER])
     return StoredTable.nothing(shape, MemoryLibrary())
 

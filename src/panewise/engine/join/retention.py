@@ -1,8 +1,10 @@
 """The rows that an interval without a bound retains (semantics 37.1).
 
-A retained row expires by event time, or never if only the number of rows is limited. By number, each stored
-row has its place among the applied rows of its key and side, from 0. A table has the number of rows of each
-key. So a row is retained while the place of the next row of its key is at most `retain_rows` above its own.
+A retained row expires by event time. Without `retain_for` that is at the end of the other side's input.
+
+By number, each stored row has its place among the applied rows of its key and side. Places begin at 0, and
+again at 0 once all earlier rows of the key have expired. A table has the number of rows of each key. So a row
+is retained while the place of the next row of its key is at most `retain_rows` above its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +45,7 @@ _CODE, _AFTER, _LOW = "__code", "__after", "__low"
 
 @dataclass(frozen=True)
 class RetainedRows(RowsByKey):
-    """A table of which a merge drops rows that are too far from the last one of their key.
+    """A table whose runs have only rows that may be among the last `latest` of their key.
 
     Attributes:
         latest: how many rows of a key are retained.
@@ -57,7 +59,7 @@ class RetainedRows(RowsByKey):
 
 @dataclass(frozen=True)
 class RetainedQueue(TimeQueue):
-    """A queue of which a merge drops rows that are too far from the last one of their key.
+    """A queue whose runs have only rows that may be among the last `latest` of their key.
 
     Attributes:
         keys: the columns of the key.
@@ -101,7 +103,7 @@ def counts_of(state: JoinState, side: str) -> LatestByKey:
 
 
 def no_counts(port: SidePort) -> LatestByKey:
-    """Returns such a table without rows."""
+    """Returns the table of these counts without rows."""
     own = {ROW_COUNT: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
     shape = Shape({name: port.stored[name] for name in port.keys} | own, [NUMBER, NUMBER], port.keys)
     return LatestByKey.nothing(shape, MemoryLibrary())

@@ -12,13 +12,11 @@ from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
 from panewise.oracle.join.pairing import PairingJoin
 from panewise.oracle.rows import Row
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.match import LastRows, Latest, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
-
-OTHER = {LEFT: RIGHT, RIGHT: LEFT}
 
 
 class ArrivalJoin(PairingJoin):

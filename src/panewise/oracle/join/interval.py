@@ -13,11 +13,9 @@ from panewise.oracle.join.matching import (
     reach,
 )
 from panewise.oracle.join.pairing import PairingJoin
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import Interval
 from panewise.spec.operators.join.operator import JoinOperator
-
-OTHER = {LEFT: RIGHT, RIGHT: LEFT}
 
 
 class IntervalJoin(PairingJoin):

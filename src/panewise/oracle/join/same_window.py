@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from panewise.chrono import MAX_INSTANT, saturating_add
+from panewise.chrono import MAX_INSTANT, Duration, saturating_add
 from panewise.oracle.join.applied import Applied, Pair
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
@@ -22,10 +22,10 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import (
     ROW_NUMBER,
-    furthest_behind,
     row_key,
     window_operator,
 )
+from panewise.spec.windows.kinds import Calendar, Cumulating, Hopping, Tumbling
 
 _NUMBERS = "numbers"
 Numbers = frozenset[int]
@@ -62,10 +62,24 @@ class WindowJoin(WindowsOfSides):
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows (semantics 40.4)."""
-        mark, behind = self._clocks.lower(), furthest_behind(self._spec)
+        mark, behind = self._clocks.lower(), self._behind()
         if mark == math.inf:
             return MAX_INSTANT
         return None if mark == -math.inf or behind is None else saturating_add(int(mark), -behind)
+
+    def _behind(self) -> int | None:
+        """Returns how far `join_time` may lie behind the watermark of the windows; None: any distance."""
+        lateness, window = self._match.allowed_lateness, self._match.window
+        if lateness == "unlimited":
+            return None
+        if self._spec.timestamp == "window":
+            return lateness.us
+        if isinstance(window, Calendar):
+            days = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}[window.unit] * window.n + 2
+            return lateness.us + days * 24 * 60 * 60 * 1_000_000
+        if isinstance(window, Tumbling | Hopping | Cumulating) and isinstance(window.size, Duration):
+            return lateness.us + window.size.us
+        return None
 
     def _fired(self, before: dict[str, Any] | None, pane: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns what a window emits, given the pane that it retracts and its new pane.

@@ -11,13 +11,11 @@ from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
 from panewise.oracle.rows import Row
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
 from panewise.spec.triggers.simple import Every
 from panewise.spec.windows.kinds import Hopping, Tumbling
-
-OTHER = {LEFT: RIGHT, RIGHT: LEFT}
 
 
 @dataclass(frozen=True)

@@ -89,5 +89,6 @@ def _types_of_rows(spec: WindowedJoin, types: Mapping[str, Mapping[str, str]]) -
         side = LEFT if one.side == EITHER else one.side
         if one.column in types[side]:
             found[one.name] = types[side][one.column]
-    added = {name: "bigint" if name == JOIN_TIME else "string" for name in spec.join.added_columns}
+    instants = (JOIN_TIME, "window_start", "window_end")
+    added = {name: "bigint" if name in instants else "string" for name in spec.join.added_columns}
     return found | added

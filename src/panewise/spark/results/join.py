@@ -1,6 +1,6 @@
-"""The outputs of joins, and what windows over joins have in common with these."""
+"""The outputs of joins, and what all outputs of operators with two sides have in common."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -24,13 +24,20 @@ class SidesResult(OperatorResult):
 
     @property
     def left(self) -> "JoinSide":
-        """What the join does not take of the left side, and its counts."""
+        """The rows of the left side that the operator does not take, and the counts of the side."""
         return JoinSide(self, LEFT)
 
     @property
     def right(self) -> "JoinSide":
-        """What the join does not take of the right side, and its counts."""
+        """The rows of the right side that the operator does not take, and the counts of the side."""
         return JoinSide(self, RIGHT)
+
+    def _write_sides(
+        self, panes: Sink | None, of_sides: Mapping[str, Mapping[str, Sink | None]], options: WriteOptions
+    ) -> WindowQuery:
+        """Starts a query that writes outputs. `of_sides` are the sinks by side, then by kind."""
+        sinks = {labelled(kind, side): sink for side, of in of_sides.items() for kind, sink in of.items()}
+        return self._write({"panes": panes, **sinks}, options)
 
     def _argument(self, kind: str) -> str:
         return self.OUTPUT if kind == "panes" else f"{port_of(kind)}_{kind_of(kind)}"
@@ -118,15 +125,13 @@ class JoinResult(SidesResult):
             LEFT: {"late": left_late, "invalid": left_invalid, "counts": left_counts},
             RIGHT: {"late": right_late, "invalid": right_invalid, "counts": right_counts},
         }
-        sinks = {labelled(kind, side): sink for side, of in of_sides.items() for kind, sink in of.items()}
-        return self._write(
-            {"panes": rows, **sinks}, WriteOptions(checkpoint, available_now, processing_time, name)
-        )
+        options = WriteOptions(checkpoint, available_now, processing_time, name)
+        return self._write_sides(rows, of_sides, options)
 
 
 @dataclass(frozen=True)
 class JoinSide:
-    """What a join does not take of one of its sides, and the counts of the side.
+    """The rows of one side that a join or a cogroup does not take, and the counts of the side.
 
     Each of the DataFrames is a query of its own.
 
@@ -140,15 +145,18 @@ class JoinSide:
 
     @cached_property
     def late(self) -> DataFrame:
-        """The late rows: row STRUCT, reason, windows ARRAY (empty), late_by (microseconds), partial (false).
+        """The late rows: row STRUCT, reason, windows ARRAY, late_by (microseconds), partial BOOLEAN.
 
-        Source: semantics 36.4.
+        `windows` are the windows that the row missed, and `partial` says whether it is in others. Joins
+        without windows have an empty array, and false.
+
+        Source: semantics 36.4, 37.11, 43.1.
         """
         return self.result._alone(labelled("late", self.side), whole_rows=True)
 
     @cached_property
     def invalid(self) -> DataFrame:
-        """The invalid rows, which the join cannot take: row STRUCT, reason (semantics 15)."""
+        """The invalid rows: row STRUCT, reason (semantics 15)."""
         return self.result._alone(labelled("invalid", self.side), whole_rows=True)
 
     @cached_property

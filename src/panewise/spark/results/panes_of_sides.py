@@ -5,7 +5,6 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
-from panewise.spark.envelope import labelled
 from panewise.spark.results.join import SidesResult
 from panewise.spark.sinks import Sink
 from panewise.spark.writer import WindowQuery, WriteOptions
@@ -65,7 +64,5 @@ class PanesOfSides(SidesResult):
             LEFT: {"late": left_late, "invalid": left_invalid, "counts": left_counts},
             RIGHT: {"late": right_late, "invalid": right_invalid, "counts": right_counts},
         }
-        sinks = {labelled(kind, side): sink for side, of in of_sides.items() for kind, sink in of.items()}
-        return self._write(
-            {"panes": panes, **sinks}, WriteOptions(checkpoint, available_now, processing_time, name)
-        )
+        options = WriteOptions(checkpoint, available_now, processing_time, name)
+        return self._write_sides(panes, of_sides, options)

@@ -15,7 +15,7 @@ from panewise.spec.codec.watermarks import watermark_from
 from panewise.spec.codec.windows import FIELDS as WINDOW_FIELDS
 from panewise.spec.codec.windows import plain, with_function
 from panewise.spec.fields import Reader, duration, members_of, or_null, text, wrong
-from panewise.spec.operators.cogroup.operator import OF_WINDOWS, CogroupOperator
+from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS, CogroupOperator
 from panewise.spec.protocol import Users
 from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.custom import Custom
@@ -41,7 +41,7 @@ def to_dict(spec: CogroupOperator) -> dict[str, Any]:
     >>> to_dict(spec)["left_aggregates"], to_dict(spec)["window"]
     ([{'fn': 'count', 'column': None, 'name': 'n'}], {'kind': 'tumbling', 'size': 5, 'origin': 0})
     """
-    windows = {name: plain(getattr(spec, name)) for name in (*OF_WINDOWS, *_OF_SIDES)}
+    windows = {name: plain(getattr(spec, name)) for name in (*FIELDS_OF_WINDOWS, *_OF_SIDES)}
     both = [_plain_both(one) for one in spec.both_aggregates]
     others = {name: plain_value(getattr(spec, name)) for name in ("left", "right", "watermark", "idle_after")}
     found = {**windows, **others, _OF_BOTH: both}
@@ -96,7 +96,7 @@ def _one_from(value: Any, where: str, users: Mapping[str, Any]) -> MergeAggregat
 
 
 _FIELDS: dict[str, Reader] = {
-    **{name: WINDOW_FIELDS[name] for name in OF_WINDOWS},
+    **{name: WINDOW_FIELDS[name] for name in FIELDS_OF_WINDOWS},
     **dict.fromkeys(("left", "right"), side_from),
     "watermark": or_null(watermark_from(StreamTime)),
     "idle_after": or_null(duration),

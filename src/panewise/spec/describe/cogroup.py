@@ -9,7 +9,7 @@ from panewise.spec.describe import windows
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed, without_paragraphs
 from panewise.spec.describe.sides import idle_sides, keys_of_sides, watermark_of
-from panewise.spec.operators.cogroup.operator import OF_WINDOWS, CogroupOperator
+from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS, CogroupOperator
 from panewise.spec.operators.windows import WindowOperator
 
 _OF_ONE_INPUT: Final = ("Invalid rows:", "Order:")  # paragraphs that do not apply to two sides
@@ -67,7 +67,7 @@ def _windows(spec: CogroupOperator) -> list[str]:
     """Returns the lines on windows, panes, watermarks, late rows and state."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # the cogroup has warned when it was built
-        fields = {name: getattr(spec, name) for name in OF_WINDOWS}
+        fields = {name: getattr(spec, name) for name in FIELDS_OF_WINDOWS}
         operator = WindowOperator(**fields, aggregates=[count()])
     made = without_paragraphs(windows.describe(operator), _OF_ONE_INPUT)
     made[0] += " They are made from the rows of both sides, and their watermark is the lower one."

@@ -11,7 +11,7 @@ from panewise.spec.codec.windowed_join import complete, from_dict, reads, to_dic
 from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.describe.windowed_join import describe
 from panewise.spec.families import join
-from panewise.spec.operators.join.columns import JOIN_TIME, LEFT
+from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types, parts
@@ -33,7 +33,8 @@ def check_types(spec: WindowedJoin, types: Mapping[str, Types]) -> None:
 
 def emitted_types(spec: WindowedJoin, types: Mapping[str, Types]) -> Types:
     """Returns the types of the emitted columns that are known."""
-    added = {name: BIGINT if name == JOIN_TIME else STRING for name in spec.join.added_columns}
+    instants = (JOIN_TIME, *BOUNDS)
+    added = {name: BIGINT if name in instants else STRING for name in spec.join.added_columns}
     return emitted(spec.join, types) | added
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.columns import TIME
@@ -21,13 +20,12 @@ from panewise.engine.join.matching import Pairs, with_condition
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.same_window.rows import Members
-from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.spec import closed_at_end
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, OF_WINDOWS, OTHER, RIGHT
 from panewise.spec.operators.join.same_window import SameWindow
 
-Mask = npt.NDArray[np.bool_]
 _PAIR, _ALONE = 0, 1
 
 

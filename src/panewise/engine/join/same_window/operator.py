@@ -23,11 +23,11 @@ from panewise.engine.columns import (
 )
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.arrival import late_after_end
-from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.same_window import groups
-from panewise.engine.join.same_window.clocks import of_windows
 from panewise.engine.join.same_window.content import Firings, emitted
+from panewise.engine.join.same_window.furthest_behind import furthest_behind
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.rows import NEWEST, Members, SideRows
 from panewise.engine.join.state import JoinState
@@ -45,7 +45,6 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import (
     ROW_NUMBER,
     ROW_TIME,
-    furthest_behind,
     row_key,
     window_operator,
 )

@@ -1,8 +1,10 @@
 """When the rows of a side are released (semantics 37.15, 37.16).
 
-A row is released in the first evaluation in which its release time is reached, or its window is complete.
-Both are known when it arrives, so a row that waits is stored with them. An evaluation is a *position*: turn n
-has the position 2n after its rows, and 2n + 1 after its watermarks have moved.
+A row is released when its release time is reached, when its window is complete, or when the input of its side
+ends. Its release time and the end of its window are known when it arrives, and are stored with it.
+
+Evaluations are numbered by *position*. In a batch, position 2n is the evaluation after the rows of turn n,
+and 2n + 1 the one after its watermarks have moved. A move of the clocks has the position 0.
 """
 
 from collections.abc import Mapping
@@ -38,7 +40,8 @@ class Releases:
             released rows. Their numbers continue those of the rows released before.
         positions: by side the evaluation that releases each of them.
         tables: the tables of rows that wait, after the step.
-        waiting: by side the least values of the rows that wait after the step.
+        waiting: by side the least event time, release time and end of a window of the rows that wait after
+            the step.
         first: the number of the first released row.
         next_release: the number after the last one.
     """
@@ -57,12 +60,12 @@ def waiting_name(side: str) -> str:
 
 
 def waiting_shape(port: SidePort) -> Shape:
-    """Returns the columns of such a table."""
+    """Returns the columns of a table of rows that wait."""
     return Shape({**port.stored, RELEASE: pl.Int64(), COMPLETE: pl.Int64()}, [NUMBER], [NUMBER])
 
 
 def no_rows(port: SidePort) -> StoredTable:
-    """Returns such a table without rows."""
+    """Returns a table of rows that wait, without rows."""
     return StoredTable.nothing(waiting_shape(port), MemoryLibrary())
 
 
@@ -186,7 +189,7 @@ class _Step:
         return sealed_if_long(table.changed(put, deleted)) if put.height or deleted.height else table
 
     def waiting(self, state: StreamsState, side: str) -> Waiting:
-        """Returns the least values of these rows."""
+        """Returns the least event time, release time and end of a window of these rows."""
         rows = self.rows.filter(pl.Series(self.positions == _NEVER))
         least = Waiting(*(_least(rows[name]) for name in (TIME, RELEASE, COMPLETE)))
         return least if self.read else least.and_(state.clocks.waiting[side])
@@ -209,7 +212,7 @@ def _completed(rows: pl.DataFrame, after: Instants) -> Instants:
 
 
 def _release(policy: Policy | None, now: int) -> int | None:
-    """Returns the processing time at which a policy releases a row that arrives now; None: none does."""
+    """Returns the processing time at which a policy releases a row that arrives now; None: it does not."""
     if not isinstance(policy, Every):
         return None if policy is None else now
     at = now + (policy.offset.us - now) % policy.period.us

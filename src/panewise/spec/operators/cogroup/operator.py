@@ -1,7 +1,7 @@
 """The specification of a cogroup (semantics 43). Values only."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
@@ -12,17 +12,16 @@ from panewise.spec.aggregates.functions import count
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.fields import several
 from panewise.spec.operators.join.checks import check_keys, check_watermarks
-from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.operators.join.entry import SideEntry, TwoSided
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.position import Position
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
 from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.kinds import AnyWindow, columns_of, counted, positive
 
 # The fields that a cogroup has in common with a window operator.
-OF_WINDOWS: Final = (
+FIELDS_OF_WINDOWS: Final = (
     "window",
     "trigger",
     "accumulation",
@@ -37,7 +36,7 @@ OF_WINDOWS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class CogroupOperator:
+class CogroupOperator(TwoSided):
     """A cogroup of two inputs: a pane for each key and window, with aggregates of each side and of both.
 
     Args:
@@ -131,43 +130,28 @@ class CogroupOperator:
         _check_window(window)
         # It refuses what no window operator can have, two columns of one name among it, and warns.
         made = WindowOperator(
-            **{name: given[name] for name in OF_WINDOWS},
+            **{name: given[name] for name in FIELDS_OF_WINDOWS},
             aggregates=[count().alias(one.name) for one in self.outputs],
             keys=self.left.keys,
             strict=strict,
         )
-        for name in OF_WINDOWS:
+        for name in FIELDS_OF_WINDOWS:
             object.__setattr__(self, name, getattr(made, name))
         check_keys(self)
         check_watermarks(self)
         _check_sides(self)
 
     @property
-    def sides(self) -> dict[str, Side]:
-        """The sides by name."""
-        return {LEFT: self.left, RIGHT: self.right}
-
-    @property
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
         return {
             name: SideEntry(
-                side if self.watermark is None else replace(side, watermark=self.watermark),
+                self.with_watermark(side),
                 (*self.shared_columns, *self.values(name)),
                 window=self.window,
             )
             for name, side in self.sides.items()
         }
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of panes, which have the names of the key columns of the left side."""
-        return self.left.keys
-
-    @property
-    def position(self) -> Position | None:
-        """The columns of the source position of the left side."""
-        return self.left.position
 
     @property
     def outputs(self) -> tuple[Aggregate | MergeAggregate, ...]:

@@ -18,7 +18,7 @@ from panewise.errors import SpecWarning
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggregate
-from panewise.spec.operators.cogroup.operator import OF_WINDOWS, CogroupOperator
+from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS, CogroupOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 from panewise.spec.operators.windows import WindowOperator
@@ -49,7 +49,7 @@ def both_column(left: str, right: str) -> str:
 
 def window_operator(spec: CogroupOperator) -> WindowOperator:
     """Returns the window operator. Its aggregates have the names of those of the cogroup."""
-    fields = {name: getattr(spec, name) for name in OF_WINDOWS}
+    fields = {name: getattr(spec, name) for name in FIELDS_OF_WINDOWS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # the cogroup has warned when it was built
         return WindowOperator(

@@ -1,10 +1,11 @@
 """A side of a join as an input port: with the further columns that the whole join reads of it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 from panewise.chrono import Duration
+from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side import Side
 from panewise.spec.position import Position
 from panewise.spec.watermarks import StreamTime, Watermark
@@ -73,30 +74,43 @@ class SideEntry:
         return self.side.watermark
 
 
-class TwoSided(Protocol):
-    """What joins and cogroups have in common: two sides, and where their watermarks come from."""
+class TwoSided(ABC):
+    """What joins and cogroups have in common: two sides, and where their watermarks come from.
+
+    Attributes:
+        left: the left side.
+        right: the right side.
+        watermark: the watermark of both sides; None: each has its own.
+        idle_after: after which silence a side does not hold the other side back; None: it always does.
+        evaluate: whether the watermarks that rows drive move after each batch or after each row.
+    """
+
+    left: Side
+    right: Side
+    watermark: StreamTime | None
+    idle_after: Duration | None
+    evaluate: Literal["batch", "record"]
 
     @property
-    def sides(self) -> Mapping[str, Side]:
-        """The sides by name."""
-        ...
-
-    @property
-    def ports(self) -> Mapping[str, SideEntry]:
+    @abstractmethod
+    def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
-        ...
 
     @property
-    def watermark(self) -> StreamTime | None:
-        """The watermark of both sides; None: each has its own."""
-        ...
+    def sides(self) -> dict[str, Side]:
+        """The sides by name."""
+        return {LEFT: self.left, RIGHT: self.right}
 
     @property
-    def idle_after(self) -> Duration | None:
-        """After which silence a side does not hold the other side back; None: it always does."""
-        ...
+    def keys(self) -> tuple[str, ...]:
+        """The key columns of the left side."""
+        return self.left.keys
 
     @property
-    def evaluate(self) -> Literal["batch", "record"]:
-        """Whether the watermarks that rows drive move after each batch or after each row."""
-        ...
+    def position(self) -> Position | None:
+        """The columns of the source position of the left side."""
+        return self.left.position
+
+    def with_watermark(self, side: Side) -> Side:
+        """Returns a side with the watermark of both sides, if there is one."""
+        return side if self.watermark is None else replace(side, watermark=self.watermark)

@@ -1,7 +1,7 @@
 """The specification of a join (semantics 27 and following). Values only."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from panewise.chrono import Duration, DurationLike
@@ -23,7 +23,7 @@ from panewise.spec.operators.join.columns import (
     all_columns,
     check_different,
 )
-from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.entry import SideEntry, TwoSided
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.side import Side
@@ -31,7 +31,6 @@ from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.position import Position
 from panewise.spec.triggers.simple import Every
 from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.kinds import AnyWindow, positive
@@ -57,7 +56,7 @@ _CHOICES: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class JoinOperator:
+class JoinOperator(TwoSided):
     """A join of two inputs: it emits pairs of rows that match, and rows without a partner.
 
     Args:
@@ -144,30 +143,15 @@ class JoinOperator:
         _check_selected(self)
 
     @property
-    def sides(self) -> dict[str, Side]:
-        """The sides by name."""
-        return {LEFT: self.left, RIGHT: self.right}
-
-    @property
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
         window = self.match.window if isinstance(self.match, SameWindow) else None
         return {
             name: SideEntry(
-                self._with_watermark(side), *self._reads(name), window, compared_columns(self.match, name)
+                self.with_watermark(side), *self._reads(name), window, compared_columns(self.match, name)
             )
             for name, side in self.sides.items()
         }
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The key columns of the left side."""
-        return self.left.keys
-
-    @property
-    def position(self) -> Position | None:
-        """The columns of the source position of the left side."""
-        return self.left.position
 
     @property
     def emitted_sides(self) -> tuple[str, ...]:
@@ -228,9 +212,6 @@ class JoinOperator:
         """
         fields = {"event_time": JOIN_TIME, "window": window, "aggregates": aggregates, "keys": keys}
         return WindowedJoin(self, WindowOperator(**{**fields, **options}))
-
-    def _with_watermark(self, side: Side) -> Side:
-        return side if self.watermark is None else replace(side, watermark=self.watermark)
 
     def _reads(self, name: str) -> tuple[tuple[str, ...], bool]:
         """Returns the further columns that are read of a side, and whether these are all columns."""
