@@ -28,7 +28,7 @@ def check(data: st.DataObject, **fixed: Any) -> None:
     spec = data.draw(join_specs(**fixed), label="spec")
     with pytest.MonkeyPatch.context() as patch:
         most = data.draw(st.integers(1, 5), label="piece")
-        for module in (candidate_slices, emission, matching):
+        for module in (candidate_slices, emission):
             patch.setattr(module, "PIECE", most)
         patch.setattr(matching, "ONCE", most)
         if data.draw(st.booleans(), label="collisions"):

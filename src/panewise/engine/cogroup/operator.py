@@ -14,11 +14,10 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.cogroup.plan import CogroupPlan
 from panewise.engine.cogroup.state import WINDOWS, CogroupState, header_of_windows
-from panewise.engine.columns import PARTIAL, ROWS
+from panewise.engine.columns import ROWS
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.join.arrival import late_after_end
 from panewise.engine.join.clocks import JoinClocks, of_windows
-from panewise.engine.join.windows_of_sides import Step, WindowsOfSides, split_late
+from panewise.engine.join.windows_of_sides import Step, WindowsOfSides
 from panewise.engine.protocol import Schemas
 from panewise.engine.windows.operator import Operator
 from panewise.spec import CogroupOperator
@@ -116,18 +115,9 @@ class CogroupEngine(WindowsOfSides):
 
     def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
         """Adds rows that are no replays to their windows, and emits what fires."""
-        given = {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
-        operator = self._operator()
+        given, operator = self._open(fresh), self._operator()
         found = operator.add_valid(self.plan.as_rows(given)) if given else None
-        outputs = []
-        for side, one in fresh.items():
-            if found is None or side not in given:
-                late, applied = late_after_end(self.plan, self.state, side, one), one.clear()
-            else:
-                late, applied = split_late(one, found.late, self.plan.ports[side].late_schema)
-            replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
-            counts = Counts(rows[side].height, applied.height, replays, late.height - partly, 0, partly)
-            outputs.append(replace(self._nothing(side), late=late, counts=counts))
+        outputs, _ = self._outputs_and_applied(rows, fresh, found)
         return outputs, iter(() if found is None else [self._settled(operator, found)])
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:

@@ -91,6 +91,19 @@ def among(method: Searched, side: str, new: Mapping[str, RunRows]) -> Iterator[C
         yield from _filled(side, slices, own=True)
 
 
+def steps(ends: Places) -> Iterator[tuple[int, int]]:
+    """Yields ranges of rows, each with up to `PIECE` candidates or a single row.
+
+    `ends` has the number of candidates up to each row, and with it.
+    """
+    low = 0
+    while low < len(ends):
+        before = int(ends[low - 1]) if low else 0
+        high = max(low + 1, int(np.searchsorted(ends, before + PIECE, side="right")))
+        yield low, high
+        low = high
+
+
 def of_one_row(found: Sequence[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
     """Yields the candidates of one new row in pieces of about `PIECE`, by their time and number.
 

@@ -19,12 +19,12 @@ import polars as pl
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.candidate_slices import (
     ONCE,
-    PIECE,
     CandidateSlices,
     Searched,
     among,
     looked_up,
     of_one_row,
+    steps,
     with_equal_keys,
 )
 from panewise.engine.join.first_partner import with_first_partners
@@ -194,15 +194,11 @@ class Matching:
         arrived, row = np.unique(np.concatenate(numbers), return_inverse=True)
         lengths = np.concatenate([one.slices.lengths for one in found])
         ends = np.cumsum(np.bincount(row, weights=lengths).astype(np.int64))
-        low = 0
-        while low < len(arrived):
-            before = int(ends[low - 1]) if low else 0
-            high = max(low + 1, int(np.searchsorted(ends, before + PIECE, side="right")))
+        for low, high in steps(ends):
             first, last = arrived[low], arrived[high - 1]
             chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
             group = [one.chosen(places) for one, places in zip(found, chosen, strict=True) if len(places)]
-            yield from self._of_one_row(group) if ends[high - 1] - before > PIECE else [self._together(group)]
-            low = high
+            yield from self._of_one_row(group) if high == low + 1 else [self._together(group)]
 
     def _of_one_row(self, found: list[CandidateSlices]) -> Iterator[Pairs]:
         """Yields the pairs of one new row in pieces, by time and number of its candidates."""

@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, NUMBER, PARTIAL, REASON, TIME
-from panewise.engine.ingest.output import Output
-from panewise.engine.join.arrival import numbered
+from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.join.arrival import late_after_end, numbered
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import TwoSidedOperator
 from panewise.engine.kernels.frames import filter_rows, vstack_frames
@@ -19,6 +19,7 @@ from panewise.spec.operators.join.windowing import ROW_NUMBER
 
 # The outputs of the sides without panes, and the panes.
 Step: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
+Rows: TypeAlias = Mapping[str, pl.DataFrame]  # by side
 _LATE_COLUMNS: Final = (REASON, MISSED_WINDOWS, LATE_BY, PARTIAL)
 
 
@@ -78,6 +79,28 @@ class WindowsOfSides(TwoSidedOperator):
     def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
         """Adds rows that are no replays to their windows, and emits what fires. `rows` are all rows."""
 
+    def _open(self, fresh: Rows) -> Rows:
+        """Returns the rows of the sides whose input has not ended."""
+        return {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
+
+    def _outputs_and_applied(
+        self, rows: Rows, fresh: Rows, found: Output | None
+    ) -> tuple[list[Output], dict[str, pl.DataFrame]]:
+        """Returns the late rows and counts of the sides, and their applied rows.
+
+        `found` is what the windows have returned for the rows of sides whose input has not ended.
+        """
+        outputs, applied, given = [], {}, self._open(fresh)
+        for side, one in fresh.items():
+            if found is None or side not in given:
+                late, applied[side] = late_after_end(self.plan, self.state, side, one), one.clear()
+            else:
+                late, applied[side] = _split_late(one, found.late, self.plan.ports[side].late_schema)
+            replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
+            counts = Counts(rows[side].height, applied[side].height, replays, late.height - partly, 0, partly)
+            outputs.append(replace(self._nothing(side), late=late, counts=counts))
+        return outputs, applied
+
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""
         nothing = self._nothing(LEFT)
@@ -88,7 +111,7 @@ class WindowsOfSides(TwoSidedOperator):
         """Moves the clocks at once. Returns what is emitted."""
 
 
-def split_late(
+def _split_late(
     rows: pl.DataFrame, late: pl.DataFrame, schema: Mapping[str, pl.DataType]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the late rows of a side as its late output has them, and the rows that are applied."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from panewise import Custom, Global, JoinOperator, SameWindow, Session, Side, Tumbling
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.join.same_window import content
+from panewise.engine.join import candidate_slices
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
@@ -135,8 +135,8 @@ def test_windows_are_emitted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = join(Hopping(20, 10), how="full", trigger=Repeatedly(AfterCount(1)), accumulation="accumulating")
     given = {side: rows(side, *((n % 3, n * 7 % 60, n) for n in range(40))) for side in SCHEMAS}
     emitted = []
-    for piece in (content.PIECE, 1, 50):
-        monkeypatch.setattr(content, "PIECE", piece)
+    for piece in (candidate_slices.PIECE, 1, 50):
+        monkeypatch.setattr(candidate_slices, "PIECE", piece)
         operator = operator_for(spec, SCHEMAS)
         outputs = [*operator.add_together(_valid(operator, given), {}), operator.finish()]
         emitted.append(pl.concat([one.panes for one in outputs]).rows())

@@ -105,7 +105,6 @@ def test_pairs_in_pieces_are_those_of_one_piece(
     events += [{"op": "add", "rows": given}, {"op": "clock", "to": 10}]
     spec, found = join(left, right, evaluate=evaluate), []
     for piece, few in ((1 << 16, 4), (7, 100), (1, 0)):
-        monkeypatch.setattr(operators, "PIECE", piece)
         monkeypatch.setattr(candidate_slices, "PIECE", piece)
         monkeypatch.setattr(operators, "FEW", few)
         found.append([out["panes"] for out in run(spec, events, "engine", types=TYPES)])

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import TIME
-from panewise.engine.join.candidate_slices import PIECE
+from panewise.engine.join.candidate_slices import steps
 from panewise.engine.join.emission import pair_rows, single_rows
 from panewise.engine.join.matching import Pairs, with_condition
 from panewise.engine.join.plan import JoinPlan
@@ -100,12 +100,8 @@ def emitted(plan: JoinPlan, firings: Firings) -> Iterator[pl.DataFrame]:
     """
     windows = firings.panes.height
     left, right = (members.counts(windows) for members in firings.members.values())
-    before = np.concatenate([[0], np.cumsum(left * right + left + right)])
-    first = 0
-    while first < windows:
-        after = max(first + 1, int(np.searchsorted(before, before[first] + PIECE, side="right")) - 1)
+    for first, after in steps(np.cumsum(left * right + left + right)):
         yield _emitted_of(plan, firings.chosen(first, after))
-        first = after
 
 
 def _emitted_of(plan: JoinPlan, firings: Firings) -> pl.DataFrame:

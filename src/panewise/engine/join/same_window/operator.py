@@ -16,13 +16,11 @@ from panewise.engine.columns import (
     NUMBER,
     ONE_KEY,
     OWN_WINDOWS,
-    PARTIAL,
     SLICE,
     START,
     TIME,
 )
-from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.join.arrival import late_after_end
+from panewise.engine.ingest.output import Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.same_window import groups
@@ -31,7 +29,7 @@ from panewise.engine.join.same_window.furthest_behind import furthest_behind
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.rows import NEWEST, Members, SideRows
 from panewise.engine.join.state import JoinState
-from panewise.engine.join.windows_of_sides import Step, WindowsOfSides, split_late
+from panewise.engine.join.windows_of_sides import Step, WindowsOfSides
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
@@ -108,25 +106,19 @@ class WindowJoinEngine(WindowsOfSides):
 
     def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
         """Adds rows that are no replays to their windows, stores them, and emits what fires."""
-        given = {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
-        operator = self._operator()
-        found = operator.add_valid(self._as_input(given)) if given else None
-        if found is not None and merging(self.match.window):
-            self._drop_expired(operator, self._as_input(given), found.late)
-        outputs, tables = [], dict(self.state.tables)
-        for side, one in fresh.items():
-            if found is None or side not in given:
-                late, applied = late_after_end(self.plan, self.state, side, one), one.clear()
-            else:
-                late, applied = split_late(one, found.late, self.plan.ports[side].late_schema)
-                tables[side] = self._stored(side, applied, operator.state.windows)
-            replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
-            counts = Counts(rows[side].height, applied.height, replays, late.height - partly, 0, partly)
-            outputs.append(replace(self._nothing(side), late=late, counts=counts))
-        self.changed |= any(one.counts.applied > 0 for one in outputs)
+        given, operator = self._open(fresh), self._operator()
+        if not given:
+            return self._outputs_and_applied(rows, fresh, None)[0], iter(())
+        both = self._as_input(given)
+        found = operator.add_valid(both)
+        if merging(self.match.window):
+            self._drop_expired(operator, both, found.late)
+        outputs, applied = self._outputs_and_applied(rows, fresh, found)
+        self.changed |= any(one.height > 0 for one in applied.values())
+        windows = operator.state.windows
+        tables = {side: self._stored(side, applied[side], windows) for side in given}
         self.state = self.state.with_tables(tables)
-        panes = iter(()) if found is None else self._settled(operator, found, self.state.clocks)
-        return outputs, panes
+        return outputs, self._settled(operator, found, self.state.clocks)
 
     def _drop_expired(self, operator: Operator, rows: pl.DataFrame, late: pl.DataFrame) -> None:
         """Drops the stored rows of expired sessions that sessions of this batch reach back over.

@@ -17,7 +17,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.arrival import Arrived, Turns
-from panewise.engine.join.candidate_slices import PIECE
+from panewise.engine.join.candidate_slices import steps
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import pair_rows
 from panewise.engine.join.matching import Pairs, with_condition
@@ -183,16 +183,12 @@ class StreamsEngine(JoinEngine):
         self, releases: Releases, lookups: Sequence[Lookup], ends: Instants
     ) -> Iterator[pl.DataFrame]:
         """Yields the pieces. `ends` has the number of candidates up to each released row."""
-        low = 0
-        while low < len(ends):
-            before = int(ends[low - 1]) if low else 0
-            high = max(low + 1, int(np.searchsorted(ends, before + PIECE, side="right")))
-            if ends[high - 1] > before:
+        for low, high in steps(ends):
+            if ends[high - 1] > (ends[low - 1] if low else 0):
                 first, last = low + releases.first, high - 1 + releases.first
                 for pairs in self._pairs(lookups, first, last):
                     if len(pairs):
                         yield pair_rows(self.plan, pairs)
-            low = high
 
     def _pairs(self, lookups: Sequence[Lookup], first: int, last: int) -> Iterator[Pairs]:
         """Yields the pairs of the rows with these numbers: all at once, or those of one row in pieces."""

@@ -146,7 +146,7 @@ class CogroupOperator(TwoSided):
         """The two input ports."""
         return {
             name: SideEntry(
-                self.with_watermark(side),
+                self._with_watermark(side),
                 (*self.shared_columns, *self.values(name)),
                 window=self.window,
             )

@@ -111,6 +111,6 @@ class TwoSided(ABC):
         """The columns of the source position of the left side."""
         return self.left.position
 
-    def with_watermark(self, side: Side) -> Side:
+    def _with_watermark(self, side: Side) -> Side:
         """Returns a side with the watermark of both sides, if there is one."""
         return side if self.watermark is None else replace(side, watermark=self.watermark)

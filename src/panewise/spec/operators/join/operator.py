@@ -148,7 +148,7 @@ class JoinOperator(TwoSided):
         window = self.match.window if isinstance(self.match, SameWindow) else None
         return {
             name: SideEntry(
-                self.with_watermark(side), *self._reads(name), window, compared_columns(self.match, name)
+                self._with_watermark(side), *self._reads(name), window, compared_columns(self.match, name)
             )
             for name, side in self.sides.items()
         }
