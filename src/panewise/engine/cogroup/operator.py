@@ -117,7 +117,7 @@ class CogroupEngine(WindowsOfSides):
         """Adds rows that are no replays to their windows, and emits what fires."""
         given, operator = self._open(fresh), self._operator()
         found = operator.add_valid(self.plan.as_rows(given)) if given else None
-        outputs, _ = self._outputs_and_applied(rows, fresh, found)
+        outputs, _ = self._outputs_and_applied(rows, fresh, None if found is None else found.late)
         return outputs, iter(() if found is None else [self._settled(operator, found)])
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:

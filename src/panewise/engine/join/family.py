@@ -32,7 +32,7 @@ from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy
 
 if TYPE_CHECKING:
     from panewise.engine.join.operator import JoinEngine
-    from panewise.engine.join.same_window.operator import WindowJoinEngine
+    from panewise.engine.join.same_window.base import SameWindowEngine
 
 
 def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the protocol
@@ -40,12 +40,10 @@ def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - t
     return JoinPlan.of(spec, schemas)
 
 
-def operator(spec: JoinOperator, schemas: Schemas) -> "JoinEngine | WindowJoinEngine":
+def operator(spec: JoinOperator, schemas: Schemas) -> "JoinEngine | SameWindowEngine":
     """Returns an operator that has taken no step."""
     if isinstance(spec.match, SameWindow):
-        from panewise.engine.join.same_window.operator import WindowJoinEngine  # noqa: PLC0415 - see above
-
-        return WindowJoinEngine(spec, schemas)
+        return _window_join(spec, spec.match, schemas)
     if isinstance(spec.match, WindowedStreams):
         from panewise.engine.join.streams.operator import StreamsEngine  # noqa: PLC0415 - see above
 
@@ -53,6 +51,16 @@ def operator(spec: JoinOperator, schemas: Schemas) -> "JoinEngine | WindowJoinEn
     from panewise.engine.join.operator import JoinEngine  # noqa: PLC0415 - see above
 
     return JoinEngine(spec, schemas)
+
+
+def _window_join(spec: JoinOperator, match: SameWindow, schemas: Schemas) -> "SameWindowEngine":
+    from panewise.engine.join.same_window.operator import WindowJoinEngine  # noqa: PLC0415 - see above
+    from panewise.engine.join.same_window.single_firing import (  # noqa: PLC0415 - see above
+        SingleFiringEngine,
+        fires_once,
+    )
+
+    return (SingleFiringEngine if fires_once(match) else WindowJoinEngine)(spec, schemas)
 
 
 def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -145,14 +153,36 @@ def _inspect_streams(
 def _inspect_windows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the live windows of a window join."""
     from panewise.engine.join.clocks import of_windows  # noqa: PLC0415 - see above
+    from panewise.engine.join.same_window.single_firing import fires_once  # noqa: PLC0415 - see above
     from panewise.engine.join.state import read_clocks  # noqa: PLC0415 - see above
 
     clocks, match = read_clocks(header), spec.match
     assert isinstance(match, SameWindow)
+    horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
+    if fires_once(match):
+        return Inspection(clocks, _windows_of_rows(spec, match, read, horizon), list(spec.keys) or [ONE_KEY])
     names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
     identity, keys = [*names, START, END], list(spec.keys) or [ONE_KEY]
-    horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
     found = read(2, identity, identity, names if merging(match.window) else identity, horizon)
     if found.width:
         found = found.rename(dict(zip(names, keys, strict=True)))
     return Inspection(clocks, found, keys, has_ends(match))
+
+
+def _windows_of_rows(
+    spec: JoinOperator, match: SameWindow, read: TableReader, horizon: int | None
+) -> pl.DataFrame:
+    """Returns the windows of the stored rows of both sides, for windows that fire once."""
+    from panewise.engine.windowing.slicing import slicing_of  # noqa: PLC0415 - see above
+
+    slicing, keys, windows = slicing_of(match.window), list(spec.keys) or [ONE_KEY], []
+    assert slicing is not None
+    for table, side in enumerate((LEFT, RIGHT)):
+        names = list(spec.sides[side].keys) or [ONE_KEY]
+        found = read(table, [*names, TIME, END], [TIME, NUMBER], [], horizon)
+        if found.width:
+            start = slicing.slices(found).alias(START)
+            windows.append(found.rename(dict(zip(names, keys, strict=True))).with_columns(start))
+    if not windows:
+        return pl.DataFrame()
+    return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)

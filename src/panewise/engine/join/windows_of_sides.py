@@ -84,18 +84,19 @@ class WindowsOfSides(TwoSidedOperator):
         return {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
 
     def _outputs_and_applied(
-        self, rows: Rows, fresh: Rows, found: Output | None
+        self, rows: Rows, fresh: Rows, found: pl.DataFrame | None
     ) -> tuple[list[Output], dict[str, pl.DataFrame]]:
         """Returns the late rows and counts of the sides, and their applied rows.
 
-        `found` is what the windows have returned for the rows of sides whose input has not ended.
+        `found` has the late rows of the sides whose input has not ended, with their `ROW_NUMBER` and the
+        columns of the late output.
         """
         outputs, applied, given = [], {}, self._open(fresh)
         for side, one in fresh.items():
             if found is None or side not in given:
                 late, applied[side] = late_after_end(self.plan, self.state, side, one), one.clear()
             else:
-                late, applied[side] = _split_late(one, found.late, self.plan.ports[side].late_schema)
+                late, applied[side] = _split_late(one, found, self.plan.ports[side].late_schema)
             replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
             counts = Counts(rows[side].height, applied[side].height, replays, late.height - partly, 0, partly)
             outputs.append(replace(self._nothing(side), late=late, counts=counts))

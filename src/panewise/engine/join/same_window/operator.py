@@ -1,4 +1,4 @@
-"""The operator of window joins (semantics 37.10 to 37.13).
+"""Window joins with any windows and triggers (semantics 37.10 to 37.13).
 
 A window operator of the rows of both sides decides which rows are late, and when windows merge, fire and
 expire. It stores only the windows. The rows are stored by side, and are read when their window fires.
@@ -10,94 +10,34 @@ from typing import Final
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, saturating_add
-from panewise.engine.columns import (
-    END,
-    NUMBER,
-    ONE_KEY,
-    OWN_WINDOWS,
-    SLICE,
-    START,
-    TIME,
-)
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
+from panewise.engine.columns import END, NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, START, TIME
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
-from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.same_window import groups
+from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.content import Firings, emitted
-from panewise.engine.join.same_window.furthest_behind import furthest_behind
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
-from panewise.engine.join.same_window.rows import NEWEST, Members, SideRows
-from panewise.engine.join.state import JoinState
-from panewise.engine.join.windows_of_sides import Step, WindowsOfSides
-from panewise.engine.protocol import Schemas
+from panewise.engine.join.same_window.rows import NEWEST, Members
+from panewise.engine.join.windows_of_sides import Step
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows.operator import Operator
-from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
-from panewise.spec.aggregates.functions import max as max_
-from panewise.spec.operators.join.columns import LEFT, OF_WINDOWS
+from panewise.spec import AnyWindow, Custom, Session, closed_at_end, merging
+from panewise.spec.operators.join.columns import OF_WINDOWS
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.windowing import (
-    ROW_NUMBER,
-    ROW_TIME,
-    row_key,
-    window_operator,
-)
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 
 OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows, if the row alone decides that
-WINDOWS: Final = "windows"
 
 
-class WindowJoinEngine(WindowsOfSides):
-    """A window join on Polars frames.
-
-    Args:
-        spec: the specification.
-        schemas: the types of the columns of both sides.
-
-    Raises:
-        SpecError: as :class:`panewise.engine.join.operator.JoinEngine` does.
-    """
-
-    spec: JoinOperator
-    plan: JoinPlan
-    state: JoinState
-
-    def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
-        self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
-        match = spec.match
-        assert isinstance(match, SameWindow)
-        self.match = match
-        self.windows = Plan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(self.plan))
-        self.keys = tuple(self.windows.keys)
-        self.rows = {side: SideRows(self.plan, side) for side in self.plan.ports}
-        windows = Operator(self.windows.spec, {}, self.windows).state.windows
-        # A commit seals the tables in this order. Those of the sides read the windows, so they come first.
-        tables: dict[str, StoredTable] = {side: rows.nothing() for side, rows in self.rows.items()}
-        tables[WINDOWS] = windows
-        if merging(match.window) and match.accumulation != "retracting":
-            tables[MERGED] = groups.nothing(self.windows)
-        self.state = JoinState(tables)
-        self.changed = False
-
-    def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
-        """Returns the horizon of each table. Merged sessions do not expire by it."""
-        horizon = of_windows(clocks).horizon(self.windows.spec)
-        return {name: None if name == MERGED else horizon for name in self.state.tables}
+class WindowJoinEngine(SameWindowEngine):
+    """A window join whose windows may fire several times, or merge."""
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which a window fires or expires."""
         return self._operator().next_due()
-
-    def output_watermark(self) -> int | None:
-        """Returns the watermark of the emitted rows (semantics 40.4)."""
-        if self.state.clocks.finished:
-            return MAX_INSTANT
-        mark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
-        return None if mark is None or behind is None else saturating_add(mark, -behind)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows, with the keys of the left side."""
@@ -113,7 +53,7 @@ class WindowJoinEngine(WindowsOfSides):
         found = operator.add_valid(both)
         if merging(self.match.window):
             self._drop_expired(operator, both, found.late)
-        outputs, applied = self._outputs_and_applied(rows, fresh, found)
+        outputs, applied = self._outputs_and_applied(rows, fresh, found.late)
         self.changed |= any(one.height > 0 for one in applied.values())
         windows = operator.state.windows
         tables = {side: self._stored(side, applied[side], windows) for side in given}
@@ -244,14 +184,6 @@ def _reaches(window: AnyWindow, horizon: int) -> pl.Expr:
         return pl.col(OWN_WINDOWS).list.first().struct.field("start") < horizon
     gap = window.gap if isinstance(window, Session) else None
     return pl.col(ROW_TIME) <= horizon - gap.us if isinstance(gap, Duration) else pl.col(ROW_TIME) < horizon
-
-
-def _schema(plan: JoinPlan) -> dict[str, pl.DataType]:
-    left, match = plan.ports[LEFT], plan.spec.match
-    assert isinstance(match, SameWindow)
-    keys = {row_key(place): left.schema[key] for place, key in enumerate(plan.spec.keys)}
-    others = {name: left.schema[name] for name in match.columns_read}
-    return {**keys, ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64(), **others}
 
 
 def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.DataFrame:

@@ -1,0 +1,89 @@
+"""What the operators of window joins have in common: tables, clocks, and windows that fire."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, saturating_add
+from panewise.engine.join.clocks import JoinClocks, of_windows
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.same_window import groups
+from panewise.engine.join.same_window.furthest_behind import furthest_behind
+from panewise.engine.join.same_window.groups import MERGED
+from panewise.engine.join.same_window.rows import NEWEST, SideRows
+from panewise.engine.join.state import JoinState
+from panewise.engine.join.windows_of_sides import WindowsOfSides
+from panewise.engine.protocol import Schemas
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windows.operator import Operator
+from panewise.spec import JoinOperator, merging
+from panewise.spec.aggregates.functions import max as max_
+from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key, window_operator
+
+WINDOWS: Final = "windows"  # the name of the table of windows
+
+
+class SameWindowEngine(WindowsOfSides):
+    """A window join on Polars frames.
+
+    Args:
+        spec: the specification.
+        schemas: the types of the columns of both sides.
+
+    Raises:
+        SpecError: as :class:`panewise.engine.join.operator.JoinEngine` does.
+    """
+
+    spec: JoinOperator
+    plan: JoinPlan
+    state: JoinState
+
+    def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
+        self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
+        match = spec.match
+        assert isinstance(match, SameWindow)
+        self.match = match
+        self.windows = Plan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(self.plan))
+        self.keys = tuple(self.windows.keys)
+        self.rows = {side: SideRows(self.plan, side) for side in self.plan.ports}
+        windows = Operator(self.windows.spec, {}, self.windows).state.windows
+        # A commit seals the tables in this order. Those of the sides read the windows, so they come first.
+        tables: dict[str, StoredTable] = {side: rows.nothing() for side, rows in self.rows.items()}
+        tables[WINDOWS] = windows
+        if merging(match.window) and match.accumulation != "retracting":
+            tables[MERGED] = groups.nothing(self.windows)
+        self.state = JoinState(tables)
+        self.changed = False
+
+    def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
+        """Returns the horizon of each table. Merged sessions do not expire by it."""
+        horizon = of_windows(clocks).horizon(self.windows.spec)
+        return {name: None if name == MERGED else horizon for name in self.state.tables}
+
+    @abstractmethod
+    def next_due(self) -> int | None:
+        """Returns a watermark at or before the first one at which a window fires or expires."""
+
+    def output_watermark(self) -> int | None:
+        """Returns the watermark of the emitted rows (semantics 40.4)."""
+        if self.state.clocks.finished:
+            return MAX_INSTANT
+        mark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
+        return None if mark is None or behind is None else saturating_add(mark, -behind)
+
+    @abstractmethod
+    def live(self) -> pl.DataFrame:
+        """Returns the live windows, with the keys of the left side."""
+
+
+def _schema(plan: JoinPlan) -> dict[str, pl.DataType]:
+    left, match = plan.ports[LEFT], plan.spec.match
+    assert isinstance(match, SameWindow)
+    keys = {row_key(place): left.schema[key] for place, key in enumerate(plan.spec.keys)}
+    others = {name: left.schema[name] for name in match.columns_read}
+    return {**keys, ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64(), **others}
