@@ -67,7 +67,7 @@ SPECS: dict[str, pw.WindowOperator] = {
         "session", "accumulating", trigger=pw.AfterWatermark(early=pw.Always()), allowed_lateness=0
     ),
 }
-WITHOUT_LATE_ROWS = {"combined"}  # only then are rows pre-aggregated where they are read
+WITHOUT_LATE_ROWS = {"combined", "cogroup-combined"}  # only then are rows pre-aggregated where they are read
 
 
 def _counted(window: AnyWindow, accumulation: str) -> pw.WindowOperator:
@@ -124,8 +124,28 @@ def _join(match: Any, how: Any, **fields: Any) -> pw.JoinOperator:
     return pw.JoinOperator(left=side, right=right, match=match, how=how, **fields)
 
 
-# Joins of the rows with even ids and those with odd ids.
+def _cogroup(window: AnyWindow, accumulation: Any, **fields: Any) -> pw.CogroupOperator:
+    given = {
+        "left_aggregates": [F.count().alias("n"), F.collect_list("id").alias("ids")],
+        "right_aggregates": [F.sum("v").alias("s"), F.last("v").alias("latest")],
+        "trigger": TRIGGERS[accumulation],
+        "allowed_lateness": "45 seconds",
+    }
+    side = pw.Side(keys=["k"], event_time="ts")
+    return pw.CogroupOperator(
+        left=side, right=side, window=window, accumulation=accumulation, **(given | fields)
+    )
+
+
+# Joins and cogroups of the rows with even ids and those with odd ids.
 JOINS: dict[str, Specification] = {
+    "cogroup": _cogroup(pw.Session("4 seconds"), "retracting"),
+    "cogroup-combined": _cogroup(
+        pw.Hopping("90 seconds", "30 seconds"),
+        "accumulating",
+        left_aggregates=[F.count().alias("n"), F.avg("x").alias("mean")],
+        right_aggregates=[F.sum("v").alias("s")],
+    ),
     "join-anti": _join(pw.Interval("-5 seconds", "5 seconds", closed="left"), "anti"),
     "join-as-of": _join(pw.AsOf("nearest", "20 seconds"), "left"),
     "join-early": _join(pw.Interval("-10 seconds", "5 seconds"), "full", unmatched="early"),
@@ -146,6 +166,19 @@ JOINS: dict[str, Specification] = {
         side={"allowed_lateness": 0},
     ),
     "join-static": _join(pw.AsOf("nearest", "20 seconds"), "left", side={"allowed_lateness": 0}),
+    "join-streams": _join(
+        pw.WindowedStreams(
+            pw.JoinWindow(pw.Tumbling("20 seconds"), early=None),
+            pw.JoinWindow(retention="1 minute", retention_rows=20),
+        ),
+        "inner",
+    ),
+    "join-streams-rows": _join(
+        pw.WindowedStreams(
+            pw.JoinWindow(pw.rows(4)), pw.JoinWindow(pw.Hopping("40 seconds", "20 seconds"), early=None)
+        ),
+        "inner",
+    ),
     "join-then": _join(pw.Interval("-5 seconds", "10 seconds"), "left").then(
         keys=["k"], window=pw.Tumbling("1 minute"), aggregates=[F.count().alias("n"), F.sum("v").alias("s")]
     ),

@@ -1,8 +1,8 @@
 """A kill -9 of any process at any moment does not change the contents of the sinks (semantics 33 and 35).
 
 Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, 24
-over sliding windows, windows of rows, OVER operators and policy windows, and 26 over joins. The number of a
-round repeats it.
+over sliding windows, windows of rows, OVER operators and policy windows, and 34 over joins and cogroups. The
+number of a round repeats it.
 """
 
 import os
@@ -91,7 +91,7 @@ def test_rounds_over_windows_of_rows(tmp_path: Path, undisturbed: Expected, numb
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", range(26))
+@pytest.mark.parametrize("number", range(34))
 def test_rounds_over_joins(tmp_path: Path, undisturbed: Expected, number: int) -> None:
     spec, master, plan = drawn(number, JOINS)
     _play(tmp_path, undisturbed, spec, master, plan, OFTEN_SNAPSHOTS | (LOCAL if number // 4 % 2 else {}))
@@ -117,6 +117,6 @@ def test_the_rounds_cover_everything() -> None:
     assert {plan.victim for _, _, plan in of_rows} == {"driver", "worker", "executor"}
     for name in OF_ROWS:
         assert len({plan.victim for spec, _, plan in of_rows if spec == name}) > 1
-    joins = [drawn(number, JOINS) for number in range(26)]
+    joins = [drawn(number, JOINS) for number in range(34)]
     for name in JOINS:
         assert len({plan.victim for spec, _, plan in joins if spec == name}) > 1

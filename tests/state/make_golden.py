@@ -17,6 +17,7 @@ from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
+from panewise.spec import AnyWindow, Specification
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.manifest import FORMAT, READABLE
@@ -66,7 +67,7 @@ class Step:
 class Case:
     """A specification, and the steps that lead to a state."""
 
-    spec: pw.WindowOperator | pw.Chain | pw.OverOperator | pw.StreamWindow | pw.JoinOperator | pw.WindowedJoin
+    spec: Specification
     steps: tuple[Step, ...]
     more: Mapping[str, Any] | None = None  # what the runtime stores beside the header of the operator
 
@@ -82,6 +83,12 @@ def _join(match: Any, **fields: Any) -> pw.JoinOperator:
     side = pw.Side(keys=["k"], event_time="ts", position=pw.Position("partition", "offset"))
     columns = [Selected("either", "k"), Selected("left", "v"), Selected("right", "v", "w")]
     return pw.JoinOperator(left=side, right=side, match=match, select=columns, **fields)
+
+
+def _cogroup(window: AnyWindow, **fields: Any) -> pw.CogroupOperator:
+    """Returns a cogroup of rows that have positions."""
+    side = pw.Side(keys=["k"], event_time="ts", position=pw.Position("partition", "offset"))
+    return pw.CogroupOperator(left=side, right=side, window=window, **fields)
 
 
 JOINED = (
@@ -432,6 +439,57 @@ CASES = {
     "join_last_rows": Case(_join(pw.LastRows(delta("v", 25), left=1), unmatched="early"), JOINED),
     # The newest rows. The second step replaced those of a and the right row of b.
     "join_latest": Case(_join(pw.Latest("5 seconds", deletes=(None, "v")), how="full"), JOINED),
+    # The rows of the first step are released. Of the second one the left row waits for the end of its window,
+    # and the right rows for second 10 of the clock. Released rows are in the order of event time. Only the
+    # last one of each key is stored of the right side.
+    "join_streams": Case(
+        _join(
+            pw.WindowedStreams(
+                pw.JoinWindow(pw.Tumbling("10 seconds"), early=None),
+                pw.JoinWindow(early="5 seconds", retention="20 seconds", retention_rows=1),
+            ),
+            how="inner",
+        ),
+        (
+            Step(1, None, JOINED[0].rows, JOINED[0].right),
+            Step(6, 10, ((14, "a", 4),), ((13, "b", 30), (12, "a", 40))),
+        ),
+    ),
+    # Released rows in the order of their release: the last two of each key on the left, and the last one on
+    # the right. The right rows of the second step wait for second 10 of the clock.
+    "join_streams_of_rows": Case(
+        _join(
+            pw.WindowedStreams(pw.JoinWindow(pw.rows(2)), pw.JoinWindow(pw.rows(1), early="5 seconds")),
+            how="inner",
+        ),
+        (
+            Step(1, None, JOINED[0].rows, JOINED[0].right),
+            Step(6, None, JOINED[1].rows, JOINED[1].right),
+        ),
+    ),
+    # Aggregates of each side. With `last` a window has the highest number of a row of that side. The window
+    # [0, 10) fired once, and waits for late rows. The key c has rows of the right side only.
+    "cogroup": Case(
+        _cogroup(
+            pw.Tumbling("10 seconds"),
+            left_aggregates=[F.count().alias("n"), F.last("v").alias("latest")],
+            right_aggregates=[F.sum("v").alias("s"), F.collect_list("v").alias("values")],
+            accumulation="retracting",
+            allowed_lateness="5 seconds",
+        ),
+        WINDOWED,
+    ),
+    # Sessions of both sides. That of b fired with the left row, and grew by the right one.
+    "cogroup_sessions": Case(
+        _cogroup(
+            pw.Session("4 seconds"),
+            left_aggregates=[F.count().alias("n")],
+            right_aggregates=[F.max("v").alias("most")],
+            trigger=pw.AfterWatermark(early=pw.AfterCount(1)),
+            accumulation="accumulating",
+        ),
+        WINDOWED,
+    ),
     # Windows over a join. They have the pairs that the join has emitted, and the join the rows that wait.
     "windowed_join": Case(
         _join(pw.Interval(0, "10 seconds")).then(

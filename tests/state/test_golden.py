@@ -403,6 +403,62 @@ def test_a_join_of_the_latest_rows() -> None:
     assert joined_rows(sent.panes) == [("a", 5, 40, "+", None, 20), ("b", 7, 30, "+", None, 21)]
 
 
+def test_a_windowed_stream_join() -> None:
+    """semantics 37.15 to 37.18, 41.5: rows that wait, and when they are released."""
+    stored = load("join_streams")
+    waiting = stored.operator.state.clocks.waiting
+    assert waiting["left"].complete == 20 * SECOND
+    assert waiting["right"].release == 10 * SECOND
+    assert stored.operator.add(rows(((19, "b", 5),), 9)).panes.is_empty()
+    assert stored.operator.advance(10 * SECOND).panes.is_empty()
+    sent = stored.operator.advance(watermark=20 * SECOND)
+    assert joined_rows(sent.panes) == [("a", 4, 40, "+", None, 14), ("b", 5, 30, "+", None, 19)]
+    assert stored.operator.finish().panes.is_empty()
+
+
+def test_a_windowed_stream_join_of_rows() -> None:
+    """semantics 37.17, 41.5: the numbers of released rows, and those that windows of rows contain."""
+    stored = load("join_streams_of_rows")
+    assert stored.operator.state.next_release == 6
+    sent = stored.operator.add(rows(((20, "a", 5), (21, "b", 6)), 9))
+    assert joined_rows(sent.panes) == [("a", 5, 10, "+", None, 20), ("b", 6, 20, "+", None, 21)]
+    sent = stored.operator.advance(10 * SECOND)
+    assert joined_rows(sent.panes) == [
+        ("b", 2, 30, "+", None, 9),
+        ("b", 6, 30, "+", None, 21),
+        ("a", 4, 40, "+", None, 14),
+        ("a", 5, 40, "+", None, 20),
+    ]
+    assert stored.operator.finish().panes.is_empty()
+
+
+def test_a_cogroup() -> None:
+    """semantics 43.1 to 43.3: aggregates of each side, and the last row of a side."""
+    stored = load("cogroup")
+    assert windows(stored) == [("a", 0, 10, 0), ("c", 0, 10, 0), ("b", 10, 20, 2), ("a", 20, 30, 1)]
+    sent = stored.operator.add(rows(((9, "c", 60), (7, "a", 50)), 9))
+    assert [(*row[:6], row[-1]) for row in panes(sent.panes)] == [
+        ("a", 0, 10, 2, 3, 10, "-"),
+        ("a", 0, 10, 3, 50, 10, "+"),
+        ("c", 0, 10, 0, None, 20, "-"),
+        ("c", 0, 10, 1, 60, 20, "+"),
+    ]
+    assert [row[:7] for row in panes(stored.operator.finish().panes)] == [
+        ("b", 10, 20, 1, 2, 30, [30]), ("a", 20, 30, 0, None, 40, [40]),
+    ]  # fmt: skip
+
+
+def test_a_cogroup_of_sessions() -> None:
+    """semantics 43.1: a session of both sides grows by a row of one of them."""
+    stored = load("cogroup_sessions")
+    assert windows(stored) == [("b", 12, 18, 0), ("a", 21, 25, 0)]
+    sent = stored.operator.add(rows(((17, "b", 50),), 9), "right")
+    assert [row[:6] for row in panes(sent.panes)] == [("b", 12, 21, 1, 50, "EARLY")]
+    assert [row[:6] for row in panes(stored.operator.finish().panes)] == [
+        ("b", 12, 21, 1, 50, "ON_TIME"), ("a", 21, 25, 0, 40, "ON_TIME"),
+    ]  # fmt: skip
+
+
 def test_windows_over_a_join() -> None:
     """semantics 42: the state of the windows, and that of the join."""
     stored = load("windowed_join")

@@ -19,6 +19,7 @@ from panewise.engine.columns import NUMBER
 from panewise.engine.join.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import EXPIRED, UNMATCHED, Emission, by_time
+from panewise.engine.join.found_pairs import pairs_of
 from panewise.engine.join.matching import Pairs, with_condition
 from panewise.engine.join.outcome import (
     FIRST,
@@ -34,7 +35,7 @@ from panewise.engine.join.plan import JoinPlan, with_keys
 from panewise.engine.join.rows_of_keys import Keys
 from panewise.engine.join.state import JoinState
 from panewise.engine.join.windows import EVICTOR, Inserted, SideWindow, WindowTable
-from panewise.engine.kernels.frames import vstack_frames, without
+from panewise.engine.kernels.frames import without
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.stored_table import StoredTable
@@ -248,15 +249,11 @@ class _Joined(Outcome):
 
 def _pairs(method: ArrivalJoin, tables: Mapping[str, LatestByKey], keyed: Rows) -> Pairs:
     """Returns the pairs of each new row with what the window of the other side contained when it arrived."""
-    rows = {side: [one] for side, one in keyed.items()}
-    at = {side: [np.empty(0, dtype=np.intp)] for side in keyed}
+    found = []
     for side, new in keyed.items():
         other = OTHER[side]
         if other in tables and new.height:
             keys = Keys.of(new, method.plan.ports[side].keys)
-            found = method.windows[other].found(tables[other], keys, new[NUMBER].to_numpy() - 1)
-            at[side].append(found.which)
-            at[other].append(found.at + sum(one.height for one in rows[other]))
-            rows[other].append(found.rows)
-    both = {side: vstack_frames(frames).rechunk() for side, frames in rows.items()}
-    return Pairs(both, {side: np.concatenate(places) for side, places in at.items()})
+            rows = method.windows[other].found(tables[other], keys, new[NUMBER].to_numpy() - 1)
+            found.append((side, new, rows))
+    return pairs_of({side: one.clear() for side, one in keyed.items()}, found)

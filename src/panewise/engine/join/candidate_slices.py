@@ -70,7 +70,7 @@ class CandidateSlices:
         stored = [self.slices.rows[name].to_numpy() for name in (TIME, NUMBER)]
         found = []
         for start, length in zip(self.slices.starts.tolist(), self.slices.lengths.tolist(), strict=True):
-            times, numbers = (of[start : start + length] for of in stored)
+            times, numbers = (of[self.slices.inside(start, length)] for of in stored)
             low, high = (int(np.searchsorted(times, time, side)) for side in ("left", "right"))
             found.append(low + int(np.searchsorted(numbers[low:high], number, side="right")))
         return np.array(found, dtype=np.intp)
@@ -111,12 +111,9 @@ def of_one_row(found: Sequence[CandidateSlices]) -> Iterator[list[CandidateSlice
     """
     step = max(1, PIECE // max(1, len(found)))
     while found:
-        cuts = [
-            one.slices.rows.row(int(one.slices.starts[0]) + step - 1, named=True)
-            for one in found
-            if one.slices.lengths[0] > step
-        ]
-        until = min(((cut[TIME], cut[NUMBER]) for cut in cuts), default=None)
+        long = [one.slices for one in found if one.slices.lengths[0] > step]
+        cuts = [one.rows[one.inside(int(one.starts[0]) + step - 1, 1)] for one in long]
+        until = min((cut.select(TIME, NUMBER).row(0) for cut in cuts), default=None)
         counts = [one.slices.lengths if until is None else one.until(*until) for one in found]
         both = list(zip(found, counts, strict=True))
         yield [replace(one, slices=one.slices.first(count)) for one, count in both]

@@ -24,14 +24,14 @@ from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.spec import JoinOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
+from panewise.spec.operators.join.match import Interval, LastRows, Latest, by_event_time
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy
 
 if TYPE_CHECKING:
-    from panewise.engine.join.operator import JoinEngine
+    from panewise.engine.join.pairing import PairingEngine
     from panewise.engine.join.same_window.base import SameWindowEngine
 
 
@@ -40,7 +40,7 @@ def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - t
     return JoinPlan.of(spec, schemas)
 
 
-def operator(spec: JoinOperator, schemas: Schemas) -> "JoinEngine | SameWindowEngine":
+def operator(spec: JoinOperator, schemas: Schemas) -> "PairingEngine | SameWindowEngine":
     """Returns an operator that has taken no step."""
     if isinstance(spec.match, SameWindow):
         return _window_join(spec, spec.match, schemas)
@@ -76,9 +76,7 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
         return _inspect_streams(spec, spec.match, header, read)
     clocks, keys = read_clocks(header), list(spec.keys) or [ONE_KEY]
     rows = []
-    by_time = isinstance(spec.match, AsOf) or (
-        isinstance(spec.match, LastRows) and spec.match.order == "event_time"
-    )
+    by_time = by_event_time(spec.match)
     for table, side in enumerate((LEFT,) if by_time else (LEFT, RIGHT)):
         names = list(spec.sides[side].keys) or [ONE_KEY]
         if isinstance(spec.match, (LastRows, Latest)) and not by_time:

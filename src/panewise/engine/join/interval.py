@@ -32,6 +32,7 @@ from panewise.engine.join.outcome import (
     without_partner,
 )
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
+from panewise.engine.join.retained_candidates import candidates
 from panewise.engine.join.retention import (
     Counted,
     RetainedRows,
@@ -210,7 +211,11 @@ class _Joined(Outcome):
         match = method.match
         retention = Retention(plan, batch, match.retained, match.retain_rows, counted)
         chosen = retention.of_pairs if match.retained else None
-        matching = Matching.of(method, {side: rows_of(state, side) for side in rows}, keyed, chosen)
+        stored = {side: rows_of(state, side) for side in rows}
+        matching = Matching.of(method, stored, keyed, chosen)
+        if counted and matching.long:
+            found = [*candidates(method, retention, stored, matching.new)]
+            matching = replace(matching, found=found, by_arrival=True)
         pieces = matching if matching.long else [*matching]
         shapes = {side: method.rows[side] for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)

@@ -29,7 +29,7 @@ from panewise.engine.join.candidate_slices import (
 )
 from panewise.engine.join.first_partner import with_first_partners
 from panewise.engine.join.plan import JoinPlan, meeting
-from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.frames import take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.store.rows_by_key import RowsByKey, sorted_rows
@@ -101,7 +101,7 @@ class _Search:
         """Adds the pairs of candidates; with `earlier` only those whose new row arrived last."""
         side, slices = found.side, found.slices
         which = np.repeat(found.which, slices.lengths)
-        at = expand_ranges(slices.starts, slices.lengths)
+        at = slices.positions()
         rows = self.new[side].frame
         if earlier and found.own:
             before = slices.rows[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
@@ -135,12 +135,14 @@ class Matching:
         found: their candidates. New rows are searched among stored rows, and new left rows among new right
             rows.
         chosen: returns the pairs to emit among those that match; None if all are.
+        by_arrival: whether `found` instead has the candidates of each new row that arrived before it.
     """
 
     method: Searched
     new: Mapping[str, RunRows]
     found: list[CandidateSlices]
     chosen: Callable[[Pairs], Pairs] | None = None
+    by_arrival: bool = False
 
     @classmethod
     def of(
@@ -189,7 +191,7 @@ class Matching:
         The new rows are taken in the order of arrival, each with the candidates that arrived before it. So
         new rows of both sides are searched among those of the other side.
         """
-        found = [*self.found, *among(self.method, RIGHT, self.new)]
+        found = self.found if self.by_arrival else [*self.found, *among(self.method, RIGHT, self.new)]
         numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in found]
         arrived, row = np.unique(np.concatenate(numbers), return_inverse=True)
         lengths = np.concatenate([one.slices.lengths for one in found])

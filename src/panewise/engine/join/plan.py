@@ -30,6 +30,7 @@ from panewise.spec.operators.join.columns import (
     LEFT,
     MISSING,
     OP,
+    OTHER,
     RIGHT,
     TIMING,
     Selected,
@@ -195,3 +196,9 @@ def with_keys(port: SidePort, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows without a null key. The others have no partner (semantics 28)."""
     nullable = [name for name in port.keys if rows[name].null_count()]
     return rows.drop_nulls(nullable) if nullable else rows
+
+
+def keys_of(plan: JoinPlan, side: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the keys of rows of a side, under the names of the other side."""
+    mine, others = (plan.ports[one].keys for one in (side, OTHER[side]))
+    return rows.select(pl.col(name).alias(other) for name, other in zip(mine, others, strict=True))

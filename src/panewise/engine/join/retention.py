@@ -204,10 +204,14 @@ class Retention:
             turns = turns_of(self.plan, pl.Series(place), 0)
             retained = pairs.values(side, END) >= self.batch.turns.before[OTHER[side]][turns]
             if self.count is not None:
-                seen = self.counted[side].seen[place]
-                retained &= pairs.values(side, ORDINAL) >= seen - self.count
+                retained &= pairs.values(side, ORDINAL) >= self.counted[side].seen[place] - self.count
             keeps &= retained | (mine > others)
         return pairs if keeps.all() else pairs.chosen(np.flatnonzero(keeps))
+
+    def seen(self, side: str, numbers: pl.Series) -> Instants:
+        """Returns how many rows of its key on a side arrived before each new row of the other side."""
+        seen: Instants = self.counted[side].seen[numbers.to_numpy() - self.batch.first_number]
+        return seen
 
     def evicted(self, side: str, table: RowsByKey) -> pl.DataFrame:
         """Returns the old and new rows that rows of the batch evict. `FIRST` is the number of that row.
@@ -218,7 +222,7 @@ class Retention:
         new, keys = self.counted[side].rows, list(table.shape.by)
         if new.is_empty():
             return new.with_columns(pl.col(NUMBER).alias(FIRST))
-        old = _placed_with(table, new.with_columns(pl.col(ORDINAL) - self.count))
+        old = placed_with(table, new.with_columns(pl.col(ORDINAL) - self.count))
         if table.horizon is not None:
             old = filter_rows(old, old[END] > table.horizon)
         both = vstack_frames([old, new.select(old.columns)]).rechunk()
@@ -230,7 +234,7 @@ class Retention:
         return filter_rows(both, pl.Series(~at_once & (turns <= expires))).drop(_CODE)
 
 
-def _placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
+def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the stored rows whose places are among those of rows of their key, or between them.
 
     Of the other rows of the keys only the places are read.

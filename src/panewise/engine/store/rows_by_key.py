@@ -58,11 +58,29 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Slices:
-    """The rows that look-ups found: slices of `rows`, one for each look-up. They may have other keys."""
+    """The rows that look-ups found: a slice for each look-up. They may have other keys.
+
+    Attributes:
+        rows: rows.
+        starts: where the slice of each look-up starts.
+        lengths: how long it is.
+        places: the positions in `rows` of which these are slices; None if they are slices of `rows` itself.
+    """
 
     rows: pl.DataFrame
     starts: Places
     lengths: Places
+    places: Places | None = None
+
+    def positions(self) -> Places:
+        """Returns the positions in `rows` of what was found, one slice after the other."""
+        at = expand_ranges(self.starts, self.lengths)
+        return at if self.places is None else self.places[at]
+
+    def inside(self, start: int, length: int) -> slice | Places:
+        """Returns the positions in `rows` of a part of a slice, as a slice if there are no `places`."""
+        part = slice(start, start + length)
+        return part if self.places is None else self.places[part]
 
     def chosen(self, places: Places) -> "Slices":
         """Returns the slices at these positions."""

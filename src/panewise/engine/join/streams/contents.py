@@ -113,7 +113,7 @@ class Lookup:
             together: whether all rows of the table were released before each of the rows that search.
         """
         own, other = windows
-        keys, (first, last) = Keys.of(rows, plan.ports[side].keys), _ranges(rows, own, other)
+        keys, (first, last) = Keys.of(rows, plan.ports[side].keys), ranges(rows, own, other)
         first, count = np.maximum(first, retained_from), other.count
         if count is not None:
             parts = keys.slices(table, np.full_like(first, MIN_INSTANT), rows[NUMBER].to_numpy())
@@ -153,7 +153,7 @@ def in_pieces(parts: Sequence[Slices]) -> Iterator[list[Slices]]:
         yield [one.slices for one in some]
 
 
-def _ranges(rows: pl.DataFrame, own: JoinWindow, other: JoinWindow) -> tuple[Instants, Instants]:
+def ranges(rows: pl.DataFrame, own: JoinWindow, other: JoinWindow) -> tuple[Instants, Instants]:
     """Returns the first and the last event time that the windows of both sides allow for each row."""
     times = rows[TIME].to_numpy()
     first, last = np.full(len(times), MIN_INSTANT), np.full(len(times), MAX_INSTANT)

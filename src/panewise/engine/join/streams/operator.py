@@ -8,7 +8,7 @@ later.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,10 @@ from panewise.engine.join.arrival import Arrived, Turns
 from panewise.engine.join.candidate_slices import steps
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import pair_rows
+from panewise.engine.join.found_pairs import pairs_of
 from panewise.engine.join.matching import Pairs, with_condition
-from panewise.engine.join.operator import JoinEngine
-from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.pairing import PairingEngine
+from panewise.engine.join.plan import JoinPlan, keys_of
 from panewise.engine.join.rows_of_keys import Found
 from panewise.engine.join.state import JoinState
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
@@ -31,22 +32,24 @@ from panewise.engine.join.streams.contents import (
     least_retained,
     listed,
     nothing,
+    ranges,
     stored,
 )
+from panewise.engine.join.streams.last_rows import LastRowsLookup, Range, last_of_keys
 from panewise.engine.join.streams.releases import Gates, Releases, no_rows, waiting_name
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.sorting import Places
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import JoinOperator, WindowedStreams
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
+Search: TypeAlias = Lookup | LastRowsLookup
 FEW = 4  # into so many searches the rows of a side are divided at most
 
 
-class StreamsEngine(JoinEngine):
+class StreamsEngine(PairingEngine):
     """A windowed stream join on Polars frames.
 
     Args:
@@ -157,11 +160,11 @@ class StreamsEngine(JoinEngine):
 
     def _lookups(
         self, state: JoinState, side: str, releases: Releases, watermarks: Turns
-    ) -> Iterator[Lookup]:
+    ) -> Iterator[Search]:
         """Yields the searches of the released rows of a side among those of the other side.
 
-        If the other side has a retention by size, the rows that find the same rows are searched together.
-        Then only the last rows of each key are read, unless each row is released alone.
+        If the other side has a retention by size, only the last rows of each key are read, and the rows that
+        find the same rows are searched together, unless each row is released alone.
         """
         other, rows = OTHER[side], releases.rows[side]
         table, new = cast(RowsByKey, state.tables[other]), releases.rows[other]
@@ -169,8 +172,16 @@ class StreamsEngine(JoinEngine):
         windows = self.match.windows[side], self.match.windows[other]
         before = np.searchsorted(new[NUMBER].to_numpy(), rows[NUMBER].to_numpy())
         limits = np.unique(before)
-        if windows[1].retention_rows is None or len(limits) > FEW:
+        count = windows[1].retention_rows
+        if count is None:
             yield Lookup.of(self.plan, side, windows, table.put(new), rows, retained)
+            return
+        if len(limits) > FEW:
+            keys = keys_of(self.plan, side, rows)
+            others = last_of_keys(table, keys, new, count)
+            first, last = ranges(rows, *windows)
+            within = Range(np.maximum(first, retained), last, count)
+            yield LastRowsLookup.of(side, rows, keys, others, within)
             return
         for limit in limits.tolist():
             mine = before == limit
@@ -180,7 +191,7 @@ class StreamsEngine(JoinEngine):
             )
 
     def _emitted(
-        self, releases: Releases, lookups: Sequence[Lookup], ends: Instants
+        self, releases: Releases, lookups: Sequence[Search], ends: Instants
     ) -> Iterator[pl.DataFrame]:
         """Yields the pieces. `ends` has the number of candidates up to each released row."""
         for low, high in steps(ends):
@@ -190,26 +201,17 @@ class StreamsEngine(JoinEngine):
                     if len(pairs):
                         yield pair_rows(self.plan, pairs)
 
-    def _pairs(self, lookups: Sequence[Lookup], first: int, last: int) -> Iterator[Pairs]:
+    def _pairs(self, lookups: Sequence[Search], first: int, last: int) -> Iterator[Pairs]:
         """Yields the pairs of the rows with these numbers: all at once, or those of one row in pieces."""
         mine = [(one, one.rows[NUMBER].is_between(first, last).to_numpy()) for one in lookups]
         found = [(one, one.found(chosen, cut=first == last)) for one, chosen in mine if chosen.any()]
         for pieces in zip(*(pieces for _, pieces in found), strict=True):
             yield self._joined_rows([(one, it) for (one, _), it in zip(found, pieces, strict=True)])
 
-    def _joined_rows(self, found: Sequence[tuple[Lookup, Found]]) -> Pairs:
+    def _joined_rows(self, found: Sequence[tuple[Search, Found]]) -> Pairs:
         """Returns the pairs of what rows have found (semantics 40.3)."""
-        rows: dict[str, list[pl.DataFrame]] = {side: [] for side in OTHER}
-        at: dict[str, list[Places]] = {side: [] for side in OTHER}
-        for lookup, one in found:
-            for side, frame, which in (
-                (lookup.side, lookup.rows, one.which),
-                (OTHER[lookup.side], one.rows, one.at),
-            ):
-                at[side].append(which + sum(before.height for before in rows[side]))
-                rows[side].append(frame)
-        both = {side: vstack_frames(frames).rechunk() for side, frames in rows.items()}
-        pairs = Pairs(both, {side: np.concatenate(places) for side, places in at.items()})
+        nothing = {side: pl.DataFrame(schema=port.stored) for side, port in self.plan.ports.items()}
+        pairs = pairs_of(nothing, [(lookup.side, lookup.rows, one) for lookup, one in found])
         return with_condition(self.plan, pairs).in_order()
 
     def _retained_from(self, side: str, positions: Instants, watermarks: Turns) -> Instants:

@@ -11,7 +11,7 @@ from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.functions import count
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.fields import several
-from panewise.spec.operators.join.checks import check_keys, check_watermarks
+from panewise.spec.operators.join.checks import check_keys, check_lateness_of_windows, check_watermarks
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
 from panewise.spec.operators.join.side import Side
@@ -201,11 +201,8 @@ def _check_window(window: Any) -> None:
 
 def _check_sides(spec: CogroupOperator) -> None:
     """Refuses fields of sides that would have no effect."""
+    check_lateness_of_windows(spec, "the cogroup")
     for name, side in spec.sides.items():
-        if side.allowed_lateness.us:
-            rule = "windows are made from the rows of both sides, so they have one allowed lateness"
-            given = f"allowed_lateness={side.allowed_lateness} on the {name}"
-            raise SpecError(given, rule, "give it to the cogroup, and leave it out here")
         if side.prefix:
             rule = "the columns of panes are keys and aggregates, which have names of their own"
             raise SpecError(f"prefix={side.prefix!r} on the {name}", rule, "use alias on the aggregates")

@@ -1,4 +1,4 @@
-"""Checks of what joins and cogroups have in common: keys and watermarks of two sides."""
+"""Checks of what joins and cogroups have in common: keys, watermarks and lateness of two sides."""
 
 from typing import Any
 
@@ -40,3 +40,16 @@ def check_watermarks(spec: TwoSided) -> None:
     if given is not None or lagging:
         rule = "idle_after is for sides whose watermarks come from outside or from their own rows"
         raise SpecError(f"idle_after={spec.idle_after}", rule, "leave idle_after out")
+
+
+def check_lateness_of_windows(spec: TwoSided, where: str) -> None:
+    """Refuses an allowed lateness of a side if windows have one. `where` is what takes it.
+
+    Raises:
+        SpecError: for such a side.
+    """
+    for name, side in spec.sides.items():
+        if side.allowed_lateness.us:
+            rule = "windows are made from the rows of both sides, so they have one allowed lateness"
+            given = f"allowed_lateness={side.allowed_lateness} on the {name}"
+            raise SpecError(given, rule, f"give it to {where}, and leave it out here")

@@ -194,3 +194,12 @@ def _row_window(given: Any, side: str) -> RowWindow | None:
         rule = "a window of rows is a number of rows, count, time or delta"
         raise SpecError(f"{side}={given!r}", rule, "give one such as 3, or time('1 minute')")
     return CountPolicy(given) if given else None
+
+
+def by_event_time(match: object) -> bool:
+    """Returns whether a left row gets the latest right rows by event time: `AsOf`, and some `LastRows`.
+
+    >>> by_event_time(AsOf()), by_event_time(LastRows(3)), by_event_time(LastRows(3, order="event_time"))
+    (True, False, True)
+    """
+    return isinstance(match, AsOf) or (isinstance(match, LastRows) and match.order == "event_time")

@@ -10,7 +10,7 @@ from panewise.families import JOIN, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions import Node, as_condition, columns_of
 from panewise.spec.fields import several
-from panewise.spec.operators.join.checks import check_keys, check_watermarks
+from panewise.spec.operators.join.checks import check_keys, check_lateness_of_windows, check_watermarks
 from panewise.spec.operators.join.columns import (
     EITHER,
     JOIN_TIME,
@@ -298,13 +298,8 @@ def _check_same_window(spec: JoinOperator) -> None:
     if spec.timestamp == "window" and not _windows_end(spec.match):
         rule = "the time of a window is the last instant of a SameWindow that ends"
         raise SpecError(f"timestamp='window', {spec.match!r}", rule, "give 'later', or leave it out")
-    if not isinstance(spec.match, SameWindow):
-        return
-    for name, side in spec.sides.items():
-        if side.allowed_lateness.us:
-            rule = "windows are made from the rows of both sides, so they have one allowed lateness"
-            given = f"allowed_lateness={side.allowed_lateness} on the {name}"
-            raise SpecError(given, rule, "give it to SameWindow, and leave it out here")
+    if isinstance(spec.match, SameWindow):
+        check_lateness_of_windows(spec, "SameWindow")
 
 
 def _check_streams(spec: JoinOperator) -> None:

@@ -1,0 +1,65 @@
+"""The points of a sequence whose position and value are both in a range, for many such queries at once.
+
+A range of positions is divided into blocks, at each level blocks of twice the length. Invariant: at a level
+the positions are sorted by block, then by value. So the points of a block that are in a range of values are
+a slice. A query has two blocks at a level at most, so it costs one bisection for each bit of its length, and
+what it finds. A level is sorted for all queries at once, and is not stored.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from panewise.engine.kernels.bisection import Integers64, bisect_left
+from panewise.engine.kernels.sorting import Places, order
+
+
+@dataclass(frozen=True)
+class Level:
+    """Slices of the positions of one level. A query has one of them at most.
+
+    Attributes:
+        places: the positions of all points, by block, then by value, then in their order.
+        queries: the numbers of queries.
+        starts: where the slice of each of them starts in `places`.
+        lengths: how long it is, 1 or more.
+    """
+
+    places: Places
+    queries: Places
+    starts: Places
+    lengths: Places
+
+
+def in_rectangles(
+    values: Integers64, begins: Places, ends: Places, first: Integers64, last: Integers64
+) -> Iterator[Level]:
+    """Yields the points that queries find. Each point that a query finds is in one of the slices.
+
+    Args:
+        values: the values of the points.
+        begins, ends: the range of positions of each query, half-open.
+        first, last: its range of values, which includes both.
+
+    >>> one, two, low, high = (np.array([it]) for it in (1, 4, 5, 6))
+    >>> found = in_rectangles(np.array([5, 6, 9, 5, 5]), one, two, low, high)
+    >>> sorted(int(p) for it in found for p in it.places[it.starts[0] : it.starts[0] + it.lengths[0]])
+    [1, 3]
+    """
+    queries, by_value, bit = np.arange(len(begins)), order([values]), 0
+    while len(queries := queries[begins < ends]):
+        begins, ends = (one[begins < ends] for one in (begins, ends))
+        odd, until_odd = begins & 1 == 1, ends & 1 == 1
+        if odd.any() or until_odd.any():
+            places = by_value[order([by_value >> bit])]
+            sorted_values = values[places]
+            for chosen, blocks in ((odd, begins), (until_odd, ends - 1)):
+                mine, low = queries[chosen], blocks[chosen] << bit
+                high = np.minimum(low + (1 << bit), len(places))
+                start = bisect_left(sorted_values, low, high, first[mine])
+                after = bisect_left(sorted_values, start, high, last[mine], past_equal=True)
+                full = after > start
+                if full.any():
+                    yield Level(places, mine[full], start[full], (after - start)[full])
+        begins, ends, bit = (begins + odd) >> 1, (ends - until_odd) >> 1, bit + 1

@@ -1,0 +1,57 @@
+"""The last rows of a retention by size: what the oracle finds, and no more rows than these are read."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise import JoinWindow, Tumbling, WindowedStreams
+from panewise.engine.join.streams import operator as operators
+from panewise.engine.join.streams.last_rows import LastRowsLookup
+from panewise.engine.kernels import hashing
+from panewise.engine.registry import operator_for
+from panewise.testing.joins import join_events, join_specs
+from tests.engine.effort import FEW
+from tests.engine.join.streams.test_operator import join
+from tests.engine.join.test_properties import agree
+from tests.engine.join.test_windows import SCHEMAS, rows
+
+MATCHES = [
+    WindowedStreams(JoinWindow(retention_rows=2), JoinWindow(retention_rows=1, early=10)),
+    WindowedStreams(JoinWindow(Tumbling(9), retention_rows=3), JoinWindow(retention=20, retention_rows=2)),
+]
+
+
+@pytest.mark.parametrize("match", MATCHES, ids=["by size", "by time and size"])
+@FEW
+@given(data=st.data())
+def test_each_row_finds_the_last_rows_before_it(match: WindowedStreams, data: st.DataObject) -> None:
+    """semantics 37.17, 37.18."""
+    spec = data.draw(join_specs(match=match), label="spec")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operators, "FEW", 0)
+        if data.draw(st.booleans(), label="collisions"):
+            plain = hashing._mixed
+            patch.setattr(hashing, "_mixed", lambda values: plain(values) & np.uint64(1))
+        agree(spec, data.draw(join_events(spec, max_rows=8), label="events"))
+
+
+def test_no_more_rows_are_read_than_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key has 200 rows on each side, which are released one after the other, and 50 stored ones."""
+    lookups: list[LastRowsLookup] = []
+    plain = LastRowsLookup.of.__func__  # type: ignore[attr-defined]
+
+    def kept(cls: Any, *args: Any) -> LastRowsLookup:
+        lookups.append(plain(cls, *args))
+        return lookups[-1]
+
+    monkeypatch.setattr(LastRowsLookup, "of", classmethod(kept))
+    window = JoinWindow(retention_rows=3)
+    operator: Any = operator_for(join(window, window, evaluate="record"), SCHEMAS)
+    operator.add(rows("right", *((1, n, n) for n in range(50))), "right")
+    batch = {side: rows(side, *((1, 100 + n, n) for n in range(200))) for side in ("left", "right")}
+    pairs = sum(one.panes.height for one in operator.add_batch(batch))
+    assert sum(int(one.counts.sum()) for one in lookups) == pairs
+    assert pairs == 200 * 3 + (1 + 2 + 198 * 3)
