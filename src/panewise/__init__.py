@@ -78,10 +78,12 @@ from panewise.spec import (
     WindowListener,
     WindowOperator,
     left,
+    over_operator,
     policies,
     right,
     rows,
 )
+from panewise.spec.timers import timer_interval
 from panewise.spec.window_spec import Window
 
 __version__ = "0.2.0"
@@ -159,7 +161,9 @@ __all__ = [
     "WindowedJoin",
     "WindowedStreams",
     "left",
+    "over_operator",
     "policies",
     "right",
     "rows",
+    "timer_interval",
 ]

@@ -62,6 +62,7 @@ class Script:
         events: the events; in their `rows` source positions are in columns, and event times in microseconds.
         given: the rows as the caller gave them, for each event.
         windows: whether each output lists the stored windows.
+        progress: whether each output has the progress after the event. Only the oracle has it.
         options: settings of the runtime.
     """
 
@@ -70,6 +71,7 @@ class Script:
     events: tuple[Event, ...]
     given: tuple[Batch, ...]
     windows: bool = False
+    progress: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -95,7 +97,7 @@ def script(
         spec: the specification, or its dict form.
         events: the events, as :func:`panewise.testing.run` takes them.
         types: types of columns; the types of other columns are inferred.
-        options: the fields `windows` and `options` of the script.
+        options: the fields `windows`, `progress` and `options` of the script.
 
     Raises:
         InputError: if an event is malformed or not possible, if no row has a column that the specification

@@ -38,6 +38,9 @@ def outside(output: Mapping[str, Any], inner: Mapping[str, str]) -> dict[str, An
     result = {**output, "panes": [_pane(pane, names) for pane in output["panes"]]}
     for kind in ("late", "invalid"):
         result[kind] = [{**one, "reason": _reason(one["reason"], names)} for one in output[kind]]
+    if "progress" in output:
+        windows = [_window(window, names) for window in output["progress"]["windows"]]
+        result["progress"] = {**output["progress"], "windows": windows}
     if "windows" in output:
         result["windows"] = [_named(window, names) for window in output["windows"]]
     return result
@@ -50,6 +53,12 @@ def _pane(pane: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
         if isinstance(result.get(name), list):
             result[name] = [_named(row, names) if isinstance(row, Mapping) else row for row in result[name]]
     return result
+
+
+def _window(window: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Returns a window of the progress with other names, also in its rows."""
+    rows = {"rows": [_named(row, names) for row in window["rows"]]} if "rows" in window else {}
+    return _named(window, names) | rows
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
-from panewise.testing.events import script
+from panewise.testing.events import Script, script
 from panewise.testing.own_names import inside, names_inside, outside
 from panewise.testing.runtimes import runtime as runtime_named
 
@@ -67,8 +67,16 @@ def run(
 
     Source: semantics 18, 20, 13.4, 15.
     """
-    play, made = runtime_named(runtime), script(spec, events, types, windows=windows, options=options)
-    inner = names_inside(made)
+    return play_script(script(spec, events, types, windows=windows, options=options), runtime)
+
+
+def play_script(made: Script, runtime: str) -> list[dict[str, Any]]:
+    """Plays a script; returns the output after each event.
+
+    Raises:
+        InputError: for an unknown runtime or option.
+    """
+    play, inner = runtime_named(runtime), names_inside(made)
     return [outside(output, inner) for output in play(inside(made, inner))] if inner else play(made)
 
 

@@ -47,6 +47,14 @@ class PairingEngine(TwoSidedOperator):
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table."""
 
+    @abstractmethod
+    def next_due(self) -> int | None:
+        """Returns a watermark at or before the first one at which something is emitted or expires."""
+
+    @abstractmethod
+    def output_watermark(self) -> int | None:
+        """Returns the watermark of the emitted rows (semantics 40.4)."""
+
     def shown(self, stored: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         """Returns stored rows of the sides, each as the window [t, t + 1), with the keys of the left side."""
         names = self.spec.keys

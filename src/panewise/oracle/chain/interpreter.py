@@ -72,6 +72,10 @@ class ChainInterpreter:
         """Returns the windows that the operator stores, as :meth:`Interpreter.windows` does."""
         return self._first.windows()
 
+    def progress(self) -> dict[str, Any]:
+        """Returns the clocks and windows of the operator, as :meth:`Interpreter.progress` does."""
+        return self._first.progress()
+
     @property
     def stored_count(self) -> int:
         """The number of panes and windows that all stages store."""

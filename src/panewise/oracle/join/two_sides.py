@@ -1,5 +1,7 @@
 """The interpreter of an operator with two sides: rows in, clocks and evaluations (semantics 36 to 36.7)."""
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,7 +18,7 @@ from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
 
 
-class TwoSidedInterpreter:
+class TwoSidedInterpreter(ABC):
     """Interprets an operator with two sides. A subclass sets `_method`, which takes the applied rows.
 
     Args:
@@ -76,6 +78,19 @@ class TwoSidedInterpreter:
         """Ends the input of a side, or of both."""
         self._clocks.finish(port)
         return Collected(self._method.evaluate()).as_output()
+
+    @abstractmethod
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns what is stored, with the keys of the left side."""
+
+    def progress(self) -> dict[str, Any]:
+        """Returns the processing time, the watermark of each side, and what is stored."""
+        marks = {side: self._clocks.watermark(side) for side in self._two_sided.sides}
+        return {
+            "processing_time": self._clocks.processing_time,
+            "watermark": {side: None if mark == -math.inf else mark for side, mark in marks.items()},
+            "windows": self.windows(),
+        }
 
     # Rows in
 

@@ -122,6 +122,11 @@ class OverInterpreter:
             ],
         )
 
+    def progress(self) -> dict[str, Any]:
+        """Returns the clocks, and the rows that are not emitted yet."""
+        now = self.now
+        return {"processing_time": now.processing_time, "watermark": now.mark, "windows": self.windows()}
+
     def _keys(self, key: Key) -> dict[str, Any]:
         return dict(zip(self._spec.keys, key, strict=True))
 

@@ -152,6 +152,10 @@ class PolicyInterpreter:
         """Returns the stored partitions, with the number of their tuples, in the order of their keys."""
         return self._partitions.windows()
 
+    def progress(self) -> dict[str, Any]:
+        """Returns the clock, and the stored partitions. There is no watermark."""
+        return {"processing_time": self._now, "watermark": None, "windows": self.windows()}
+
     def _restore(self, partitions: Partitions, positions: Positions) -> None:
         self._partitions, self._positions = partitions, positions
         self._evictions = Evictions(self._spec.partition_eviction, partitions)

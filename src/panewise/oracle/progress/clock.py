@@ -1,5 +1,6 @@
 """One clock: what is known of time at some point of a run (semantics 2, 12)."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -13,6 +14,11 @@ class Clock:
     processing_time: int = 0
     watermark: int | None = None
     finished: bool = False
+
+    @property
+    def mark(self) -> float | None:
+        """The watermark; None before the first one, plus infinity after the end of input."""
+        return math.inf if self.finished else self.watermark
 
     def raise_watermark(self, to: int | None) -> None:
         """Moves the watermark forward; a lower one, or None, changes nothing (semantics 12)."""

@@ -67,6 +67,10 @@ class WindowedJoinInterpreter:
         """Returns the stored windows."""
         return self._windows.windows()
 
+    def progress(self) -> dict[str, Any]:
+        """Returns the clocks of the join, and the stored windows over it."""
+        return {**self._join.progress(), "windows": self._windows.progress()["windows"]}
+
     def _followed(self, output: Output, panes: Iterable[Pane] = ()) -> Output:
         """Passes the rows that the join emitted through the windows, then moves their watermark (42.2)."""
         emitted, rows = [*panes], output["panes"]

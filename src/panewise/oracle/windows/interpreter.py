@@ -20,7 +20,7 @@ from panewise.oracle.windows.row_numbering import RowNumbering
 from panewise.oracle.windows.sliding import Slides
 from panewise.oracle.windows.trigger import Decision, decide, expired, trigger_context
 from panewise.oracle.windows.trigger_tree import Node
-from panewise.spec import Sliding, WindowOperator, counted, merging
+from panewise.spec import Sliding, WindowOperator, counted, has_key_watermarks, merging
 
 
 class Interpreter:
@@ -116,6 +116,28 @@ class Interpreter:
             {**self._identity(window), "pending": window.pending, "closed": window.closed}
             for window in sorted(self._stored.values(), key=pane_order)
         ]
+
+    def progress(self) -> dict[str, Any]:
+        """Returns the clocks, and the stored windows, each with its rows and whether it is complete.
+
+        The rows are those that its next pane would be computed from. A closed window has none. With key
+        watermarks each window also has the watermark of its key.
+        """
+        return {
+            "processing_time": self._clock.processing_time,
+            "watermark": self._clock.mark,
+            "windows": [
+                shown | self._progress_of(window)
+                for shown, window in zip(
+                    self.windows(), sorted(self._stored.values(), key=pane_order), strict=True
+                )
+            ],
+        }
+
+    def _progress_of(self, window: WindowState) -> dict[str, Any]:
+        clock = self._clocks.of(window.key)
+        of_key = {"watermark": clock.mark} if has_key_watermarks(self._spec.watermark) else {}
+        return {"complete": clock.reached(window.end), "rows": list(window.stored), **of_key}
 
     # A batch
 

@@ -38,7 +38,11 @@ def play(script: Script) -> list[dict[str, Any]]:
             entry["row"] = dict(given[entry[field] if field else INPUT][entry["row"][ROW]])
         if field:
             output["counts"] = without_zeros(output["counts"])
-        outputs.append(output | ({"windows": oracle.windows()} if script.windows else {}))
+        if script.windows:
+            output["windows"] = oracle.windows()
+        if script.progress:
+            output["progress"] = oracle.progress()
+        outputs.append(output)
     return outputs
 
 

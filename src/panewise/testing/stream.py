@@ -1,0 +1,228 @@
+"""Streams of events for tests, and what an operator makes of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from panewise.errors import InputError
+from panewise.families import INPUT
+from panewise.spec import Specification
+from panewise.spec.codec import from_dict
+from panewise.testing import families
+from panewise.testing.compare import assert_entries
+from panewise.testing.events import script
+from panewise.testing.runner import play_script
+
+Instant: TypeAlias = int | datetime  # microseconds since 1970-01-01 UTC, or with a time zone
+Entries: TypeAlias = list[dict[str, Any]]
+
+_DEFAULT: Final = "oracle"
+# The runtime of `TestStream.play` without `runtime`. The pytest plugin sets it.
+RUNTIME: Final = ContextVar("RUNTIME", default=_DEFAULT)
+
+
+@dataclass(frozen=True)
+class TestStream:
+    """A stream of rows, watermarks and clock readings, which is played through an operator.
+
+    Each method returns a longer stream, so streams can share their beginnings. Event times and instants are
+    whole numbers of microseconds, or datetimes with a time zone.
+
+    Args:
+        spec: a specification of any kind, or its dict form.
+        events: the events so far, as :func:`panewise.testing.run` takes them.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> spec = WindowOperator(keys=["k"], window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
+    >>> early, later = {"k": "a", "event_time": 1, "v": 2}, {"k": "a", "event_time": 12, "v": 5}
+    >>> stream = TestStream(spec).rows(early, later)
+    >>> played = stream.watermark(10).end().play()
+    >>> played.assert_panes([{"window_end": 10, "total": 2}, {"window_end": 20, "total": 5}])
+    >>> played[0].windows[0]["rows"]
+    [{'k': 'a', 'event_time': 1, 'v': 2}]
+    >>> [(window["window_end"], window["complete"]) for window in played[1].windows], played[1].watermark
+    ([(20, False)], 10)
+
+    Source: Beam TestStream; semantics 18.
+    """
+
+    __test__ = False  # pytest would collect it by its name
+
+    spec: Specification | Mapping[str, Any]
+    events: tuple[Mapping[str, Any], ...] = ()
+
+    def rows(self, *rows: Mapping[str, Any], input: str | None = None) -> "TestStream":  # noqa: A002 - events say so
+        """Adds a batch of rows; of an operator with several inputs, of the `input`.
+
+        A row may have a source position, as `"position": [partition, offset]`.
+        """
+        return self.event("add", rows=list(rows), **self._input(input))
+
+    def batch(self, **rows: Sequence[Mapping[str, Any]]) -> "TestStream":
+        """Adds one batch with rows of several inputs, by the name of the input.
+
+        >>> from panewise import Interval, JoinOperator, Side
+        >>> join = JoinOperator(left=Side(), right=Side(prefix="r_"), match=Interval(0, 5))
+        >>> stream = TestStream(join).batch(left=[{"event_time": 1}], right=[{"event_time": 3}])
+        >>> [(pane["event_time"], pane["r_event_time"]) for pane in stream.play().panes]
+        [(1, 3)]
+        """
+        return self.event("add", rows={name: list(of) for name, of in rows.items()})
+
+    def watermark(self, to: Instant, input: str | None = None) -> "TestStream":  # noqa: A002 - as above
+        """Moves the watermark; with `input`, that of one input."""
+        return self.event("watermark", to=to, **self._input(input))
+
+    def clock(self, to: Instant) -> "TestStream":
+        """Moves the processing time."""
+        return self.event("clock", to=to)
+
+    def restart(self) -> "TestStream":
+        """Stops the operator, and continues from its saved state."""
+        return self.event("restart")
+
+    def end(self, input: str | None = None) -> "TestStream":  # noqa: A002 - as above
+        """Ends the input; with `input`, one of several."""
+        return self.event("finish", **self._input(input))
+
+    def event(self, op: str, **fields: Any) -> "TestStream":
+        """Adds any event of :func:`panewise.testing.run`, such as "evict" of a StreamWindow."""
+        return replace(self, events=(*self.events, {"op": op, **fields}))
+
+    def play(
+        self, runtime: str | None = None, *, types: Mapping[str, Any] | None = None, **options: Any
+    ) -> "Played":
+        """Plays the stream.
+
+        Args:
+            runtime: as for :func:`panewise.testing.run`. Default: that of the pytest option
+                `--panewise-runtime`, and without it "oracle".
+            types: as for :func:`panewise.testing.run`.
+            options: settings of the runtime.
+
+        Returns:
+            A step for each event. Panes, late rows, invalid rows and counts are those of the runtime. Clocks
+            and windows are always those of the oracle, because the other runtimes do not keep the rows.
+
+        Raises:
+            InputError, SpecError: as :func:`panewise.testing.run` does.
+        """
+        name = RUNTIME.get() if runtime is None else runtime
+        seen = play_script(script(self.spec, self.events, types, progress=True), _DEFAULT)
+        made = script(self.spec, self.events, types, options=options)
+        outputs = seen if name == _DEFAULT and not options else play_script(made, name)
+        kinds = ("panes", "late", "invalid", "counts")
+        return Played(
+            tuple(
+                Step(event, *(output[kind] for kind in kinds), **progress["progress"])
+                for event, output, progress in zip(self.events, outputs, seen, strict=True)
+            )
+        )
+
+    def _input(self, name: str | None) -> dict[str, str]:
+        """Returns the field of an event that names an input."""
+        if name is None:
+            return {}
+        spec: Specification = from_dict(self.spec) if isinstance(self.spec, Mapping) else self.spec
+        inputs = list(spec.ports)
+        if inputs != [INPUT] and name not in inputs:
+            raise InputError(
+                f"input={name!r}", f"the inputs of the operator are {inputs}", "give one of them"
+            )
+        return {families.testing_parts(spec).port_field if inputs != [INPUT] else "input": name}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an operator emitted after one event, and what it then contains.
+
+    Attributes:
+        event: the event.
+        panes: the emitted panes (of OVER and joins: rows) as dicts.
+        late: the late rows: `row`, `reason`, `windows`, `late_by`, `partial`.
+        invalid: the invalid rows: `row`, `reason`.
+        counts: rows_in, applied, replays, late, invalid and partially_late; with several inputs by input.
+        processing_time: the processing time in force, in microseconds.
+        watermark: the watermark in force, in microseconds; None before the first one, infinity after the end
+            of input. Of an operator with two sides a dict by side.
+        windows: the stored windows in the order of end, start and keys, each a dict with its keys,
+            `window_start`, `window_end`, `pending` and `closed`. Those of window operators, chains and
+            windows over joins also have `complete` and `rows`: the rows that the next pane would be computed
+            from. OVER and joins other than window joins have the stored rows in place of windows.
+    """
+
+    event: Mapping[str, Any]
+    panes: Entries
+    late: Entries
+    invalid: Entries
+    counts: Mapping[str, Any]
+    processing_time: int = field(kw_only=True)
+    watermark: Any = field(kw_only=True)
+    windows: Entries = field(kw_only=True)
+
+    def assert_panes(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Checks that the panes are the expected ones, in the same number and order.
+
+        Only the columns in `expected` are compared.
+
+        Raises:
+            AssertionError: with a line for each pane that is missing (-) or not expected (+).
+        """
+        assert_entries(self.panes, expected, "panes")
+
+    def assert_late(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Checks the late rows as :meth:`assert_panes` checks panes."""
+        assert_entries(self.late, expected, "late")
+
+    def assert_invalid(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Checks the invalid rows as :meth:`assert_panes` checks panes."""
+        assert_entries(self.invalid, expected, "invalid")
+
+    def assert_windows(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Checks the stored windows as :meth:`assert_panes` checks panes."""
+        assert_entries(self.windows, expected, "windows")
+
+
+@dataclass(frozen=True)
+class Played:
+    """The steps of a played stream: `played[n]` is that of event n."""
+
+    steps: tuple[Step, ...]
+
+    def __getitem__(self, number: int) -> Step:
+        return self.steps[number]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @property
+    def panes(self) -> Entries:
+        """The panes of all steps."""
+        return [pane for step in self.steps for pane in step.panes]
+
+    @property
+    def late(self) -> Entries:
+        """The late rows of all steps."""
+        return [row for step in self.steps for row in step.late]
+
+    @property
+    def invalid(self) -> Entries:
+        """The invalid rows of all steps."""
+        return [row for step in self.steps for row in step.invalid]
+
+    def assert_panes(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Checks the panes of all steps, as :meth:`Step.assert_panes` does."""
+        assert_entries(self.panes, expected, "panes")
+
+    def assert_late(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Checks the late rows of all steps, as :meth:`Step.assert_late` does."""
+        assert_entries(self.late, expected, "late")
+
+    def assert_invalid(self, expected: Sequence[Mapping[str, Any]]) -> None:
+        """Checks the invalid rows of all steps, as :meth:`Step.assert_invalid` does."""
+        assert_entries(self.invalid, expected, "invalid")
