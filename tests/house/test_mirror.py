@@ -78,6 +78,7 @@ ELSEWHERE = {
     "testing/runtimes": "testing/test_runner.py",
     "testing/runtimes/spark.py": "spark/test_transcripts.py",
     "testing/samples.py": "testing/test_strategies.py",
+    "testing/join_events.py": "testing/test_joins.py",
     "testing/windowed_joins.py": "engine/windowed_join/test_properties.py",
     "testing/scripts.py": "testing/test_strategies.py",
 }

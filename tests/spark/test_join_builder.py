@@ -23,7 +23,8 @@ from panewise.spec.families.join import one_shard
 from panewise.streamwindow import count
 from panewise.testing import run as play
 from panewise.testing.compare import same
-from panewise.testing.joins import join_events, join_specs, join_types
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.joins import join_specs
 from tests.spark.conftest import Feed, at
 
 OUTPUTS = (

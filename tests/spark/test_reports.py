@@ -27,7 +27,8 @@ from panewise.spec import Specification
 from panewise.testing.compare import same
 from panewise.testing.events import Event, Script, script
 from panewise.testing.ingest import FLAGS, frame, schema
-from panewise.testing.joins import join_events, join_specs, join_types
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.joins import join_specs
 from panewise.testing.runtimes import oracle as in_oracle
 from panewise.testing.windowed_joins import TRIGGERS
 from tests.engine.effort import FEW

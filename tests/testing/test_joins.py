@@ -13,16 +13,8 @@ from panewise.spec import FixedLag, StreamTime
 from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.operator import HOWS, HOWS_OF, ONE_SIDED, JoinOperator
 from panewise.testing import run
-from panewise.testing.joins import (
-    as_ofs,
-    intervals,
-    join_events,
-    join_specs,
-    join_types,
-    last_rows,
-    latests,
-    window_join_specs,
-)
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.joins import as_ofs, intervals, join_specs, last_rows, latests, window_join_specs
 from panewise.testing.windowed_streams import windowed_streams
 
 Events = list[dict[str, Any]]

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.testing import run
-from panewise.testing.joins import join_events, join_specs, join_types
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.joins import join_specs
 from panewise.testing.windowed_streams import windowed_streams
 
 SIDES = ("left", "right")

@@ -26,7 +26,8 @@ from panewise.spec import (
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, RIGHT
 from panewise.spec.operators.windowed_join import key_columns
 from panewise.spec.triggers.simple import AfterCount, Always
-from panewise.testing.joins import join_specs, join_types
+from panewise.testing.join_events import join_types
+from panewise.testing.joins import join_specs
 
 __all__ = ["windowed_join_specs"]
 

@@ -17,7 +17,7 @@ from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.compare import same
 from panewise.testing.events import Event, Script, script
 from panewise.testing.ingest import FLAGS, frame, schema
-from panewise.testing.joins import join_events, join_types
+from panewise.testing.join_events import join_events, join_types
 from tests.engine.effort import examples
 
 ORDERLESS = {

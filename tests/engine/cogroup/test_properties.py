@@ -12,7 +12,7 @@ from panewise import CogroupOperator
 from panewise.errors import SpecWarning
 from panewise.spec.codec import from_dict, to_dict
 from panewise.testing.cogroups import USERS, cogroup_specs
-from panewise.testing.joins import join_events
+from panewise.testing.join_events import join_events
 from panewise.testing.samples import USER_WINDOWS
 from tests.engine.effort import SOAK, examples
 from tests.engine.join.test_properties import agree

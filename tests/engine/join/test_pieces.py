@@ -15,7 +15,8 @@ from panewise.engine.join.interval import IntervalJoin
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan, as_stored
 from panewise.engine.kernels import hashing
-from panewise.testing.joins import join_events, join_specs
+from panewise.testing.join_events import join_events
+from panewise.testing.joins import join_specs
 from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.join.test_operator import SCHEMAS, rows
 from tests.engine.join.test_properties import agree

@@ -14,14 +14,8 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.events import script
 from panewise.testing.ingest import FLAGS, schema
-from panewise.testing.joins import (
-    join_events,
-    join_specs,
-    join_types,
-    last_rows,
-    latests,
-    unbounded_intervals,
-)
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.joins import join_specs, last_rows, latests, unbounded_intervals
 from panewise.testing.runtimes import engine as in_engine
 from panewise.testing.runtimes import oracle as in_oracle
 from panewise.testing.windowed_streams import windowed_streams

@@ -14,7 +14,8 @@ from panewise.oracle.rows import arrival_order, read
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.joins import join_events, join_specs, join_types, unbounded_intervals
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.joins import join_specs, unbounded_intervals
 
 Events = list[dict[str, Any]]
 SETTINGS = settings(derandomize=True, database=None, deadline=None)

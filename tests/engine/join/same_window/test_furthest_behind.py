@@ -8,7 +8,7 @@ from panewise import Calendar, Global, Hopping, JoinOperator, SameWindow, Sessio
 from panewise.chrono import saturating_add
 from panewise.engine.join.same_window.furthest_behind import furthest_behind
 from panewise.oracle import interpreter
-from panewise.testing.joins import join_types
+from panewise.testing.join_events import join_types
 
 TEN = SameWindow(Tumbling(10))
 DAY = 86_400_000_000

@@ -17,7 +17,8 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.joins import join_events, join_types, window_join_specs
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.joins import window_join_specs
 from panewise.testing.samples import USER_WINDOWS
 from tests.engine.effort import FEW, SOAK, examples
 from tests.engine.join.test_properties import agree

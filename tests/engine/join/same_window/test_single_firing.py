@@ -16,7 +16,8 @@ from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.testing.joins import join_events, join_specs
+from panewise.testing.join_events import join_events
+from panewise.testing.joins import join_specs
 from tests.engine.effort import FEW, SOAK
 from tests.engine.join.test_properties import agree
 

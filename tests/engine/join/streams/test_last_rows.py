@@ -12,7 +12,8 @@ from panewise.engine.join.streams import operator as operators
 from panewise.engine.join.streams.last_rows import LastRowsLookup
 from panewise.engine.kernels import hashing
 from panewise.engine.registry import operator_for
-from panewise.testing.joins import join_events, join_specs
+from panewise.testing.join_events import join_events
+from panewise.testing.joins import join_specs
 from tests.engine.effort import FEW
 from tests.engine.join.streams.test_operator import join
 from tests.engine.join.test_properties import agree
