@@ -8,15 +8,20 @@ from panewise import (
     AfterEventTime,
     AfterProcessingTime,
     AfterWatermark,
+    Calendar,
+    Duration,
     Every,
+    FixedLag,
     Inputs,
     JoinOperator,
     JoinWindow,
     Latest,
     OnDelta,
     Repeatedly,
+    SameWindow,
     Session,
     Side,
+    SpecError,
     StreamWindow,
     Tumbling,
     WindowedStreams,
@@ -25,6 +30,9 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.streamwindow import partition_age, time
+from panewise.testing import TestStream
+
+LAGGING = Side(watermark=FixedLag("2 seconds"))
 
 
 def windows(**fields: Any) -> WindowOperator:
@@ -63,6 +71,40 @@ def windows(**fields: Any) -> WindowOperator:
 def test_the_interval_is_the_greatest_common_divisor(spec: Any, us: int | None) -> None:
     found = timer_interval(spec)
     assert (None if found is None else found.us) == us
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (windows(watermark=FixedLag(0)), "1 hour"),
+        (windows(watermark=FixedLag("4 minutes"), allowed_lateness="30 minutes"), "2 minutes"),
+        (windows(watermark=FixedLag("1 hour"), window=Calendar("day", zone="Asia/Kathmandu")), "15 minutes"),
+        (windows(time="processing", window=Calendar("day", zone="Asia/Kathmandu")), "15 minutes"),
+        (
+            JoinOperator(left=LAGGING, right=LAGGING, match=SameWindow(Tumbling("3 seconds")), how="semi"),
+            "1 second",
+        ),
+    ],
+)
+def test_a_fixed_lag_waits_for_the_clock(spec: Any, text: str) -> None:
+    """Semantics 12.4: the watermark is the reading less the lag, so a window ends at its end and the lag."""
+    assert timer_interval(spec) == Duration.of(text)
+
+
+def test_a_reading_of_the_interval_fires_a_lagging_window_at_once() -> None:
+    spec = windows(window=Tumbling(6), watermark=FixedLag(4))
+    interval = timer_interval(spec)
+    assert interval is not None
+    stream = TestStream(spec).rows({"event_time": 1})
+    for reading in range(0, 11, interval.us):
+        stream = stream.clock(reading)
+    assert [pane["processing_time"] for pane in stream.play().panes] == [10]
+
+
+@pytest.mark.parametrize("given", ["x", {"kind": "window"}, [windows()], WindowOperator])
+def test_other_values_are_refused(given: Any) -> None:
+    with pytest.raises(SpecError, match="give each specification as an argument"):
+        timer_interval(given)
 
 
 def test_one_timer_may_drive_several_operators() -> None:

@@ -37,16 +37,47 @@ def test_an_unknown_runtime_is_refused(tmp_path: Path) -> None:
     assert "invalid choice: 'flink'" in done.stderr
 
 
-def test_the_option_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runtime of the option plays a stream: an unknown one would be an error."""
-    from panewise import InputError, Tumbling, WindowOperator
-    from panewise import functions as F
-    from panewise.testing import TestStream
-    from panewise.testing.stream import RUNTIME
+THREAD = """
+from concurrent.futures import ThreadPoolExecutor
 
-    token = RUNTIME.set("nowhere")
-    try:
-        with pytest.raises(InputError, match="nowhere"):
-            TestStream(WindowOperator(window=Tumbling(10), aggregates=[F.count()])).clock(1).play()
-    finally:
-        RUNTIME.reset(token)
+import pytest
+
+import panewise.testing.stream as stream
+from panewise import InputError, Tumbling, WindowOperator, functions as F
+from panewise.testing import TestStream
+
+def played():
+    stream.DEFAULT.runtime += "?"  # an unknown runtime, which the error names
+    return TestStream(WindowOperator(window=Tumbling(10), aggregates=[F.count()])).clock(1).play()
+
+def test_in_a_thread():
+    with ThreadPoolExecutor() as pool, pytest.raises(InputError, match="runtime='engine[?]'"):
+        pool.submit(played).result()
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "two processes"])
+def test_the_option_holds_in_all_threads_and_processes(tmp_path: Path, workers: list[str]) -> None:
+    (tmp_path / "test_user.py").write_text(THREAD)
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--panewise-runtime=engine", *workers]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_option_ends_with_pytest(tmp_path: Path) -> None:
+    """A session of pytest inside another one does not change the outer one."""
+    (tmp_path / "test_user.py").write_text(TEST)
+    text = (
+        "import pytest, panewise.testing.stream as stream; "
+        "assert pytest.main(['-q', '--panewise-runtime=engine']) == 0; "
+        "assert stream.DEFAULT.runtime == 'oracle'"
+    )
+    command = [sys.executable, "-c", text]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_plugin_imports_neither_polars_nor_pyspark() -> None:
+    """pytest loads it for tests that may not need them."""
+    text = "import sys, panewise.testing.plugin; assert not {'polars', 'pyspark'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", text], check=True)

@@ -6,11 +6,15 @@ from math import gcd
 from typing import Any, Final
 
 from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.families import Family
 from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.policy.policies import PartitionAge, TimePolicy
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Specification
 from panewise.spec.triggers.simple import AfterProcessingTime, Every
+from panewise.spec.watermarks import FixedLag
+from panewise.spec.windows.kinds import Calendar
 
 # The values of a specification that wait for processing time, and their fields of type Duration.
 _WAITING: Final[dict[type, tuple[str, ...]]] = {
@@ -21,6 +25,7 @@ _WAITING: Final[dict[type, tuple[str, ...]]] = {
     Latest: ("ttl",),
 }
 _OF_WINDOWS: Final = ("size", "hop", "gap", "step", "origin", "max_length")  # lengths and offsets of windows
+_OF_CALENDARS: Final = 15 * 60 * 1_000_000  # local dates start at multiples of it in all zones of today
 
 
 def timer_interval(*specs: Specification) -> Duration | None:
@@ -28,15 +33,21 @@ def timer_interval(*specs: Specification) -> Duration | None:
 
     It is the greatest common divisor of all lengths of processing time in the specifications: delays and
     periods of triggers and update policies, policies by time, times to live, `idle_after`, and windows of
-    processing time. Instants count from the same origin as the readings, such as 1970-01-01 UTC. For delays
-    that start when a row arrives, this holds if rows arrive at readings. A larger interval loses nothing:
-    what is due is emitted at the next reading.
+    processing time. With a `FixedLag` the watermark follows the clock. So all lengths in that specification
+    count, because any of them may be added to an event time. A calendar window counts as 15 minutes.
+
+    Instants count from the same origin as the readings, such as 1970-01-01 UTC. Delays may start when a row
+    arrives, or at its event time. Their ends are met if the arrivals or event times are multiples of the
+    interval. A larger interval loses nothing: what is due is emitted at the next reading.
 
     Args:
         specs: one or more specifications of any kind, which one timer drives.
 
     Returns:
-        The interval, or None if nothing waits for processing time.
+        The interval, or None if nothing waits for a length of processing time.
+
+    Raises:
+        SpecError: if a value is no specification.
 
     >>> from panewise import AfterWatermark, Every, Tumbling, WindowOperator, functions as F
     >>> early = AfterWatermark(early=Every("90 seconds"), late=AfterProcessingTime("1 minute"))
@@ -45,22 +56,49 @@ def timer_interval(*specs: Specification) -> Duration | None:
 
     Source: Samza's `task.window.ms`, which is the divisor of all durations of triggers and joins.
     """
-    lengths = [length for spec in specs for length in _lengths(spec)]
+    lengths = [length for spec in specs for length in _lengths_of(spec)]
     return Duration(gcd(*lengths)) if any(lengths) else None
 
 
-def _lengths(value: Any) -> Iterator[int]:
-    """Yields the lengths of processing time in a value and in everything that it contains."""
+def _lengths_of(spec: Any) -> Iterator[int]:
+    """Yields the lengths of processing time in a specification."""
+    if isinstance(spec, type) or not isinstance(getattr(spec, "family", None), Family):
+        rule = "a timer drives operators, which specifications describe"
+        raise SpecError(f"timer_interval of {spec!r}", rule, "give each specification as an argument")
+    values = list(_inside(spec))
+    lagging = any(isinstance(value, FixedLag) for value in values)
+    for value in values:
+        yield from _all_lengths(value) if lagging else _waiting(value)
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    """Yields a value and everything that it contains, if they have fields."""
     if isinstance(value, (list, tuple)):
         for item in value:
-            yield from _lengths(item)
-    if not is_dataclass(value):
-        return
+            yield from _inside(item)
+    if is_dataclass(value):
+        yield value
+        for field in fields(value):
+            yield from _inside(getattr(value, field.name))
+
+
+def _waiting(value: Any) -> Iterator[int]:
+    """Yields the lengths of processing time among the fields of a value."""
     if isinstance(value, WindowOperator) and value.time == "processing":
         yield from _us(value.window, _OF_WINDOWS)
+        yield from _of_calendar(value.window)
     yield from _us(value, (*_WAITING.get(type(value), ()), "idle_after"))
-    for field in fields(value):
-        yield from _lengths(getattr(value, field.name))
+
+
+def _all_lengths(value: Any) -> Iterator[int]:
+    """Yields all lengths among the fields of a value."""
+    yield from _us(value, tuple(field.name for field in fields(value)))
+    yield from _of_calendar(value)
+
+
+def _of_calendar(window: Any) -> Iterator[int]:
+    if isinstance(window, Calendar):
+        yield _OF_CALENDARS
 
 
 def _us(value: Any, names: tuple[str, ...]) -> Iterator[int]:

@@ -1,9 +1,14 @@
 """A pytest plugin: the option `--panewise-runtime` and the fixture `panewise_runtime`.
 
-pytest loads it by itself where panewise is installed. So it imports nothing that tests may not need.
+pytest loads it by itself where panewise is installed. So it and `panewise.testing` import neither Polars nor
+PySpark.
 """
 
+from functools import partial
+
 import pytest
+
+from panewise.testing.stream import DEFAULT
 
 _RUNTIMES = ("oracle", "engine", "spark")
 
@@ -19,12 +24,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Passes the option to the test streams."""
+    """Passes the option to the test streams, until pytest ends."""
     name: str | None = config.getoption("--panewise-runtime")
     if name is not None:
-        from panewise.testing.stream import RUNTIME  # noqa: PLC0415 - only if the option is used
-
-        RUNTIME.set(name)
+        config.add_cleanup(partial(setattr, DEFAULT, "runtime", DEFAULT.runtime))
+        DEFAULT.runtime = name
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """Streams of events for tests, and what an operator makes of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -19,8 +18,16 @@ Instant: TypeAlias = int | datetime  # microseconds since 1970-01-01 UTC, or wit
 Entries: TypeAlias = list[dict[str, Any]]
 
 _DEFAULT: Final = "oracle"
-# The runtime of `TestStream.play` without `runtime`. The pytest plugin sets it.
-RUNTIME: Final = ContextVar("RUNTIME", default=_DEFAULT)
+
+
+@dataclass
+class _Default:
+    """The runtime of `TestStream.play` without `runtime`, in all threads. The pytest plugin sets it."""
+
+    runtime: str = _DEFAULT
+
+
+DEFAULT: Final = _Default()
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class TestStream:
         Raises:
             InputError, SpecError: as :func:`panewise.testing.run` does.
         """
-        name = RUNTIME.get() if runtime is None else runtime
+        name = DEFAULT.runtime if runtime is None else runtime
         seen = play_script(script(self.spec, self.events, types, progress=True), _DEFAULT)
         made = script(self.spec, self.events, types, options=options)
         outputs = seen if name == _DEFAULT and not options else play_script(made, name)
