@@ -1,13 +1,15 @@
-"""Window operators for streams: on PySpark, and in this process for tests.
+"""Window operators for streams: on PySpark, and in this process.
 
 A :class:`WindowOperator` specifies which windows rows belong to, when panes are emitted, and what panes
-contain. ``panewise.spark`` runs it over a DataFrame, ``panewise.testing`` over a list of events.
+contain. ``panewise.spark`` runs it over a DataFrame, ``panewise.standalone`` in this process, and
+``panewise.testing`` over a list of events.
 """
 
 from panewise.chrono import Duration
 from panewise.errors import (
     AggregateOverflowError,
     DataLossWarning,
+    DeliveryDisabledError,
     IdleTriggerWarning,
     InputError,
     ManyWindowsWarning,
@@ -108,6 +110,7 @@ __all__ = [
     "Cumulating",
     "Custom",
     "DataLossWarning",
+    "DeliveryDisabledError",
     "DeltaEvictor",
     "Duration",
     "Every",

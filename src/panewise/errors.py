@@ -5,6 +5,7 @@ PanewiseError
 │   └── RefusedNameError (AttributeError)  panewise does not have this name of pyspark
 ├── InputError (ValueError)         rows, columns or events do not fit the specification
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
+├── DeliveryDisabledError (RuntimeError)  a downstream refused an emission, which still waits
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
 └── AggregateOverflowError (ArithmeticError)  the result of an aggregate does not fit its type
 SpecWarning (UserWarning)           a valid specification may not do what was intended
@@ -64,6 +65,10 @@ class SetupError(PanewiseError, RuntimeError):
 
 class StateError(PanewiseError, RuntimeError):
     """Stored state is corrupt, of an unknown format, or of another specification."""
+
+
+class DeliveryDisabledError(PanewiseError, RuntimeError):
+    """A downstream refused an emission, which still waits, so nothing can be added (semantics 32.2)."""
 
 
 class AggregateOverflowError(PanewiseError, ArithmeticError):

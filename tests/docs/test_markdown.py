@@ -10,7 +10,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     "path",
-    ["README.md", "docs/how-it-works.md", "docs/triggers.md", "docs/stream-windows.md", "docs/joins.md"],
+    [
+        "README.md",
+        "docs/how-it-works.md",
+        "docs/triggers.md",
+        "docs/stream-windows.md",
+        "docs/joins.md",
+        "docs/standalone.md",
+    ],
 )
 def test_examples(path: str) -> None:
     flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL

@@ -53,6 +53,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "fields": set(),
         "position": set(),
         "column_types": set(),
+        "column_values": set(),
         "frames": set(),
         "window_spec": {"frames"},
         "windows": set(),

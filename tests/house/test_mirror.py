@@ -40,6 +40,7 @@ ELSEWHERE = {
     "spec/conditions": "spec/conditions/test_terms.py",
     "spec/aggregates/types.py": "spec/test_type_checks.py",
     "spec/aggregates/user_values.py": "engine/aggregate/test_user.py",
+    "spec/column_values.py": "testing/test_columns.py",
     "spec/column_types.py": "spec/test_type_checks.py",
     "spec/fields.py": "spec/codec/test_codec.py",
     "spec/frames.py": "spec/operators/test_over.py",

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from panewise.errors import InputError
-from panewise.testing.columns import MISFIT, ColumnType, infer
+from panewise.spec.column_values import MISFIT, ColumnType
+from panewise.testing.columns import infer
 
 
 @pytest.mark.parametrize(

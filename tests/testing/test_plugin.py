@@ -19,7 +19,7 @@ def test_a_window(panewise_runtime):
 """
 
 
-@pytest.mark.parametrize("runtime", [None, "engine"])
+@pytest.mark.parametrize("runtime", [None, "engine", "standalone"])
 def test_a_test_is_played_by_the_runtime_of_the_option(tmp_path: Path, runtime: str | None) -> None:
     (tmp_path / "test_user.py").write_text(TEST)
     option = [] if runtime is None else [f"--panewise-runtime={runtime}"]

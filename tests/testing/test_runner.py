@@ -327,10 +327,8 @@ def test_order_columns_and_positions_do_not_go_together() -> None:
 def test_runtimes_and_options_are_known() -> None:
     with pytest.raises(InputError) as caught:
         run(SPEC, [], "flink")
-    assert (
-        str(caught.value)
-        == "runtime='flink' | the runtimes are ['oracle', 'engine', 'spark'] | give one of these"
-    )
+    runtimes = "['oracle', 'engine', 'standalone', 'spark']"
+    assert str(caught.value) == f"runtime='flink' | the runtimes are {runtimes} | give one of these"
     rules = {"oracle": "the oracle has no options", "engine": "this runtime has one option: stored"}
     for runtime, rule in rules.items():
         with pytest.raises(InputError) as caught:

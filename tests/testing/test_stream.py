@@ -61,7 +61,7 @@ STREAM = (
 )
 
 
-@pytest.mark.parametrize("runtime", [None, "oracle", "engine"])
+@pytest.mark.parametrize("runtime", [None, "oracle", "engine", "standalone"])
 def test_steps_are_the_outputs_of_run(runtime: str | None) -> None:
     played = STREAM.play(runtime)
     wanted = run(SUMS, STREAM.events, runtime or "oracle")

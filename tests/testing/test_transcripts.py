@@ -19,6 +19,20 @@ EACH = pytest.mark.parametrize(
     [document for _, document in DOCUMENTS],
     ids=[f"{file}: {document['name']}" for file, document in DOCUMENTS],
 )
+# With messages in place of batches, and with a store. Each transcript has one of them here, the other is soak.
+EACH_STANDALONE = pytest.mark.parametrize(
+    ("document", "option"),
+    [
+        pytest.param(
+            document,
+            option,
+            marks=[pytest.mark.soak] if (number + place) % 2 else [],
+            id=f"{file}: {document['name']}, {option}",
+        )
+        for number, (file, document) in enumerate(DOCUMENTS)
+        for place, option in enumerate(("messages", "stored"))
+    ],
+)
 ONE: dict[str, Any] = {
     "name": "one pane",
     "cites": ["16.4"],
@@ -48,6 +62,14 @@ def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> Non
     """semantics 33: a restart after every event changes no output."""
     events = [step for event in document["events"] for step in (event, {"op": "restart"})]
     check({**document, "events": events}, "engine", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
+
+
+@EACH_STANDALONE
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+def test_transcript_of_a_standalone_operator(document: dict[str, Any], option: str) -> None:
+    """semantics 31: a standalone operator gives the same answers, wherever its state lies."""
+    options: dict[str, Any] = {option: True}
+    check(document, "standalone", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS, **options)
 
 
 def test_names_are_unique() -> None:

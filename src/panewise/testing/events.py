@@ -23,8 +23,9 @@ from panewise.spec import (
 )
 from panewise.spec.codec import from_dict
 from panewise.spec.column_types import Type
+from panewise.spec.column_values import MISFIT, ColumnType, is_long
 from panewise.spec.operators.policy.events import name_of
-from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
+from panewise.testing.columns import Row, infer
 from panewise.testing.families import testing_parts
 
 Batch: TypeAlias = Mapping[str, tuple[Row, ...]]  # the rows of an "add", by input

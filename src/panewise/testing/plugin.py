@@ -8,16 +8,15 @@ from functools import partial
 
 import pytest
 
+from panewise.testing.runtimes import RUNTIMES
 from panewise.testing.stream import DEFAULT
-
-_RUNTIMES = ("oracle", "engine", "spark")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the option."""
     parser.getgroup("panewise").addoption(
         "--panewise-runtime",
-        choices=_RUNTIMES,
+        choices=RUNTIMES,
         default=None,
         help="what runs the streams that tests play without naming a runtime (default: oracle)",
     )

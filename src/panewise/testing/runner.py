@@ -40,7 +40,7 @@ def run(
     Args:
         spec: a window operator, a chain, an OverOperator, a StreamWindow or a join, or its dict form.
         events: the events.
-        runtime: "oracle", "engine" or "spark".
+        runtime: "oracle", "engine", "standalone" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: inferred
             from their values. For an operator with several inputs: such a mapping for each input.
         windows: whether each output lists the stored windows, as `"windows"`: for a chain its operator's, for

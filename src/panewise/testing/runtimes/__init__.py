@@ -11,7 +11,7 @@ from panewise.testing.events import Script
 
 Counts: TypeAlias = dict[str, dict[str, int]]  # by input
 
-RUNTIMES: Final = ("oracle", "engine", "spark")
+RUNTIMES: Final = ("oracle", "engine", "standalone", "spark")
 
 
 class Play(Protocol):

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.columns import ROW
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
@@ -18,7 +19,7 @@ from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import testing_parts
-from panewise.testing.ingest import FLAGS, ROW, frame, schema
+from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.runtimes import Counts, without_zeros
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")

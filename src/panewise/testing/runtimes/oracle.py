@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from panewise.engine.columns import ROW
 from panewise.errors import InputError, SpecWarning
 from panewise.families import INPUT
 from panewise.oracle import interpreter
@@ -14,7 +15,7 @@ from panewise.spec import Custom, Specification
 from panewise.spec.windows.custom import EachRow
 from panewise.testing.events import Event, Script
 from panewise.testing.families import testing_parts
-from panewise.testing.ingest import ROW, schema
+from panewise.testing.ingest import schema
 from panewise.testing.runtimes import without_zeros
 
 

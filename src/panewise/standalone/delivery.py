@@ -1,0 +1,126 @@
+"""Passes the emissions of an operator on, and commits what led to them (semantics 31, 32).
+
+Invariant: a commit follows the delivery of all emissions that led to it. So each emission is delivered at
+least once, and a repeated one has the numbers of the first time.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from panewise.errors import DeliveryDisabledError, InputError
+from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.driver import Driver
+from panewise.standalone.emission import Emission
+
+Downstream: TypeAlias = Callable[[Emission], object]
+
+
+class Delivery:
+    """The way of emissions from the outbox of a driver to a downstream.
+
+    Args:
+        driver: the steps of the operator.
+        downstream: what receives emissions; None: they stay in the outbox.
+        commit_rows: how many rows are added between two commits, if there is a downstream.
+        callbacks: the functions of the life cycle.
+
+    Attributes:
+        disabled: whether the downstream has refused an emission, which is the first in the outbox.
+        closed: whether the operator is closed.
+        changed: is called after each step and when the operator is closed, for the front of asyncio.
+    """
+
+    def __init__(
+        self, driver: Driver, downstream: Downstream | None, commit_rows: int, callbacks: Callbacks
+    ) -> None:
+        self.driver, self.downstream, self.callbacks = driver, downstream, callbacks
+        self._commit_rows = commit_rows
+        self.disabled = self.closed = False
+        self.changed: Callable[[], object] = lambda: None
+
+    def ready(self) -> Driver:
+        """Returns the driver for a further step, after the messages that wait have been evaluated.
+
+        Raises:
+            DeliveryDisabledError: if the downstream has refused an emission.
+            InputError: if the operator is closed, or has called the caller of this.
+        """
+        self.check_open()
+        self.check_enabled()
+        self.evaluate()
+        self.check_enabled()
+        return self.driver
+
+    def evaluate(self) -> None:
+        """Evaluates the messages that wait."""
+        if self.driver.buffer.size:
+            self.check_outside()
+            self.driver.evaluate()
+            self.settle()
+
+    def catch_up(self) -> None:
+        """Evaluates the messages whose evaluation was deferred."""
+        if self.driver.each:
+            self.evaluate()
+
+    def settle(self) -> None:
+        """Delivers what steps have emitted and, if the state is durable, commits it."""
+        self.changed()
+        if self.downstream is not None and self.deliver() and self.driver.host.is_durable:
+            self.commit(self._commit_rows)
+
+    def deliver(self) -> bool:
+        """Passes emissions to the downstream, in their order, until it refuses one.
+
+        Returns whether it refused none. An emission leaves the outbox after it has been accepted, so one that
+        raised is delivered again.
+        """
+        outbox = self.driver.outbox
+        while outbox and self.downstream is not None:
+            self.disabled = True
+            with self.driver.calls():
+                self.callbacks.write("output")
+                if self.downstream(outbox[0]) is False:
+                    return False
+            outbox.popleft()
+        self.disabled = False
+        return True
+
+    def commit(self, rows: int = 1) -> None:
+        """Commits. If that fails the operator is closed, as its store is as after the commit before."""
+        try:
+            self.driver.commit(rows)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Calls the callback `teardown`, and releases the store."""
+        self.check_outside()
+        if not self.closed:
+            self.closed = True
+            self.changed()
+            try:
+                self.callbacks.teardown()
+            finally:
+                self.driver.host.close()
+
+    def check_enabled(self) -> None:
+        """Raises DeliveryDisabledError if the downstream has refused an emission."""
+        if self.disabled:
+            waiting = len(self.driver.outbox)
+            rule = "after the downstream has refused an emission nothing can be added"
+            remedy = "call timeout() until it returns True, then repeat the call"
+            raise DeliveryDisabledError(f"{waiting} emissions that wait", rule, remedy)
+
+    def check_open(self) -> None:
+        """Raises InputError if the operator is closed, or has called the function that calls it."""
+        self.check_outside()
+        if self.closed:
+            raise InputError("a closed operator", "a closed operator takes no calls", "make a new one")
+
+    def check_outside(self) -> None:
+        """Raises InputError if a function of the caller runs within a call of the operator."""
+        if self.driver.calling:
+            rule = "a function that an operator calls does not call the operator"
+            raise InputError("a call within another call", rule, "return first, then make the call")

@@ -1,0 +1,195 @@
+"""Steps of an operator: each event becomes emissions in an outbox; a commit stores what led to them.
+
+Invariants:
+
+- A call that raises changes neither the state nor the buffer. The engine replaces its state and never changes
+  it, so the state before a step can be put back.
+- A commit stores the state, the positions and the numbers of one and the same step together. It happens only
+  when the caller has accepted the emissions of all steps up to it. So a repeated step finds the same state
+  and the same numbers, and emits the same rows.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from panewise.engine.ingest.output import Output
+from panewise.engine.protocol import Operator, Schemas
+from panewise.errors import InputError
+from panewise.spec import Specification
+from panewise.standalone.buffer import Buffer
+from panewise.standalone.emission import Emission, Numbering, Totals
+from panewise.standalone.hosts import Host
+from panewise.standalone.messages import Message
+from panewise.standalone.positions import Position, Positions
+
+Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
+
+
+class Driver:
+    """An operator of the engine, with what waits before it and behind it.
+
+    Args:
+        spec: the specification.
+        schemas: the columns of each port.
+        host: the operator, and the place of its state.
+
+    Attributes:
+        outbox: the emissions that the caller has not accepted yet, the oldest first.
+        each: whether each message is a step of its own, even if it waits (:class:`Deferral`).
+        uncommitted: the steps since the last commit, each counted by its rows, at least 1.
+        calling: whether a function of the caller may be running: in a step, a delivery or a commit.
+    """
+
+    def __init__(self, spec: Specification, schemas: Schemas, host: Host) -> None:
+        self.spec, self.schemas, self.host = spec, schemas, host
+        self.buffer = Buffer(spec, schemas)
+        self.outbox = deque[Emission]()
+        self.each = self.calling = False
+        self.uncommitted = 0
+        self.read_notes()
+
+    def read_notes(self) -> None:
+        """Takes positions, numbers and counts from the last commit."""
+        notes = self.host.notes
+        self.positions = Positions.of_json(notes.get("positions", {}))
+        self.numbering = Numbering(**notes.get("numbers", {}))
+        self.totals = Totals.of_json(notes.get("counts", {}))
+
+    @property
+    def operator(self) -> Operator:
+        """The operator of the engine."""
+        return self.host.operator
+
+    def add(self, frames: Mapping[str, pl.DataFrame], misfits: Misfits | None = None, steps: int = 1) -> None:
+        """Adds rows of one port or of several as one batch."""
+        rows = sum(frame.height for frame in frames.values())
+        self.step(lambda operator: _added(operator, frames), misfits, rows, steps)
+
+    def evaluate(self) -> None:
+        """Adds the messages that wait as one batch."""
+        if not self.buffer.size:
+            return
+        self.add(*self.buffer.frames(), self.buffer.size if self.each else 1)
+        self.reached(self.buffer.positions)
+        self.buffer.clear()
+
+    def step(
+        self,
+        work: Callable[[Operator], Iterable[Output]],
+        misfits: Misfits | None = None,
+        rows: int = 0,
+        steps: int = 1,
+    ) -> None:
+        """Does one step, and puts what it emits into the outbox. If it raises, nothing has changed.
+
+        The step may take the place of several that emit nothing.
+        """
+        operator = self.operator
+        before = operator.state
+        try:
+            with self.calls():
+                outputs = list(work(operator))
+        except BaseException:
+            operator.state = before
+            raise
+        left = dict(misfits or {})
+        for output in outputs:
+            emission, self.numbering = self.numbering.emission(output, left.pop(output.port, ()))
+            self.totals.add(output.port, output.counts)
+            if not emission.is_empty:
+                self.outbox.append(emission)
+        self.numbering = self.numbering.following(steps)
+        self.uncommitted += max(1, rows)
+
+    @contextmanager
+    def calls(self) -> Iterator[None]:
+        """Marks work that calls functions of the caller, which then must not call the operator."""
+        self.calling = True
+        try:
+            yield
+        finally:
+            self.calling = False
+
+    def reached(self, positions: Iterable[tuple[str, Position]]) -> None:
+        """Notes the positions of rows that a step has added, each with its port."""
+        for port, position in positions:
+            self.positions.reach(port, position)
+
+    def commit(self, rows: int = 1) -> None:
+        """Stores state, positions and numbers of the last step, if at least `rows` rows are uncommitted.
+
+        It does nothing while an emission or a message waits.
+        """
+        if self.uncommitted >= rows and not self.outbox and not self.buffer.size:
+            with self.calls():
+                self.host.commit(self.notes())
+            self.uncommitted = 0
+
+    def save(self, name: str) -> None:
+        """Saves the whole state under a name, with the positions and the numbers of the next step."""
+        self.host.save(name, {"positions": self.positions.to_json(), "numbers": vars(self.numbering)})
+
+    def restore(self, name: str | None) -> bool:
+        """Returns to a saved state, or to the initial one. Returns False if there is none of this name.
+
+        Messages that wait are discarded, and so are the emissions of later steps than those of the saved
+        state. Numbers and counts continue, so that a number never has two rows. After a restart the saved
+        numbers may be the higher ones: then rows with numbers up to them have been emitted.
+
+        Processing time does not turn back: the initial state gets it here, as nothing can be due in it.
+        """
+        found = self.host.saved(name)
+        if found is None:
+            return False
+        operator, notes = found
+        state = operator.state
+        if name is None:
+            now = self.operator.state.clocks.processing_time
+            state = operator.with_header({**operator.header(), "processing_time": now})
+        self.host.put(state)
+        self.positions = Positions.of_json(notes.get("positions", {}))
+        self.buffer.clear()
+        saved = Numbering(**notes.get("numbers", {}))
+        earlier = [one for one in self.outbox if one.step < saved.step]
+        self.numbering = self.numbering.at_least(saved)
+        self.outbox.clear()
+        self.outbox.extend(earlier)
+        self.uncommitted += 1
+        return True
+
+    def notes(self) -> dict[str, Any]:
+        """Returns what a commit stores besides the state."""
+        return {
+            "positions": self.positions.to_json(),
+            "numbers": vars(self.numbering),
+            "counts": self.totals.to_json(),
+        }
+
+    def port(self, given: str | None) -> str:
+        """Returns the name of a port.
+
+        Raises:
+            InputError: if there is none of this name, or the operator has several and none is named.
+        """
+        ports = list(self.spec.ports)
+        if given is None and len(ports) == 1:
+            return ports[0]
+        if given not in ports:
+            raise InputError(
+                f"port={given!r}", f"the inputs of this operator are {ports}", "name one of them"
+            )
+        return str(given)
+
+
+def _added(operator: Any, frames: Mapping[str, pl.DataFrame]) -> Iterable[Output]:
+    """Adds the rows of one port, or those of several as one batch."""
+    outputs: Iterable[Output]
+    if len(frames) > 1:
+        outputs = operator.add_batch(frames)
+    else:
+        outputs = [operator.add(frame, port) for port, frame in frames.items()]
+    return outputs

@@ -1,0 +1,129 @@
+"""What an operator emits in a step, with numbers by which a repeated row is recognised (semantics 31)."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.engine.ingest.output import Counts, Output
+from panewise.errors import InputError
+from panewise.standalone.messages import Message
+
+NUMBER: Final = "number"
+
+
+@dataclass(frozen=True)
+class Emission:
+    """The rows that one step emits for one input.
+
+    Attributes:
+        rows: the emitted rows: panes, OVER rows, events of policy windows or pairs of a join.
+        late: the late rows of the input, with ``__reason`` and the other columns of semantics 13.4.
+        invalid: the invalid rows of the input, with ``__reason`` (semantics 15).
+        counts: how many rows the step received from the input, and what became of them.
+        port: the name of the input.
+        step: the number of the step; the first one is 1.
+        first_row: the number of the first of `rows`. The others follow it.
+        first_late: the number of the first of `late`, counted apart.
+        first_invalid: the number of the first of `invalid`, counted apart.
+        misfits: the messages that have a value of another type than its column, as they were given.
+
+    >>> import polars as pl
+    >>> none = pl.DataFrame()
+    >>> rows = pl.DataFrame({"k": ["a", "b"]})
+    >>> Emission(rows, none, none, Counts(), "input", step=1, first_row=7).numbered().rows()
+    [('a', 7), ('b', 8)]
+
+    Source: S1 "Windowed Aggregator", S-48 (output at least once); semantics 31.2.
+    """
+
+    rows: pl.DataFrame
+    late: pl.DataFrame
+    invalid: pl.DataFrame
+    counts: Counts
+    port: str
+    step: int
+    first_row: int = 0
+    first_late: int = 0
+    first_invalid: int = 0
+    misfits: tuple[Message, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither an emitted row nor a late or an invalid one."""
+        return not (self.rows.height or self.late.height or self.invalid.height or self.misfits)
+
+    def numbered(self, name: str = NUMBER) -> pl.DataFrame:
+        """Returns `rows` with their numbers in a further column, by default ``number``.
+
+        Raises:
+            InputError: if `rows` has a column of this name.
+        """
+        if name in self.rows.columns:
+            rule = "the numbers of rows are in a column of their own"
+            raise InputError(f"a column {name!r} for numbers", rule, "give numbered() another name")
+        numbers = pl.int_range(self.first_row, self.first_row + pl.len(), dtype=pl.Int64())
+        return self.rows.select(*self.rows.columns, numbers.alias(name))
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The numbers that the next step begins with.
+
+    They are stored together with the state. So a step that is repeated after a restart has the same numbers.
+    """
+
+    step: int = 1
+    row: int = 1
+    late: int = 1
+    invalid: int = 1
+
+    def emission(self, output: Output, misfits: tuple[Message, ...] = ()) -> "tuple[Emission, Numbering]":
+        """Returns an output with its numbers, and the numbers after it."""
+        made = Emission(
+            output.panes,
+            output.late,
+            output.invalid,
+            output.counts,
+            output.port,
+            self.step,
+            self.row,
+            self.late,
+            self.invalid,
+            misfits,
+        )
+        after = replace(
+            self,
+            row=self.row + output.panes.height,
+            late=self.late + output.late.height,
+            invalid=self.invalid + output.invalid.height,
+        )
+        return made, after
+
+    def at_least(self, other: "Numbering") -> "Numbering":
+        """Returns the higher one of each number of this and the other numbering."""
+        return Numbering(**{name: max(mine, getattr(other, name)) for name, mine in vars(self).items()})
+
+    def following(self, steps: int) -> "Numbering":
+        """Returns the numbers after so many steps."""
+        return replace(self, step=self.step + steps)
+
+
+@dataclass
+class Totals:
+    """The counts of an operator by input, from its first step on."""
+
+    by_port: dict[str, Counts] = field(default_factory=dict)
+
+    def add(self, port: str, counts: Counts) -> None:
+        """Adds the counts of a step."""
+        self.by_port[port] = self.by_port.get(port, Counts()) + counts
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the counts as JSON values."""
+        return {port: vars(counts) for port, counts in self.by_port.items()}
+
+    @classmethod
+    def of_json(cls, stored: dict[str, Any]) -> "Totals":
+        """Returns the counts of JSON values."""
+        return cls({port: Counts(**counts) for port, counts in stored.items()})

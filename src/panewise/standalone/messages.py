@@ -1,0 +1,181 @@
+"""Makes typed DataFrames from messages, with flags for values that do not fit their column (semantics 15).
+
+A column whose values all have its plain Python type is built at once. The other columns are fitted value by
+value, and only they can have misfits. So a batch without misfits needs no flags.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+import polars as pl
+
+from panewise.chrono import instant_us
+from panewise.engine.columns import PLACE
+from panewise.engine.ingest.validate import BAD_TIME, BAD_TYPE, OUT_OF_RANGE
+from panewise.engine.protocol import Schema
+from panewise.errors import SpecError
+from panewise.spec import Entry
+from panewise.spec.column_values import MISFIT, ColumnType, is_long
+
+Message: TypeAlias = Mapping[str, Any]
+
+_PLAIN: Final[Mapping[pl.DataType, set[type]]] = {
+    pl.Int64(): {int, type(None)},
+    pl.Float64(): {float, type(None)},
+    pl.String(): {str, type(None)},
+    pl.Boolean(): {bool, type(None)},
+}
+_KINDS: Final[Mapping[pl.DataType, str]] = {
+    pl.Int64(): "bigint",
+    pl.Float64(): "double",
+    pl.String(): "string",
+    pl.Boolean(): "boolean",
+}
+# Values that replace misfits in keys and positions, except the first misfit of a row. A null there would be
+# another reason why the row is invalid, and one that is tested earlier.
+_REPLACEMENTS: Final[Mapping[type[pl.DataType], Any]] = {
+    pl.Int64: 0,
+    pl.Float64: 0.0,
+    pl.String: "",
+    pl.Boolean: False,
+    pl.Decimal: 0,
+}
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Messages as a DataFrame.
+
+    Attributes:
+        frame: a row for each message, with the columns of the schema, ``__place`` and, if there are misfits,
+            the flags.
+        misfits: the messages with a value that does not fit its column, as they were given.
+    """
+
+    frame: pl.DataFrame
+    misfits: tuple[Message, ...] = ()
+
+
+def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> Fitted:
+    """Returns messages as a DataFrame. A message without a column has null there."""
+    columns = dict[str, pl.Series]()
+    lists, misfits = dict[str, list[Any]](), dict[int, dict[str, Any]]()
+    for name, dtype in schema.items():
+        values = [message.get(name) for message in messages]
+        plain = _plain(name, values, dtype)
+        if plain is None:
+            lists[name] = _fit(name, values, dtype, name in entry.time_columns, misfits)
+        columns[name] = pl.Series(name, [], dtype) if plain is None else plain
+    firsts = {row: _first(entry, found) for row, found in misfits.items()}
+    for name, values in lists.items():
+        columns[name] = _series(name, _without_misfits(entry, name, values, schema, firsts), schema[name])
+    numbers = pl.Series(PLACE, range(len(messages)), pl.UInt32())
+    frame = pl.DataFrame([*columns.values(), numbers])  # without any column, the number of rows is known, too
+    if not misfits:
+        return Fitted(frame)
+    flags = _flags(entry, len(messages), misfits, firsts)
+    return Fitted(frame.with_columns(flags), tuple(messages[row] for row in sorted(misfits)))
+
+
+def _plain(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series | None:
+    """Returns the column if all its values have its plain type, else None."""
+    if not set(map(type, values)) <= _PLAIN.get(dtype, set()):
+        return None
+    try:
+        return pl.Series(name, values, dtype, strict=True)
+    except (OverflowError, TypeError, UnicodeEncodeError):
+        return None
+
+
+def _fit(
+    name: str, values: list[Any], dtype: pl.DataType, is_time: bool, misfits: dict[int, dict[str, Any]]
+) -> list[Any]:
+    """Returns the values that fit the column, with MISFIT for the others, which are added to `misfits`."""
+    found = []
+    for row, value in enumerate(values):
+        fit = _fit_value(_instant(value) if is_time else value, dtype)
+        if fit is MISFIT:
+            misfits.setdefault(row, {})[name] = value
+        found.append(fit)
+    return found
+
+
+def _instant(value: Any) -> Any:
+    """Returns an aware datetime as microseconds, any other value as it is."""
+    if not isinstance(value, datetime):
+        return value
+    try:
+        return instant_us(value)
+    except SpecError:
+        return value
+
+
+def _fit_value(value: Any, dtype: pl.DataType) -> Any:
+    if value is None:
+        return None
+    if isinstance(dtype, pl.Decimal):
+        return ColumnType("decimal", dtype.precision or 38, dtype.scale).fit(value)
+    if dtype in _KINDS:
+        return ColumnType(_KINDS[dtype]).fit(value)
+    if isinstance(dtype, pl.Datetime):
+        return _instant(value) if is_long(_instant(value)) or dtype.time_zone is None else MISFIT
+    if isinstance(value, bool) and dtype.is_numeric():
+        return MISFIT
+    try:
+        pl.Series([value], dtype=dtype, strict=True)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        return MISFIT
+    return value
+
+
+def _series(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        instants = pl.Series(name, values, pl.Int64()).cast(pl.Datetime("us", dtype.time_zone))
+        return instants.cast(dtype)
+    return pl.Series(name, values, dtype, strict=True)
+
+
+def _first(entry: Entry, misfits: Mapping[str, Any]) -> str | None:
+    """Returns the column of the first misfit that the operator reads, event times aside."""
+    read = (name for name in entry.columns_read if name not in entry.time_columns)
+    return next((name for name in read if name in misfits), None)
+
+
+def _without_misfits(
+    entry: Entry, name: str, values: list[Any], schema: Schema, firsts: Mapping[int, str | None]
+) -> list[Any]:
+    """Returns the values of a column with nulls or replacements in place of misfits."""
+    identifies = {*entry.keys, *(entry.position.columns if entry.position else ())} - {*entry.time_columns}
+    replacement = _REPLACEMENTS.get(type(schema[name])) if name in identifies else None
+    return [
+        value if value is not MISFIT else None if firsts[row] == name else replacement
+        for row, value in enumerate(values)
+    ]
+
+
+def _flags(
+    entry: Entry, height: int, misfits: Mapping[int, Mapping[str, Any]], firsts: Mapping[int, str | None]
+) -> list[pl.Series]:
+    times = {
+        row: is_whole(_instant(found[name]))
+        for row, found in misfits.items()
+        for name in entry.time_columns
+        if name in found
+    }
+    rows = range(height)
+    return [
+        pl.Series(BAD_TIME, [times.get(row) is False for row in rows], pl.Boolean()),
+        pl.Series(OUT_OF_RANGE, [times.get(row) is True for row in rows], pl.Boolean()),
+        pl.Series(BAD_TYPE, [firsts.get(row) for row in rows], pl.String()),
+    ]
+
+
+def is_whole(value: Any) -> bool:
+    """Returns whether a value is a whole number of any size.
+
+    >>> is_whole(2**70), is_whole(True), is_whole(1.0)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)

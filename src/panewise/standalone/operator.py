@@ -1,0 +1,372 @@
+"""An operator inside the caller's process: messages and batches in, emissions out."""
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias
+
+import polars as pl
+
+from panewise.chrono import InstantLike, instant_us
+from panewise.engine.ingest.output import Counts
+from panewise.errors import InputError
+from panewise.spec import Inputs, Specification
+from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.deferral import MOST, Deferral
+from panewise.standalone.delivery import Delivery, Downstream
+from panewise.standalone.driver import Driver
+from panewise.standalone.emission import Emission
+from panewise.standalone.frames import Frame, frame_for
+from panewise.standalone.hosts import Host, MemoryHost, StoreHost
+from panewise.standalone.life_cycle import LifeCycle
+from panewise.standalone.messages import Message
+from panewise.standalone.positions import Position, checked
+from panewise.standalone.schema import for_schemas, schemas_of
+
+Mode: TypeAlias = Literal["standalone", "automatic"]
+
+
+class StandaloneOperator:
+    """An operator of any specification inside the caller's process. It needs no Spark and starts no thread.
+
+    It reads no clock: the caller gives the watermark and processing time. Event times are microseconds, or
+    aware datetimes. In `mode="standalone"` emissions wait until :meth:`get_result`, :meth:`drain` or
+    :meth:`flush` returns them. In `mode="automatic"` each step passes them to `downstream`, in their order.
+
+    Args:
+        spec: what to run: windows, a chain, OVER, policy windows, a join, a cogroup or windowed streams.
+        schema: the columns of the input, each with a type of Polars or one of "bigint", "int", "smallint",
+            "tinyint", "double", "float", "string", "boolean", "decimal(p,s)", "timestamp", "date" and
+            "binary". With several inputs: such a mapping for each input, by its name.
+        mode: "standalone" or "automatic". Default: "standalone".
+        downstream: with `mode="automatic"` a function that receives each emission. If it returns False or
+            raises, it has refused the emission, and delivery is disabled (semantics 32).
+        buffer: how many messages :meth:`add_message` collects before they are evaluated as one batch; None:
+            they wait until something else happens. Default: 1, each message is a batch.
+        store: a directory for the state. Default: None, the state is in memory.
+        commit_rows: with a store in `mode="automatic"`: how many rows are added between two commits, where a
+            step without rows counts as one. Default: 1, each step is committed.
+        callbacks: functions that are called in the life cycle of the operator, and before each write.
+
+    Raises:
+        InputError: if an argument does not fit the specification or the mode.
+        SpecError: if a column is missing, or has a type that the specification cannot use.
+        StateError: if the store cannot be used, is open in another process, or was made with another
+            specification or other types.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
+    >>> operator = StandaloneOperator(spec, {"event_time": "bigint", "v": "bigint"})
+    >>> for v in (2, 3):
+    ...     operator.add_message({"event_time": 1, "v": v})
+    >>> operator.advance(watermark=10)
+    >>> [row["total"] for emission in operator.drain() for row in emission.rows.to_dicts()]
+    [5]
+
+    Source: S1 "Basic Algorithm for Windowed Aggregators"; semantics 31 to 32.5.
+    """
+
+    def __init__(
+        self,
+        spec: Specification,
+        schema: Mapping[str, Any],
+        *,
+        mode: Mode = "standalone",
+        downstream: Downstream | None = None,
+        buffer: int | None = 1,
+        store: str | Path | None = None,
+        commit_rows: int = 1,
+        callbacks: Callbacks | None = None,
+    ) -> None:
+        _check_mode(mode, downstream)
+        _check_number("buffer", buffer)
+        _check_number("commit_rows", commit_rows)
+        schemas, callbacks = schemas_of(spec, schema), callbacks or Callbacks()
+        spec = for_schemas(spec, schemas)
+        host: Host = (
+            MemoryHost(spec, schemas) if store is None else StoreHost(spec, schemas, store, callbacks.write)
+        )
+        try:
+            self._driver, self._buffer = Driver(spec, schemas, host), buffer
+            self._driver.each = buffer == 1
+            self._deferral = Deferral(spec, next(iter(schemas.values())))
+            if host.is_durable or buffer != 1:
+                self._deferral.stop()
+            self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
+            self.life_cycle = LifeCycle(self._delivery)
+        except BaseException:
+            host.close()
+            raise
+
+    @property
+    def spec(self) -> Specification:
+        """The specification, as it fits the columns of the input."""
+        return self._driver.spec
+
+    @property
+    def delivery_enabled(self) -> bool:
+        """Whether messages and batches can be added. False after `downstream` has refused an emission."""
+        return not self._delivery.disabled
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark in microseconds; None if there is none yet, or it is a number of rows."""
+        return self._driver.operator.state.clocks.instant_watermark  # type: ignore[no-any-return]
+
+    @property
+    def clock(self) -> int:
+        """The last reading of processing time in microseconds; 0 before the first one."""
+        return self._driver.operator.state.clocks.processing_time  # type: ignore[no-any-return]
+
+    @property
+    def counts(self) -> dict[str, Counts]:
+        """The counts of rows by input, since the first step (semantics 15.1). They survive a restart.
+
+        Messages in the buffer are not counted yet.
+        """
+        self._delivery.catch_up()
+        return dict(self._driver.totals.by_port)
+
+    def positions(self, port: str | None = None) -> list[Position]:
+        """Returns the highest offset of each partition of an input, as `(source, partition, offset)`.
+
+        They are those that the caller gave and, where the specification declares a position, those of valid
+        rows. After a restart they are the positions of the last commit: the caller continues behind them.
+        Messages in the buffer do not count.
+        """
+        self._delivery.catch_up()
+        name = self._driver.port(port)
+        declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
+        known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
+        return self._driver.positions.with_marks(name, known)
+
+    def live(self) -> pl.DataFrame:
+        """Returns the live windows: the keys, window_start, window_end, pending and closed.
+
+        For OVER and joins these are the stored rows. Messages in the buffer are not in them.
+        """
+        self._delivery.catch_up()
+        return self._driver.operator.live()
+
+    def add_message(
+        self, message: Message, port: str | None = None, position: Position | None = None
+    ) -> None:
+        """Adds one row.
+
+        Args:
+            message: the values by column. A column that is missing is null. A value of another type than its
+                column makes the row invalid, and the emission has the message among its `misfits`.
+            port: the name of the input, if the operator has several.
+            position: `(partition, offset)` or `(source, partition, offset)`. If the specification declares
+                a position, the values go into its columns, and replays are dropped (semantics 4).
+
+        Raises:
+            DeliveryDisabledError: if `downstream` has refused an emission that still waits.
+            InputError: if the message, the port or the position is malformed.
+        """
+        self._delivery.check_open()
+        self._delivery.check_enabled()
+        driver, where, reached = self._driver, self._driver.port(port), checked(position)
+        waits = self._deferral.takes(message, driver.operator.state.clocks)
+        if not waits:
+            self._delivery.catch_up()
+        before = len(driver.buffer.positions)
+        driver.buffer.add(message, where, reached)
+        if driver.buffer.size < (MOST if waits else self._buffer or math.inf):
+            return
+        try:
+            driver.evaluate()
+        except BaseException:
+            driver.buffer.remove_last(where, before)
+            raise
+        self._delivery.settle()
+
+    def add_batch(
+        self, rows: Frame | Mapping[str, Frame], port: str | None = None, positions: Iterable[Position] = ()
+    ) -> None:
+        """Adds a batch, which is evaluated at once, after the messages that wait.
+
+        Args:
+            rows: a Polars DataFrame, or a table or record batch of PyArrow. If the operator has several
+                inputs, also such values by input: their rows arrive in one batch.
+            port: the name of the input, if the operator has several.
+            positions: the position of the last row of each partition in the batch.
+
+        Raises:
+            DeliveryDisabledError: if `downstream` has refused an emission that still waits.
+            InputError: if a column is missing or has another type, or the port or a position is malformed.
+        """
+        driver = self._delivery.ready()
+        given = rows if isinstance(rows, Mapping) else {driver.port(port): rows}
+        frames = {driver.port(name): frame_for(driver.schemas[name], one) for name, one in given.items()}
+        reached = [(driver.port(port), one) for one in map(checked, positions) if one is not None]
+        self._deferral.stop()
+        driver.add(frames)
+        driver.reached(reached)
+        self._delivery.settle()
+
+    def advance(
+        self,
+        *,
+        watermark: InstantLike | None = None,
+        clock: InstantLike | None = None,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+    ) -> None:
+        """Moves the clocks, after the messages that wait are evaluated.
+
+        Args:
+            watermark: the watermark; a lower one changes nothing.
+            clock: processing time; an earlier one changes nothing.
+            input: the input that reports the watermark; None: all inputs.
+
+        Raises:
+            DeliveryDisabledError: if `downstream` has refused an emission that still waits.
+            InputError: if there is no such input.
+            SpecError: if an instant is not one.
+        """
+        driver = self._delivery.ready()
+        _check_input(self.spec, input)
+        to = None if watermark is None else instant_us(watermark, "watermark")
+        now = None if clock is None else instant_us(clock, "clock")
+        driver.step(lambda operator: [operator.advance(now, to, input)])
+        self._delivery.settle()
+
+    def timeout(self, now: InstantLike | None = None) -> bool:
+        """Delivers what waits from where it stopped, evaluates the buffer, and reads the clock.
+
+        Args:
+            now: processing time; None: the clock does not move.
+
+        Returns:
+            Whether delivery is enabled. If `downstream` refuses again, the clock does not move.
+
+        Raises:
+            SpecError: if `now` is not an instant.
+        """
+        self._delivery.check_open()
+        reading = None if now is None else instant_us(now, "now")
+        delivery = self._delivery
+        if not delivery.deliver():
+            return False
+        delivery.evaluate()
+        if delivery.disabled:
+            return False
+        if reading is not None:
+            self._driver.step(lambda operator: [operator.advance(processing_time=reading)])
+        delivery.settle()
+        return not delivery.disabled
+
+    def finish(self, port: str | None = None) -> None:
+        """Ends an input, or all inputs: windows become complete, and rows that are added later are late.
+
+        Raises:
+            DeliveryDisabledError: if `downstream` has refused an emission that still waits.
+        """
+        driver = self._delivery.ready()
+        name = None if port is None else driver.port(port)
+        driver.step(lambda operator: [operator.finish(name)])
+        self._delivery.settle()
+
+    def get_result(self) -> list[Emission]:
+        """Evaluates the buffer, and returns a copy of all emissions since the last :meth:`flush`.
+
+        They stay, so a second call returns them again.
+
+        Raises:
+            InputError: in `mode="automatic"`, where `downstream` receives the emissions.
+        """
+        self._pulled("get_result")
+        self._driver.evaluate()
+        return list(self._driver.outbox)
+
+    def drain(self) -> list[Emission]:
+        """Evaluates the buffer, and returns all emissions since the last :meth:`flush`. They are removed.
+
+        It commits nothing: after a restart from the last commit, the same rows have the same numbers.
+
+        Raises:
+            InputError: in `mode="automatic"`, where `downstream` receives the emissions.
+        """
+        found = self.get_result()
+        self._driver.outbox.clear()
+        return found
+
+    def flush(self) -> list[Emission]:
+        """Evaluates the buffer, removes all emissions, and makes state and positions durable.
+
+        First pass on what :meth:`get_result` returns: emissions that are removed here are not repeated after
+        a restart. In `mode="automatic"` emissions are delivered, and nothing is removed.
+
+        Returns:
+            The emissions that it removed.
+
+        Raises:
+            DeliveryDisabledError: in `mode="automatic"`, if `downstream` refuses an emission.
+            StateError: if the store cannot be written. It is then as after the commit before.
+        """
+        self._delivery.check_open()
+        found = [] if self._delivery.downstream else self.drain()
+        self.timeout()
+        self._delivery.check_enabled()
+        self._delivery.commit()
+        return found
+
+    def close(self) -> None:
+        """Calls the callback `teardown`, and closes the store. It commits nothing.
+
+        Messages and emissions that wait are discarded: call :meth:`flush` before. With a store, what was
+        added after the last commit is to be added again, from :meth:`positions` on.
+        """
+        self._delivery.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _pulled(self, name: str) -> None:
+        self._delivery.check_open()
+        if self._delivery.downstream is not None:
+            rule = "in mode='automatic' the downstream receives all emissions"
+            raise InputError(f"{name}()", rule, "use mode='standalone', or timeout()")
+
+
+def delivery_of(operator: StandaloneOperator) -> Delivery:
+    """Returns the way of an operator's emissions, for the front of asyncio."""
+    return operator._delivery
+
+
+def _check_mode(mode: Any, downstream: Any) -> None:
+    if mode not in ("standalone", "automatic"):
+        raise InputError(f"mode={mode!r}", "the modes are 'standalone' and 'automatic'", "give one of these")
+    if (mode == "automatic") != callable(downstream):
+        rule = "mode='automatic' has a downstream, which is a function, and mode='standalone' has none"
+        raise InputError(
+            f"mode={mode!r} with downstream={downstream!r}", rule, "give both, or leave out both"
+        )
+    if inspect.iscoroutinefunction(downstream):
+        rule = "a downstream returns when it has received the emission, and nothing awaits it"
+        raise InputError("downstream with 'async def'", rule, "use AsyncOperator")
+
+
+def _check_input(spec: Any, name: str | None) -> None:
+    """Refuses the name of an input whose watermark the operator does not know (12.5, 40)."""
+    known = list(spec.ports)
+    if len(known) == 1 and isinstance(spec.ports[known[0]].watermark, Inputs):
+        known = list(spec.ports[known[0]].watermark.names)
+    if name is not None and name not in known:
+        rule = f"the watermarks of this operator are those of {known}"
+        raise InputError(f"input={name!r}", rule, "name one of them")
+
+
+def _check_number(name: str, value: Any) -> None:
+    """Checks a number of rows. None is allowed for the buffer alone."""
+    if value is None and name == "buffer":
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{name}={value!r}", "it is a whole number above zero", "give 1 or more")

@@ -1,0 +1,70 @@
+"""How far the inputs of an operator have been read: what a commit stores and a restart continues from."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from panewise.errors import InputError
+
+Position: TypeAlias = tuple[Any, ...]  # (source, partition, offset) or (partition, offset)
+_RULE = "a position is (partition, offset) or (source, partition, offset), with a whole number as its offset"
+
+
+@dataclass
+class Positions:
+    """The highest offset of each source and partition, by port.
+
+    >>> positions = Positions()
+    >>> positions.reach("input", ("orders", 0, 7)), positions.reach("input", ("orders", 0, 5))
+    (None, None)
+    >>> positions.of("input")
+    [('orders', 0, 7)]
+    """
+
+    _offsets: dict[str, dict[Position, int]] = field(default_factory=dict)
+
+    def reach(self, port: str, position: Position) -> None:
+        """Notes that a row with this position has been added."""
+        *origin, offset = position
+        offsets = self._offsets.setdefault(port, {})
+        key = tuple(origin)
+        offsets[key] = max(offset, offsets.get(key, offset))
+
+    def of(self, port: str) -> list[Position]:
+        """Returns the positions of a port, in the order in which their partitions were first read."""
+        return [(*origin, offset) for origin, offset in self._offsets.get(port, {}).items()]
+
+    def with_marks(self, port: str, marks: Iterable[Position]) -> list[Position]:
+        """Returns the positions of a port, and those of replay marks where these are higher."""
+        both = Positions({port: dict(self._offsets.get(port, {}))})
+        for mark in marks:
+            both.reach(port, mark)
+        return both.of(port)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the positions as JSON values."""
+        return {port: [list(one) for one in self.of(port)] for port in self._offsets}
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> "Positions":
+        """Returns the positions of JSON values."""
+        return cls(
+            {port: {tuple(origin): offset for *origin, offset in rows} for port, rows in stored.items()}
+        )
+
+
+def checked(position: Any) -> Position | None:
+    """Returns a position as a tuple, None for None.
+
+    Raises:
+        InputError: if it is none.
+    """
+    if position is None:
+        return None
+    if not isinstance(position, (tuple, list)) or len(position) not in (2, 3):
+        raise InputError(f"position={position!r}", _RULE, "give such a tuple")
+    *origin, offset = position
+    texts = all(isinstance(part, (str, int)) for part in origin)
+    if not texts or isinstance(offset, bool) or not isinstance(offset, int):
+        raise InputError(f"position={position!r}", _RULE, "give such a tuple")
+    return tuple(position)

@@ -1,0 +1,110 @@
+"""The columns of an operator's inputs: type names or Polars types, by port."""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import polars as pl
+
+from panewise.engine.protocol import Schemas
+from panewise.errors import InputError, SpecError
+from panewise.families import INPUT
+from panewise.spec import Specification, parts
+from panewise.spec.column_types import Type
+from panewise.spec.column_values import ColumnType
+
+ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
+
+_NAMED: Final[Mapping[str, pl.DataType]] = {
+    "tinyint": pl.Int8(),
+    "smallint": pl.Int16(),
+    "int": pl.Int32(),
+    "bigint": pl.Int64(),
+    "float": pl.Float32(),
+    "double": pl.Float64(),
+    "string": pl.String(),
+    "boolean": pl.Boolean(),
+    "binary": pl.Binary(),
+    "date": pl.Date(),
+    "timestamp": pl.Datetime("us", "UTC"),
+}
+_NAMES: Final = {dtype: name for name, dtype in _NAMED.items()}
+
+
+def schemas_of(spec: Specification, given: Any) -> Schemas:
+    """Returns the columns of each port as Polars types.
+
+    Raises:
+        InputError: if `given` is not by column, or by port and column, or a type is unknown.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"schema={given!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
+    ports = list(spec.ports)
+    by_port = any(isinstance(value, Mapping) for value in given.values())
+    if not by_port and ports == [INPUT]:
+        return {INPUT: _columns(given)}
+    if not by_port or set(given) != set(ports):
+        rule = f"this operator has the inputs {ports}"
+        raise InputError(f"a schema for {sorted(given)}", rule, "give the columns of each input by its name")
+    return {port: _columns(given[port]) for port in ports}
+
+
+def _columns(types: ColumnTypes) -> dict[str, pl.DataType]:
+    if not types:
+        raise InputError("a schema without columns", "a schema has a type for each column", "add a column")
+    return {name: _dtype(name, given) for name, given in types.items()}
+
+
+def _dtype(name: str, given: Any) -> pl.DataType:
+    """Returns the Polars type that a type name or a Polars type means."""
+    if isinstance(given, str):
+        if given in _NAMED:
+            return _NAMED[given]
+        if given.startswith("decimal"):
+            kind = ColumnType.of(given)
+            return pl.Decimal(kind.precision, kind.scale)
+    made = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given
+    if not isinstance(made, pl.DataType):
+        rule = f"a type is one of {[*_NAMED, 'decimal(p,s)']}, or a type of Polars"
+        raise InputError(f"type {given!r} of {name!r}", rule, "give one of these")
+    return made
+
+
+def for_schemas(spec: Any, schemas: Schemas) -> Any:
+    """Returns the specification for inputs with these columns, after checking their types.
+
+    Raises:
+        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
+    """
+    fitted = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
+    typed = {
+        port: {name: Type(_type_name(dtype)) for name, dtype in columns.items() if not name.startswith("__")}
+        for port, columns in schemas.items()
+    }
+    _check_columns(fitted, schemas)
+    parts(fitted).check_types(fitted, typed)
+    return fitted
+
+
+def _check_columns(spec: Specification, schemas: Schemas) -> None:
+    for port, entry in spec.ports.items():
+        for name in entry.columns_read:
+            if name not in schemas[port]:
+                rule = "the columns that an operator reads are in its schema"
+                raise SpecError(f"column {name!r}", rule, f"use one of the columns {sorted(schemas[port])}")
+
+
+def _type_name(dtype: Any) -> str:
+    """Returns the name under which the checks of specifications know a type."""
+    match dtype:
+        case pl.Decimal():
+            return f"decimal({dtype.precision},{dtype.scale})"
+        case pl.Datetime():
+            return "timestamp" if dtype.time_zone else "timestamp_ntz"
+        case pl.Duration():
+            return "interval day to second"
+        case pl.List() | pl.Array():
+            return f"array<{_type_name(dtype.inner)}>"
+        case pl.Struct():
+            fields = (f"{field.name}:{_type_name(field.dtype)}" for field in dtype.fields)
+            return f"struct<{','.join(fields)}>"
+    return _NAMES.get(dtype, str(dtype).lower())

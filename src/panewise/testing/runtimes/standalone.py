@@ -1,0 +1,131 @@
+"""Plays events in a standalone operator, through its public interface.
+
+With the option `messages` the rows of an event are added one by one, into a buffer that becomes one batch.
+With the option `stored` the state is in a directory. Every event is flushed, and a restart closes the
+operator and opens the directory again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.columns import ROW
+from panewise.errors import InputError
+from panewise.standalone import Counts, Emission, StandaloneOperator
+from panewise.testing.events import Event, Script
+from panewise.testing.ingest import frame
+from panewise.testing.runtimes.engine import COUNTS, Tables, plain
+
+
+def play(script: Script) -> list[dict[str, Any]]:
+    """Returns the output of a standalone operator after each event.
+
+    Raises:
+        InputError: for an unknown option.
+    """
+    unknown = set(script.options) - {"messages", "stored"}
+    if unknown:
+        rule = "this runtime has two options: messages and stored"
+        raise InputError(f"options={sorted(unknown)}", rule, "leave them out")
+    with TemporaryDirectory(prefix="panewise-") as directory:
+        player = _Player(script, Path(directory))
+        try:
+            return [
+                player.after(event, given) for event, given in zip(script.events, script.given, strict=True)
+            ]
+        finally:
+            player.operator.close()
+
+
+@dataclass
+class _Player:
+    """A standalone operator that plays events.
+
+    Attributes:
+        script: the script.
+        directory: the directory of its state, if it is stored.
+        operator: the operator.
+        counts: the counts of the operator before the present event.
+    """
+
+    script: Script
+    directory: Path
+    operator: StandaloneOperator = field(init=False)
+    counts: dict[str, Counts] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.operator = self._made()
+
+    def _made(self) -> StandaloneOperator:
+        types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
+        store = self.directory if self.script.options.get("stored") else None
+        return StandaloneOperator(self.script.spec, types, buffer=None, store=store)
+
+    def after(self, event: Event, given: Any) -> dict[str, Any]:
+        """Plays one event; returns the output after it."""
+        if event.op == "restart":
+            self._restart()
+        else:
+            self._play(event)
+        emissions = self.operator.get_result()
+        self.operator.flush()
+        output = plain(self._tables(emissions), given, self.script)
+        return output | ({"windows": self.operator.live().to_dicts()} if self.script.windows else {})
+
+    def _restart(self) -> None:
+        if self.script.options.get("stored"):
+            self.operator.close()
+            self.operator = self._made()
+
+    def _play(self, event: Event) -> None:
+        operator = self.operator
+        match event:
+            case Event("add"):
+                self._add(event)
+            case Event("watermark"):
+                operator.advance(watermark=event.to, input=event.source)
+            case Event("clock"):
+                operator.advance(clock=event.to)
+            case Event("finish"):
+                operator.finish(event.port)
+            case Event("checkpoint"):
+                operator.life_cycle.checkpoint("last")
+            case Event("reset"):
+                operator.life_cycle.reset("last")
+            case Event("evict"):
+                operator.life_cycle.evict_partition(event.partition)
+            case _:
+                getattr(operator.life_cycle, event.op)()
+
+    def _add(self, event: Event) -> None:
+        script = self.script
+        numbered = {
+            port: [{**row, ROW: number} for number, row in enumerate(rows)]
+            for port, rows in event.rows.items()
+        }
+        if script.options.get("messages") and any(numbered.values()):
+            for port, rows in numbered.items():
+                for row in rows:
+                    self.operator.add_message(row, port)
+            return
+        frames: Mapping[str, pl.DataFrame] = {
+            port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()
+        }
+        self.operator.add_batch(frames)
+
+    def _tables(self, emissions: list[Emission]) -> Tables:
+        """Returns the tables of the emissions, and the counts of the event."""
+        found: list[tuple[str, str, pl.DataFrame]] = []
+        for one in emissions:
+            frames = {"panes": one.rows, "late": one.late, "invalid": one.invalid}
+            found += [(kind, one.port, table) for kind, table in frames.items()]
+        before, self.counts = self.counts, self.operator.counts
+        for port, after in self.counts.items():
+            old = before.get(port, Counts())
+            line = {name: getattr(after, name) - getattr(old, name) for name in COUNTS}
+            found.append(("counts", port, pl.DataFrame([line])))
+        return found
