@@ -79,6 +79,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.joins flat
 	@$(PYTHON) -m bench.joins skew
 	@$(PYTHON) -m bench.standalone
+	@$(PYTHON) -m bench.stores
 
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (this downloads half a gigabyte and takes some minutes)"

@@ -34,6 +34,7 @@ def test_a_message_of_one_part() -> None:
         ("SetupError", RuntimeError),
         ("DeliveryDisabledError", RuntimeError),
         ("StateError", RuntimeError),
+        ("StoreError", RuntimeError),
         ("AggregateOverflowError", ArithmeticError),
     ],
 )

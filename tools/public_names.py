@@ -23,6 +23,7 @@ MODULES = (
     "panewise.spark",
     "panewise.spark.compat",
     "panewise.standalone",
+    "panewise.stores",
     "panewise.streamwindow",
     "panewise.testing",
 )

@@ -21,6 +21,7 @@ from panewise.errors import (
     SpecError,
     SpecWarning,
     StateError,
+    StoreError,
 )
 from panewise.spec import (
     UNLIMITED,
@@ -151,6 +152,7 @@ __all__ = [
     "SpecWarning",
     "Stage",
     "StateError",
+    "StoreError",
     "StreamTime",
     "StreamWindow",
     "TimeEvictor",

@@ -7,6 +7,7 @@ PanewiseError
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
 ├── DeliveryDisabledError (RuntimeError)  a downstream refused an emission, which still waits
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
+├── StoreError (RuntimeError)       the files of a store cannot be used, or the store is closed
 └── AggregateOverflowError (ArithmeticError)  the result of an aggregate does not fit its type
 SpecWarning (UserWarning)           a valid specification may not do what was intended
 ├── DataLossWarning                 the trigger can close windows while rows for them may still arrive
@@ -69,6 +70,10 @@ class StateError(PanewiseError, RuntimeError):
 
 class DeliveryDisabledError(PanewiseError, RuntimeError):
     """A downstream refused an emission, which still waits, so nothing can be added (semantics 32.2)."""
+
+
+class StoreError(PanewiseError, RuntimeError):
+    """The files of a store cannot be used, or the store is closed (semantics 34.3 to 34.5)."""
 
 
 class AggregateOverflowError(PanewiseError, ArithmeticError):

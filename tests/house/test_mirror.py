@@ -36,6 +36,9 @@ ELSEWHERE = {
     # These names, headers and stores are parts of stored states.
     "engine/columns.py": "state/test_golden.py",
     "state/run_store.py": "state/test_manifest.py",
+    # Both ordered maps are tested by the same machine.
+    "stores/memory_map.py": "stores/test_ordered_map.py",
+    "stores/store.py": "stores/test_window_store.py",
     # Parts of a specification are tested by what reads them.
     "spec/conditions": "spec/conditions/test_terms.py",
     "spec/aggregates/types.py": "spec/test_type_checks.py",

@@ -14,7 +14,16 @@ from panewise import errors, policies
 from tests.house.sources import ROOT
 
 LIST = ROOT / "tests" / "house" / "public_names.txt"
-MODULES = ("panewise", "functions", "spark", "spark.compat", "standalone", "streamwindow", "testing")
+MODULES = (
+    "panewise",
+    "functions",
+    "spark",
+    "spark.compat",
+    "standalone",
+    "stores",
+    "streamwindow",
+    "testing",
+)
 CONSTANTS = {"UNLIMITED"}
 
 

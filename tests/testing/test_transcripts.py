@@ -19,7 +19,7 @@ EACH = pytest.mark.parametrize(
     [document for _, document in DOCUMENTS],
     ids=[f"{file}: {document['name']}" for file, document in DOCUMENTS],
 )
-# With messages in place of batches, and with a store. Each transcript has one of them here, the other is soak.
+# With messages in place of batches, and with a store. One of them is run here, the other is soak.
 EACH_STANDALONE = pytest.mark.parametrize(
     ("document", "option"),
     [

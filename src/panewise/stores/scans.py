@@ -1,0 +1,39 @@
+"""Scans that a generator makes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class GeneratedScan(Iterator[tuple[bytes, Any]]):
+    """The entries that an iterator yields, until it is closed or has ended."""
+
+    def __init__(self, entries: Iterator[tuple[bytes, Any]]) -> None:
+        self._entries: Iterator[tuple[bytes, Any]] = entries
+        self._on_close: list[Callable[[], None]] = []
+
+    def closing(self, on_close: Callable[[], None]) -> "GeneratedScan":
+        """Returns this scan, which will call the function when it is closed or has ended."""
+        self._on_close.append(on_close)
+        return self
+
+    def __next__(self) -> tuple[bytes, Any]:
+        try:
+            return next(self._entries)
+        except BaseException:
+            self.close()
+            raise
+
+    def __iter__(self) -> "GeneratedScan":
+        return self
+
+    def close(self) -> None:
+        """Closes the scan and releases what it pins; further calls change nothing."""
+        self._entries = iter(())
+        while self._on_close:
+            self._on_close.pop()()
+
+    def __enter__(self) -> "GeneratedScan":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

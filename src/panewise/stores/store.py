@@ -1,0 +1,112 @@
+"""What all stores are: an ordered map in memory or in a directory, settings, and open iterators."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+from weakref import WeakSet
+
+from panewise.errors import StoreError
+from panewise.stores.durable_map import DEFAULT_CACHE, DurableMap
+from panewise.stores.entries import Entries
+from panewise.stores.memory_map import MemoryMap
+from panewise.stores.ordered_map import OrderedMap, Snapshot, closed_error
+
+E = TypeVar("E")
+_META = b"\x00"  # below the keys of all stores
+
+
+class Store:
+    """The base of the stores. It opens the map, checks the settings, and commits.
+
+    Settings are what the entries depend on: a directory is opened with those that it was made with. The
+    state is what a store remembers besides its entries; it is committed with them.
+    """
+
+    _kind: ClassVar[str]
+
+    def __init__(
+        self, settings: dict[str, Any], directory: str | Path | None, *, cache_bytes: int = DEFAULT_CACHE
+    ) -> None:
+        self._map: OrderedMap = (
+            MemoryMap[bytes]() if directory is None else DurableMap(directory, cache_bytes=cache_bytes)
+        )
+        self._open_entries: WeakSet[Entries[Any]] = WeakSet()
+        self._settings = {"kind": self._kind, **settings}
+        self._closed = False
+        try:
+            self._load_meta(directory)
+        except BaseException:
+            self._map.close(commit=False)
+            raise
+
+    def commit(self) -> None:
+        """Makes all changes since the last commit durable, all or none. In memory it does nothing.
+
+        Raises:
+            StoreError: if the disk is full or fails, or the store is closed.
+        """
+        self._check_open()
+        self._save_meta()
+        self._map.commit()
+
+    def close(self, *, commit: bool = True) -> None:
+        """Commits unless `commit=False`, closes all iterators, and releases the files."""
+        if self._closed:
+            return
+        try:
+            if commit:
+                self.commit()
+        finally:
+            self._closed = True
+            for entries in list(self._open_entries):
+                entries.close()
+            self._map.close(commit=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        self.close(commit=kind is None)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise closed_error(f"{self._kind} store")
+
+    def _entries(self, entries: Callable[[Snapshot], Iterator[E]]) -> Entries[E]:
+        """Returns an iterator over what a function reads from a snapshot."""
+        self._check_open()
+        snapshot = self._map.snapshot()
+        opened = Entries(entries(snapshot), snapshot.close)
+        self._open_entries.add(opened)
+        return opened
+
+    def _state(self) -> dict[str, Any]:
+        """Returns what is stored besides the entries."""
+        return {}
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        """Takes what `_state` returned."""
+
+    def _save_meta(self) -> None:
+        meta = json.dumps({"settings": self._settings, "state": self._state()}).encode()
+        if self._map.get(_META) != meta:
+            self._map.put(_META, meta)
+
+    def _load_meta(self, directory: str | Path | None) -> None:
+        stored = self._map.get(_META)
+        if stored is None:
+            if next(self._map.scan(), None) is not None:
+                rule = "entries in a directory were written by a store of the same kind"
+                raise StoreError(f"directory={str(directory)!r}", rule, "open it as an ordered map")
+            self._save_meta()
+            self._map.commit()
+            return
+        meta = json.loads(stored)
+        for name, value in {**meta["settings"], **self._settings}.items():
+            found = meta["settings"].get(name)
+            if value != found or self._settings.get(name) != found:
+                given = f"{name}={self._settings.get(name)!r} for {str(directory)!r}, made with {found!r}"
+                rule = "a directory is opened with the settings that it was made with"
+                raise StoreError(given, rule, f"give {name}={found!r}, or another directory")
+        self._restore_state(meta["state"])

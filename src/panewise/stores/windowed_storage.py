@@ -1,0 +1,280 @@
+"""The storages of S4: accumulations by window, by window and key, and by session.
+
+An entry is in the map under `w`, end, start, key. So entries are in the order of purging, and a window is a
+range. A session is also under `k`, key, end, start, so that those of a key are found.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
+from panewise.errors import InputError
+from panewise.stores.durable_map import DEFAULT_CACHE
+from panewise.stores.entries import Entries
+from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
+from panewise.stores.ordered_map import Snapshot, prefix_end
+from panewise.stores.store import Store
+from panewise.stores.values import decode_value, encode_value
+
+WindowLike: TypeAlias = tuple[InstantLike, InstantLike]
+
+_BY_WINDOW, _BY_KEY = b"w", b"k"
+
+
+class StoredWindow(NamedTuple):
+    """An entry of a storage: the window [start, end), the key, which is None in a plain storage, the value.
+
+    Source: S4.
+    """
+
+    start: int
+    end: int
+    key: KeyValue | None
+    value: Any
+
+
+class _Storage(Store):
+    """What all storages do: entries in the order of end, start and key; purging; counting."""
+
+    def __init__(self, directory: str | Path | None, cache_bytes: int) -> None:
+        self._count = 0
+        super().__init__({}, directory, cache_bytes=cache_bytes)
+
+    def __len__(self) -> int:
+        """Returns the number of entries."""
+        return self._count
+
+    def contains(self, window: WindowLike) -> bool:
+        """Returns whether the storage has an entry of a window."""
+        self._check_open()
+        place = _place(window)
+        with self._map.scan(place, prefix_end(place)) as entries:
+            return next(entries, None) is not None
+
+    def entries(self, window: WindowLike | None = None, *, backward: bool = False) -> Entries[StoredWindow]:
+        """Returns the entries, or those of a window, in the order of end, start and key."""
+        place = _BY_WINDOW if window is None else _place(window)
+
+        def found(opened: Snapshot) -> Iterator[StoredWindow]:
+            for entry, data in opened.scan(place, prefix_end(place), backward=backward):
+                yield _entry(entry, data)
+
+        return self._entries(found)
+
+    def purge(self, horizon: InstantLike) -> int:
+        """Deletes the entries of the windows that end before a time. Returns their number."""
+        self._check_open()
+        return self._delete(_BY_WINDOW, _BY_WINDOW + encode_int64(instant_us(horizon, "horizon")))
+
+    def _delete(self, start: bytes, end: bytes | None) -> int:
+        """Deletes a range of entries. Returns their number."""
+        count = self._map.delete_range(start, end)
+        self._count -= count
+        return count
+
+    def _get(self, place: bytes) -> Any:
+        self._check_open()
+        data = self._map.get(place)
+        return None if data is None else decode_value(data)
+
+    def _put(self, place: bytes, value: Any) -> None:
+        self._check_open()
+        if value is None:
+            raise InputError("value=None", "a storage has no null values", "call remove(...)")
+        data = encode_value(value)
+        self._count += self._map.get(place) is None
+        self._map.put(place, data)
+
+    def _remove(self, place: bytes) -> bool:
+        self._check_open()
+        removed = self._map.delete(place)
+        self._count -= removed
+        return removed
+
+    def _state(self) -> dict[str, Any]:
+        return {"count": self._count}
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        self._count = state["count"]
+
+
+class WindowedStorage(_Storage):
+    """A value for each window (semantics 34.18, 34.19).
+
+    Args:
+        directory: where a durable storage has its files; None for a storage in memory. A durable storage has
+            the changes since the last commit in memory, and the rest in its files. A commit writes the
+            changes only.
+        cache_bytes: how much of the files is cached in memory.
+
+    A window is (start, end): datetimes with a zone, or integers of microseconds.
+
+    >>> storage = WindowedStorage()
+    >>> storage.put((0, 10), {"sum": 3})
+    >>> storage.put((5, 10), {"sum": 4})
+    >>> storage.get((0, 10)), storage.contains((0, 5))
+    ({'sum': 3}, False)
+    >>> [(entry.start, entry.end) for entry in storage.entries()]
+    [(0, 10), (5, 10)]
+    >>> storage.purge(11), len(storage)
+    (2, 0)
+
+    Raises:
+        InputError: for a window that ends before it starts, a null value, or a value of another type
+            (semantics 34.2).
+        StoreError: if the files cannot be used, or the storage is closed (semantics 34.5).
+
+    Source: S4, the storages of plain windows.
+    """
+
+    _kind = "windowed"
+
+    def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
+        super().__init__(directory, cache_bytes)
+
+    def put(self, window: WindowLike, value: Any) -> None:
+        """Sets the value of a window."""
+        self._put(_place(window), value)
+
+    def get(self, window: WindowLike) -> Any:
+        """Returns the value of a window, or None."""
+        return self._get(_place(window))
+
+    def remove(self, window: WindowLike) -> bool:
+        """Removes a window. Returns whether it was in the storage."""
+        return self._remove(_place(window))
+
+
+class KeyedWindowedStorage(_Storage):
+    """A value for each window and key (semantics 34.18, 34.19).
+
+    Args:
+        directory: as for `WindowedStorage`.
+        cache_bytes: as for `WindowedStorage`.
+
+    >>> storage = KeyedWindowedStorage()
+    >>> storage.put((0, 10), "a", 1)
+    >>> storage.put((0, 10), "b", 2)
+    >>> [(entry.key, entry.value) for entry in storage.entries((0, 10))]
+    [('a', 1), ('b', 2)]
+    >>> storage.remove((0, 10))
+    2
+
+    Raises:
+        InputError: for a null key, a window that ends before it starts, a null value, or a key or value of
+            another type (semantics 34.1, 34.2).
+        StoreError: if the files cannot be used, or the storage is closed (semantics 34.5).
+
+    Source: S4, the storages of keyed windows.
+    """
+
+    _kind = "keyed windowed"
+
+    def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
+        super().__init__(directory, cache_bytes)
+
+    def put(self, window: WindowLike, key: KeyValue, value: Any) -> None:
+        """Sets the value of a key in a window."""
+        self._put(_place(window) + encode_key(key), value)
+
+    def get(self, window: WindowLike, key: KeyValue) -> Any:
+        """Returns the value of a key in a window, or None."""
+        return self._get(_place(window) + encode_key(key))
+
+    def remove(self, window: WindowLike, key: KeyValue | None = None) -> int:
+        """Removes a key from a window or, without a key, the window. Returns the number of entries."""
+        if key is not None:
+            return int(self._remove(_place(window) + encode_key(key)))
+        self._check_open()
+        place = _place(window)
+        return self._delete(place, prefix_end(place))
+
+
+class SessionWindowedStorage(KeyedWindowedStorage):
+    """A value for each session of a key (semantics 34.18 to 34.20).
+
+    Args:
+        directory: as for `WindowedStorage`.
+        cache_bytes: as for `WindowedStorage`.
+
+    >>> storage = SessionWindowedStorage()
+    >>> storage.put((0, 10), "a", 1)
+    >>> storage.migrate("a", (0, 10), (0, 25))
+    True
+    >>> list(storage.sessions("a", 20, 30))
+    [StoredWindow(start=0, end=25, key='a', value=1)]
+
+    Raises:
+        InputError: as for `KeyedWindowedStorage`, and for a session that is migrated onto another one.
+        StoreError: if the files cannot be used, or the storage is closed (semantics 34.5).
+
+    Source: S4, the storages of session windows.
+    """
+
+    _kind = "session windowed"
+
+    def migrate(self, key: KeyValue, window: WindowLike, to: WindowLike) -> bool:
+        """Gives the session of a key other bounds. Returns whether it was in the storage."""
+        value = self.get(window, key)
+        if value is None:
+            return False
+        if _place(to) != _place(window):
+            if self.get(to, key) is not None:
+                rule = "a session is not migrated onto another one"
+                raise InputError(f"key={key!r}, to={to!r}", rule, "merge both values, and remove one session")
+            self._remove(_place(window) + encode_key(key))
+            self._put(_place(to) + encode_key(key), value)
+        return True
+
+    def sessions(
+        self, key: KeyValue, start: InstantLike = MIN_INSTANT, end: InstantLike = MAX_INSTANT
+    ) -> Entries[StoredWindow]:
+        """Returns the sessions of a key that overlap [start, end), in the order of end and start."""
+        prefix = _BY_KEY + encode_key(key)
+        first, last = instant_us(start, "start"), instant_us(end, "end")
+
+        def found(opened: Snapshot) -> Iterator[StoredWindow]:
+            for place, _ in opened.scan(prefix + encode_int64(first), prefix_end(prefix)):
+                bounds = place[len(prefix) :]
+                if decode_int64(bounds) > first and decode_int64(bounds, 8) < last:
+                    data = opened.get(_BY_WINDOW + bounds + prefix[1:])
+                    assert data is not None, "both places of a session are changed together"
+                    yield StoredWindow(decode_int64(bounds, 8), decode_int64(bounds), key, decode_value(data))
+
+        return self._entries(found)
+
+    def _put(self, place: bytes, value: Any) -> None:
+        super()._put(place, value)
+        self._map.put(_by_key(place), b"")
+
+    def _remove(self, place: bytes) -> bool:
+        removed = super()._remove(place)
+        self._map.delete(_by_key(place))
+        return removed
+
+    def _delete(self, start: bytes, end: bytes | None) -> int:
+        for place in [place for place, _ in self._map.scan(start, end)]:
+            self._map.delete(_by_key(place))
+        return super()._delete(start, end)
+
+
+def _place(window: WindowLike) -> bytes:
+    """Returns what the keys of the entries of a window begin with."""
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise InputError(f"window={window!r}", "a window is a pair of times", "give (start, end)")
+    start, end = instant_us(window[0], "start"), instant_us(window[1], "end")
+    if start > end:
+        given, rule = f"window={window!r}", "a window does not end before it starts"
+        raise InputError(given, rule, "give (start, end)")
+    return _BY_WINDOW + encode_int64(end) + encode_int64(start)
+
+
+def _by_key(place: bytes) -> bytes:
+    """Returns the key of the second place of a session: key, end, start."""
+    return _BY_KEY + place[17:] + place[1:17]
+
+
+def _entry(place: bytes, data: bytes) -> StoredWindow:
+    key = decode_key(place, 17)[0] if len(place) > 17 else None
+    return StoredWindow(decode_int64(place, 9), decode_int64(place, 1), key, decode_value(data))

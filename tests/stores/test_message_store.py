@@ -1,0 +1,252 @@
+"""The message store against a list, in all layouts, in memory and in a directory."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from panewise import InputError, SpecError
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.stores import Message, MessageStore
+from panewise.stores.message_layout import LAYOUTS
+
+TIMES = st.integers(-3, 12)
+FIELDS = st.sampled_from([("x",), ("xx",), ("x", 1), ()])
+SESSIONS = st.sampled_from(["s", "ss"])
+
+
+class AnyMessageStore(RuleBasedStateMachine):
+    """semantics 25.1 to 25.6, 34, 34.3"""
+
+    durable = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.mkdtemp() if self.durable else None
+        self.model: dict[Any, Message] = {}
+        self.horizon = MIN_INSTANT
+        self.counts = [0, 0]
+        self.open: list[tuple[Any, list[Message]]] = []
+
+    @initialize(layout=st.sampled_from(LAYOUTS), sessions=st.booleans())
+    def create(self, layout: Any, sessions: bool) -> None:
+        self.layout, self.sessions = layout, sessions
+        self.store = MessageStore(layout, sessions=sessions, directory=self.folder)
+
+    def position(self, message: Message) -> int:
+        return message.time if "timestamp" in self.layout else message.offset  # type: ignore[return-value]
+
+    def key(self, message: Message) -> Any:
+        parts = {
+            "timestamp": message.time,
+            "offset": message.offset,
+            "equal_fields": tuple(map(repr, message.join_keys or ())),
+        }
+        return (message.session_key or "", *(parts[field] for field in self.layout))
+
+    @rule(offset=TIMES, time=TIMES, fields=FIELDS, session=SESSIONS, bare=st.booleans())
+    def add(self, offset: int, time: int, fields: Any, session: str, bare: bool) -> None:
+        message = Message(
+            offset,
+            None if bare and "timestamp" not in self.layout else time,
+            session if self.sessions else None,
+            None if bare and "equal_fields" not in self.layout else fields,
+            f"{offset}",
+        )
+        late = self.position(message) < self.horizon
+        replay = not late and self.key(message) in self.model
+        applied = self.store.add(
+            message.value,
+            offset=offset,
+            time=message.time,
+            session_key=message.session_key,
+            join_keys=message.join_keys,
+        )
+        assert applied == (not late and not replay)
+        if applied:
+            self.model[self.key(message)] = message
+        self.counts = [self.counts[0] + replay, self.counts[1] + late]
+        assert [self.store.replays, self.store.retired_adds] == self.counts
+
+    @rule(
+        start=TIMES,
+        end=TIMES,
+        session=SESSIONS | st.none(),
+        fields=FIELDS | st.none(),
+        offsets=st.none() | st.tuples(TIMES, TIMES),
+    )
+    def get(self, start: int, end: int, session: Any, fields: Any, offsets: Any) -> None:
+        session = session if self.sessions else None
+        offsets = offsets if offsets and "timestamp" in self.layout else (MIN_INSTANT, MAX_INSTANT)
+        expected = [
+            message
+            for _, message in sorted(self.model.items())
+            if self.position(message) >= self.horizon
+            and (start, offsets[0]) <= (self.position(message), message.offset) <= (end, offsets[1])
+            and session in (None, message.session_key)
+            and fields in (None, message.join_keys)
+        ]
+        found = self.store.get_messages(
+            start,
+            end,
+            session_key=session,
+            join_keys=fields,
+            start_offset=offsets[0],
+            last_offset=offsets[1],
+        )
+        self.open.append((found, expected))
+
+    @precondition(lambda self: self.open)
+    @rule()
+    def read(self) -> None:
+        entries, expected = self.open.pop(0)
+        assert list(entries) == expected
+
+    @rule(end=TIMES)
+    def retire(self, end: int) -> None:
+        self.store.retire(end)
+        self.horizon = max(self.horizon, end if "timestamp" in self.layout else end + 1)
+
+    @rule(end=TIMES, session=SESSIONS, fields=FIELDS)
+    def retire_a_prefix(self, end: int, session: str, fields: Any) -> None:
+        equal_first = self.layout[0] == "equal_fields"
+        if not self.sessions and not equal_first:
+            return
+        names: dict[str, Any] = {"session_key": session} if self.sessions else {}
+        names |= {"join_keys": fields} if equal_first else {}
+        self.store.retire(end, **names)
+        limit = end if "timestamp" in self.layout else end + 1
+        self.model = {
+            key: message
+            for key, message in self.model.items()
+            if self.position(message) >= limit
+            or (self.sessions and message.session_key != session)
+            or (equal_first and message.join_keys != fields)
+        }
+
+    @rule()
+    def purge(self) -> None:
+        self.store.purge()
+        assert self.store.purge() == 0
+
+    @precondition(lambda self: self.durable)
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = MessageStore(self.layout, sessions=self.sessions, directory=self.folder)
+        self.open = []
+
+    def teardown(self) -> None:
+        for entries, expected in self.open:
+            assert list(entries) == expected
+        if hasattr(self, "store"):
+            self.store.close()
+        if self.folder:
+            shutil.rmtree(self.folder)
+
+
+class AnyDurableMessageStore(AnyMessageStore):
+    durable = True
+
+
+TestMemory = AnyMessageStore.TestCase
+TestMemory.settings = settings(max_examples=200, stateful_step_count=40)
+TestDurable = AnyDurableMessageStore.TestCase
+TestDurable.settings = settings(max_examples=25, stateful_step_count=30)
+
+
+def filled(layout: Any, directory: Path | None = None) -> MessageStore:
+    store = MessageStore(layout, directory=directory)
+    for number in range(10):
+        store.add(number, offset=number, time=number * 10, join_keys=("even" if number % 2 == 0 else "odd",))
+    return store
+
+
+def values(entries: Any) -> list[Any]:
+    return [message.value for message in entries]
+
+
+def entries_of(store: MessageStore) -> int:
+    return len(store._map) - 1  # type: ignore[arg-type]
+
+
+def test_both_ends_of_a_scan_are_included() -> None:
+    """semantics 25.3, 25.5: retiring excludes a time, and includes an offset."""
+    by_time, by_offset = filled(("timestamp", "offset")), filled(("offset",))
+    assert values(by_time.get_messages(20, 40)) == values(by_offset.get_messages(2, 4)) == [2, 3, 4]
+    assert by_time.retire(20) == 2
+    assert by_offset.retire(2) == 3
+    assert values(by_time.get_messages(0, 40)) == [2, 3, 4]
+    assert values(by_offset.get_messages(0, 4)) == [3, 4]
+
+
+def test_equal_fields_first_expire_prefix_by_prefix() -> None:
+    """semantics 25.6"""
+    store = filled(("equal_fields", "timestamp", "offset"))
+    assert store.retire(60) == 0
+    assert entries_of(store) == 10
+    assert values(store.get_messages(0, 100)) == [6, 8, 7, 9]
+    assert values(store.get_messages(0, 100, join_keys=("even",))) == [6, 8]
+    assert entries_of(store) == 7
+    assert not store.add(4, offset=4, time=40, join_keys=("even",))
+    assert (store.purge(), entries_of(store)) == (3, 4)
+    assert store.retire(80, join_keys=("odd",)) == 1
+    assert store.add(7, offset=7, time=70, join_keys=("odd",))
+
+
+def test_everything_retires() -> None:
+    """semantics 25.5"""
+    for layout in LAYOUTS:
+        store = filled(layout)
+        store.retire(MAX_INSTANT)
+        assert values(store.get_messages(0, MAX_INSTANT)) == []
+        assert values(store.get_messages(0, MAX_INSTANT, join_keys=("odd",))) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (lambda: MessageStore(("offset", "timestamp")), "a layout is one of S1's matrix"),
+        (lambda: filled(("timestamp", "offset")).add(1, offset=1), "a message has every field of its key"),
+        (
+            lambda: filled(("equal_fields", "offset")).add(1, offset=1),
+            "a message has every field of its key",
+        ),
+        (
+            lambda: MessageStore(("offset",), sessions=True).add(1, offset=1),
+            "a message has every field of its key",
+        ),
+        (
+            lambda: filled(("offset",)).get_messages(0, 1, session_key="s"),
+            "only a store with sessions has session keys",
+        ),
+        (
+            lambda: filled(("offset",)).get_messages(0, 1, start_offset=0),
+            "without a timestamp a range is one of offsets",
+        ),
+        (
+            lambda: filled(("offset",)).retire(0, join_keys=("odd",)),
+            "messages of a part are retired by the whole of what their keys begin with",
+        ),
+    ],
+)
+def test_what_is_refused(call: Any, rule: str) -> None:
+    """semantics 25.1, 25.3, 25.6"""
+    with pytest.raises((SpecError, InputError)) as caught:
+        call()
+    assert caught.value.rule == rule  # type: ignore[attr-defined]
+    assert caught.value.remedy  # type: ignore[attr-defined]
+
+
+def test_a_text_as_join_keys() -> None:
+    """semantics 25.1: it is not the tuple of its letters."""
+    store = MessageStore(("equal_fields", "timestamp", "offset"))
+    with pytest.raises(InputError, match="join keys are a tuple"):
+        store.add("m", offset=1, time=1, join_keys="ab")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="join keys are a tuple"):
+        store.get_messages(0, 5, join_keys=b"ab")  # type: ignore[arg-type]

@@ -1,0 +1,381 @@
+"""The window store against a dict, in memory and in a directory."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from panewise import InputError, SpecError, StoreError
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.stores import DurableMap, WindowEntry, WindowStore, window_store
+
+KEYS = st.sampled_from(["a", "aa", "b", 1, b"\x00", b"\x00\x00", ("x", None)])
+ORDER = [1, "a", "aa", "b", b"\x00", b"\x00\x00", ("x", None)]
+TIMES = st.integers(-30, 60)
+VALUES = st.none() | st.integers(0, 9)
+SIZE = 5
+
+
+class AnyWindowStore(RuleBasedStateMachine):
+    """semantics 34, 34.3, 34.4, 34.6 to 34.11"""
+
+    durable = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.mkdtemp() if self.durable else None
+        self.model: list[WindowEntry] = []
+        self.now: int | None = None
+        self.expired = 0
+        self.open: list[tuple[Any, list[WindowEntry]]] = []
+
+    @initialize(retention=st.integers(SIZE, 40), grace=st.integers(1, 40), duplicates=st.booleans())
+    def create(self, retention: int, grace: int, duplicates: bool) -> None:
+        self.retention, self.grace, self.duplicates = retention, min(grace, retention), duplicates
+        self.store = self.opened()
+
+    def opened(self) -> WindowStore:
+        return WindowStore(
+            self.retention, SIZE, grace=self.grace, duplicates=self.duplicates, directory=self.folder
+        )
+
+    def advanced(self, time: int) -> None:
+        self.now = time if self.now is None else max(self.now, time)
+        self.model = [entry for entry in self.model if entry.start > self.now - self.retention]
+
+    def set(self, key: Any, value: int | None, time: int) -> None:
+        if not self.duplicates:
+            self.model = [entry for entry in self.model if (entry.key, entry.start) != (key, time)]
+        if value is not None:
+            self.model.append(WindowEntry(key, time, time + SIZE, value))
+        self.model.sort(key=lambda entry: (entry.start, ORDER.index(entry.key)))
+
+    @rule(key=KEYS, value=VALUES, time=TIMES)
+    def put(self, key: Any, value: int | None, time: int) -> None:
+        self.advanced(time)
+        assert self.now is not None
+        in_grace = time > self.now - self.grace
+        applied = in_grace and not (self.duplicates and value is None)
+        assert self.store.put(key, value, time) == applied
+        self.expired += not in_grace
+        if applied:
+            self.set(key, value, time)
+        assert (self.store.now, self.store.expired_puts) == (self.now, self.expired)
+
+    @rule(time=TIMES)
+    def advance(self, time: int) -> None:
+        self.store.advance(time)
+        self.advanced(time)
+
+    @rule(rows=st.lists(st.tuples(KEYS, st.integers(0, 9), TIMES), max_size=4))
+    def restore(self, rows: list[tuple[Any, int, int]]) -> None:
+        late = 0
+        for key, value, time in rows:
+            self.advanced(time)
+            assert self.now is not None
+            if time > self.now - self.retention:
+                self.set(key, value, time)
+            else:
+                late += 1
+        assert self.store.restore(rows) == len(rows) - late
+        self.expired += late
+
+    @rule(key=KEYS, time=TIMES)
+    def fetch(self, key: Any, time: int) -> None:
+        if not self.duplicates:
+            expected = [entry.value for entry in self.model if (entry.key, entry.start) == (key, time)]
+            assert self.store.fetch(key, time) == (expected[0] if expected else None)
+
+    @rule(
+        key=KEYS,
+        other=KEYS | st.none(),
+        first=TIMES,
+        last=TIMES,
+        backward=st.booleans(),
+        of=st.integers(0, 3),
+    )
+    def iterate(self, key: Any, other: Any, first: int, last: int, backward: bool, of: int) -> None:
+        store, low = self.store, ORDER.index(key)
+        high = len(ORDER) if other is None else ORDER.index(other)
+        found, keys = {
+            0: (lambda: store.fetch(key, first, last, backward=backward), range(low, low + 1)),
+            1: (lambda: store.fetch_keys(key, other, first, last, backward=backward), range(low, high + 1)),
+            2: (lambda: store.fetch_all(first, last, backward=backward), range(len(ORDER))),
+            3: (lambda: store.all(backward=backward), range(len(ORDER))),
+        }[of]
+        if of == 3:
+            first, last = MIN_INSTANT, MAX_INSTANT
+        expected = [e for e in self.model if first <= e.start <= last and ORDER.index(e.key) in keys]
+        self.open.append((found(), expected[::-1] if backward else expected))
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def step(self, data: st.DataObject) -> None:
+        entries, expected = data.draw(st.sampled_from(self.open))
+        assert entries.peek() == (expected[0] if expected else None)
+        assert next(entries, None) == (expected.pop(0) if expected else None)
+
+    @rule()
+    def commit(self) -> None:
+        self.store.commit()
+
+    @precondition(lambda self: self.durable)
+    @rule()
+    def reopen(self) -> None:
+        opened = self.store.all()
+        self.store.close()
+        assert list(opened) == []
+        self.store, self.open = self.opened(), []
+        assert (self.store.now, self.store.expired_puts) == (self.now, self.expired)
+
+    def teardown(self) -> None:
+        for entries, expected in self.open:
+            assert list(entries) == expected
+        if hasattr(self, "store"):
+            assert list(self.store.all()) == self.model
+            assert len(self.store) == len(self.model)
+            self.store.close()
+        if self.folder:
+            shutil.rmtree(self.folder)
+
+
+class AnyDurableWindowStore(AnyWindowStore):
+    durable = True
+
+
+TestMemory = AnyWindowStore.TestCase
+TestMemory.settings = settings(max_examples=150, stateful_step_count=40)
+TestDurable = AnyDurableWindowStore.TestCase
+TestDurable.settings = settings(max_examples=25, stateful_step_count=30)
+
+
+@pytest.fixture(params=["memory", "durable"])
+def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
+    return tmp_path / "store" if request.param == "durable" else None
+
+
+def values(entries: Any) -> list[Any]:
+    return [entry.value for entry in entries]
+
+
+def test_retention_and_grace_are_apart(directory: Path | None) -> None:
+    """semantics 34.6, 34.7: exactly as old as one of them is too old."""
+    store = WindowStore(100, 10, grace=40, directory=directory)
+    assert store.put("a", "old", 0)
+    assert store.put("a", "now", 99)
+    assert not store.put("a", "late", 59)
+    assert not store.put("a", None, 0)
+    assert store.put("a", "in time", 60)
+    assert store.fetch("a", 0) == "old"
+    assert store.put("b", 1, 100)
+    assert store.fetch("a", 0) is None
+    assert values(store.all()) == ["in time", "now", 1]
+    assert store.expired_puts == 2
+    store.close()
+
+
+def test_a_delete_moves_the_time_of_the_store(directory: Path | None) -> None:
+    """semantics 34.6"""
+    with WindowStore(10, 10, directory=directory) as store:
+        store.put("a", 1, 0)
+        assert store.put("a", None, 10)
+        assert (store.now, values(store.all())) == (10, [])
+
+
+def test_keys_that_begin_with_other_keys(directory: Path | None) -> None:
+    """semantics 34.1: for texts and bytes, in every kind of range."""
+    with WindowStore(1_000, 5, directory=directory) as store:
+        for key, value in ((b"\x00", 1), (b"\x00\x00", 2), ("a", 3), ("aa", 4)):
+            store.put(key, value, 7)
+        assert values(store.fetch(b"\x00", 0, 9)) == [1]
+        assert values(store.fetch("a", 0, 9)) == [3]
+        assert values(store.fetch_keys("a", "a", 0, 9)) == [3]
+        assert values(store.fetch_keys(b"\x00", None, 0, 9)) == [1, 2]
+        assert values(store.fetch_keys("aa", "a", 0, 9)) == []
+
+
+def test_duplicates_are_in_the_order_of_their_puts(directory: Path | None) -> None:
+    """semantics 34.9"""
+    with WindowStore(1_000, 5, duplicates=True, directory=directory) as store:
+        for value in ("one", "two", "three"):
+            assert store.put("a", value, 1)
+        assert not store.put("a", None, 1)
+        assert store.ignored_deletes == 1
+        assert values(store.fetch("a", 1, 1)) == ["one", "two", "three"]
+        assert values(store.all(backward=True)) == ["three", "two", "one"]
+        with pytest.raises(InputError, match=r"several values \| call fetch\('a', 1, 1\)"):
+            store.fetch("a", 1)
+
+
+def test_ends_saturate(directory: Path | None) -> None:
+    """semantics 34.8"""
+    with WindowStore(MAX_INSTANT, 10, directory=directory) as store:
+        assert store.put("a", 1, MAX_INSTANT - 3)
+        assert store.put("a", 2, MAX_INSTANT)
+        assert [entry.end for entry in store.fetch("a", 0, MAX_INSTANT)] == [MAX_INSTANT, MAX_INSTANT]
+        assert values(store.fetch_all(MIN_INSTANT, MAX_INSTANT)) == [1, 2]
+        assert store.fetch("a", MAX_INSTANT) == 2
+    with pytest.raises(InputError, match="above the least int"):
+        WindowStore(1, 1).put("a", 1, MIN_INSTANT)
+
+
+def test_an_iterator_is_a_snapshot(directory: Path | None) -> None:
+    """semantics 34.3: later puts, deletes and expiry are not seen."""
+    with WindowStore(100, 5, directory=directory) as store:
+        for time in (1, 2, 3):
+            store.put("a", time, time)
+        every, one = store.all(), store.fetch("a", 0, 100)
+        assert next(every).value == 1
+        store.put("a", 9, 2)
+        store.put("a", None, 3)
+        store.put("b", 5, 4)
+        store.advance(10_000)
+        assert (values(every), values(one)) == ([2, 3], [1, 2, 3])
+        assert values(store.all()) == []
+
+
+def test_an_iterator_of_a_closed_store_is_empty(directory: Path | None) -> None:
+    """semantics 34.3"""
+    store = WindowStore(100, 5, directory=directory)
+    store.put("a", 1, 1)
+    left, closed = store.all(), store.all()
+    assert left.peek() == closed.peek() == WindowEntry("a", 1, 6, 1)
+    with closed:
+        pass
+    assert closed.peek() is None
+    store.close()
+    store.close()
+    assert left.peek() is None
+    for call in (store.all, store.commit, lambda: store.fetch("a", 1), lambda: store.put("a", 1, 1)):
+        with pytest.raises(StoreError, match="a closed window store"):
+            call()
+
+
+def test_the_position_in_the_input(directory: Path | None) -> None:
+    """semantics 34.11"""
+    with WindowStore(100, 5, directory=directory) as store:
+        store.advance_position("orders", 0, 7)
+        store.advance_position("orders", 0, 5)
+        store.advance_position("orders", 1, 2)
+        assert store.position == {"orders": {0: 7, 1: 2}}
+    if directory:
+        with WindowStore(100, 5, directory=directory) as store:
+            assert store.position == {"orders": {0: 7, 1: 2}}
+
+
+def test_what_has_expired_is_deleted_without_a_read() -> None:
+    """semantics 34.10: puts alone free the memory, whether or not keys have been fetched."""
+    store = WindowStore(10, 1)
+    for time in range(5_000):
+        store.put(time % 7, time, time)
+        if time == 3_000:
+            assert values(store.fetch(0, 0, 3_000)) == [2_996]
+    assert len(store._map) < 2 * 1_100  # type: ignore[arg-type]
+    store.advance(10_000)
+    assert len(store._map) <= 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("names", "rule"),
+    [
+        ({"retention": 0}, "retention is at least 1: otherwise nothing could be stored"),
+        ({"grace": 0}, "grace is at least 1: otherwise nothing could be stored"),
+        ({"window_size": -1}, "window_size is at least 0: otherwise nothing could be stored"),
+        ({"grace": 101}, "grace is at most the retention"),
+        ({"window_size": 101}, "window_size is at most the retention"),
+    ],
+)
+def test_durations_that_do_not_fit(names: dict[str, int], rule: str) -> None:
+    """semantics 34.6, 34.7"""
+    with pytest.raises(SpecError) as caught:
+        WindowStore(**{"retention": 100, "window_size": 10, **names})  # type: ignore[arg-type]
+    assert caught.value.rule == rule
+    assert caught.value.remedy
+
+
+def test_what_is_refused_changes_nothing(directory: Path | None) -> None:
+    """semantics 34.1, 34.2"""
+    with WindowStore(100, 10, directory=directory) as store:
+        store.put("a", 1, 5)
+        for call in (
+            lambda: store.put(None, 1, 10_000),  # type: ignore[arg-type]
+            lambda: store.put("a", (1,), 10_000),
+            lambda: store.fetch(None, 5),  # type: ignore[arg-type]
+            lambda: store.fetch(None, 0, 5),  # type: ignore[arg-type]
+            lambda: store.fetch_keys([], None, 0, 5),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(InputError):
+                call()
+        assert (store.now, values(store.all())) == (5, [1])
+
+
+def test_a_directory_has_one_kind_of_store(tmp_path: Path) -> None:
+    """semantics 34.12"""
+    WindowStore(100, 10, directory=tmp_path).close()
+    WindowStore(200, 10, grace=50, directory=tmp_path).close()
+    with pytest.raises(StoreError, match=r"window_size=20 .*made with 10 \| .* \| give window_size=10"):
+        WindowStore(100, 20, directory=tmp_path)
+    with pytest.raises(StoreError, match="duplicates=True"):
+        WindowStore(100, 10, duplicates=True, directory=tmp_path)
+    WindowStore(100, 10, directory=tmp_path).close()
+
+
+def test_a_longer_retention_deletes_what_it_kept(tmp_path: Path) -> None:
+    """semantics 34.10, 34.12: also entries at times that had expired with the retention before."""
+    with WindowStore(20, 10, directory=tmp_path) as store:
+        store.put("a", 1, 100)
+    with WindowStore(200, 10, directory=tmp_path) as store:
+        assert store.put("a", 2, 50)
+        store.advance(5_000)
+    with DurableMap(tmp_path) as entries:
+        assert list(entries.scan(b"k")) == []
+
+
+def test_times_around_the_least_one(directory: Path | None) -> None:
+    """semantics 34.6: a horizon below the least time is none."""
+    with WindowStore(100, 10, directory=directory) as store:
+        store.put("a", 1, MIN_INSTANT + 5)
+        assert store.fetch("a", MIN_INSTANT - 3) is None
+        assert store.fetch("a", MIN_INSTANT + 5) == 1
+        assert values(store.fetch("a", MIN_INSTANT, MAX_INSTANT)) == [1]
+
+
+def test_a_fetch_sees_the_last_put_of_any_kind(directory: Path | None) -> None:
+    """semantics 34.6, 34.11: values that are cached, and those that are not."""
+    with WindowStore(10_000, 10, directory=directory) as store:
+        for value in (1, 2.5, True, None, "text", 3, [4], b"x", 5):
+            store.put("a", value, 5)
+            assert (store.fetch("a", 5), type(store.fetch("a", 5))) == (value, type(value))
+        store.restore([("a", 6, 5)])
+        assert store.fetch("a", 5) == 6
+        store.put("a", 7, 5)
+        store.restore([("a", None, 5)])
+        assert store.fetch("a", 5) is None
+        store.put("a", 8, 5)
+        store.advance(20_000)
+        assert store.fetch("a", 5) is None
+
+
+def test_a_cache_that_is_full_forgets_the_oldest_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 34.6: a fetch does not depend on what is cached."""
+    monkeypatch.setattr(window_store, "_CACHED_VALUES", 1_000)
+    store = WindowStore(100_000, 10)
+    for round_ in range(2):
+        for time in range(5_000):
+            store.put("a", time + round_, time)
+    assert [store.fetch("a", time) for time in range(5_000)] == list(range(1, 5_001))
+    assert len(store._recent) + len(store._earlier) < 5_000
+
+
+def test_a_position_of_other_types() -> None:
+    """semantics 34.11"""
+    store = WindowStore(100, 10)
+    for topic, partition, offset in (("t", "0", 1), ("t", 0, 1.5), (None, 0, 1)):
+        with pytest.raises(InputError, match="a partition and an offset are ints"):
+            store.advance_position(topic, partition, offset)  # type: ignore[arg-type]
+    assert store.position == {}

@@ -1,0 +1,240 @@
+"""The windowed storages against a dict, in memory and in a directory."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from panewise import InputError, StoreError
+from panewise.stores import KeyedWindowedStorage, SessionWindowedStorage, StoredWindow, WindowedStorage
+from panewise.stores.durable_map import HEADER
+
+TIMES = st.integers(-5, 10)
+WINDOWS = st.tuples(TIMES, st.integers(0, 4)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+KEYS = st.sampled_from(["a", "aa", b"\x00", b"\x00\x00"])
+ORDER: Any = ["a", "aa", b"\x00", b"\x00\x00", None]
+
+
+class AnyKeyed(RuleBasedStateMachine):
+    """semantics 34, 34.3, 34.18, 34.19"""
+
+    durable = False
+    kind: Any = KeyedWindowedStorage
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.mkdtemp() if self.durable else None
+        self.storage = self.kind(directory=self.folder)
+        self.model: dict[tuple[int, int, int], int] = {}  # end, start, place of the key
+        self.open: list[tuple[Any, list[StoredWindow]]] = []
+
+    def listed(self, model: dict[tuple[int, int, int], int]) -> list[StoredWindow]:
+        return [StoredWindow(s, e, ORDER[place], value) for (e, s, place), value in sorted(model.items())]
+
+    def names(self, key: Any) -> dict[str, Any]:
+        return {} if self.kind is WindowedStorage else {"key": key}
+
+    def place(self, window: tuple[int, int], key: Any) -> tuple[int, int, int]:
+        return window[1], window[0], 4 if self.kind is WindowedStorage else ORDER.index(key)
+
+    @rule(window=WINDOWS, key=KEYS, value=st.integers(0, 9))
+    def put(self, window: Any, key: Any, value: int) -> None:
+        self.storage.put(window, value=value, **self.names(key))
+        self.model[self.place(window, key)] = value
+
+    @rule(window=WINDOWS, key=KEYS)
+    def get(self, window: Any, key: Any) -> None:
+        assert self.storage.get(window, **self.names(key)) == self.model.get(self.place(window, key))
+        assert self.storage.contains(window) == any(place[:2] == window[::-1] for place in self.model)
+
+    @rule(window=WINDOWS, key=KEYS)
+    def remove(self, window: Any, key: Any) -> None:
+        removed = self.model.pop(self.place(window, key), None) is not None
+        assert self.storage.remove(window, **self.names(key)) == removed
+
+    @rule(window=WINDOWS)
+    def remove_window(self, window: Any) -> None:
+        doomed = [place for place in self.model if place[:2] == window[::-1]]
+        assert self.storage.remove(window) == len(doomed)
+        for place in doomed:
+            del self.model[place]
+
+    @rule(horizon=TIMES)
+    def purge(self, horizon: int) -> None:
+        left = {place: value for place, value in self.model.items() if place[0] >= horizon}
+        assert self.storage.purge(horizon) == len(self.model) - len(left)
+        self.model = left
+
+    @rule(window=st.none() | WINDOWS, backward=st.booleans())
+    def entries(self, window: Any, backward: bool) -> None:
+        inside = {p: v for p, v in self.model.items() if window is None or p[:2] == window[::-1]}
+        expected = self.listed(inside)
+        found = self.storage.entries(window, backward=backward)
+        self.open.append((found, expected[::-1] if backward else expected))
+        assert len(self.storage) == len(self.model)
+
+    @precondition(lambda self: self.open)
+    @rule()
+    def read(self) -> None:
+        entries, expected = self.open.pop(0)
+        assert list(entries) == expected
+
+    @precondition(lambda self: self.durable)
+    @rule()
+    def reopen(self) -> None:
+        self.storage.close()
+        self.storage, self.open = self.kind(directory=self.folder), []
+        assert len(self.storage) == len(self.model)
+
+    def teardown(self) -> None:
+        for entries, expected in self.open:
+            assert list(entries) == expected
+        self.storage.close()
+        if self.folder:
+            shutil.rmtree(self.folder)
+
+
+class AnyPlain(AnyKeyed):
+    """semantics 34.18"""
+
+    kind = WindowedStorage
+
+
+class AnySession(AnyKeyed):
+    """semantics 34.20"""
+
+    kind = SessionWindowedStorage
+
+    @rule(window=WINDOWS, to=WINDOWS, key=KEYS)
+    def migrate(self, window: Any, to: Any, key: Any) -> None:
+        place, target = self.place(window, key), self.place(to, key)
+        if place in self.model and target in self.model and place != target:
+            with pytest.raises(InputError, match="a session is not migrated onto another one"):
+                self.storage.migrate(key, window, to)
+            return
+        assert self.storage.migrate(key, window, to) == (place in self.model)
+        if place in self.model:
+            self.model[target] = self.model.pop(place)
+
+    @rule(key=KEYS, start=TIMES, end=TIMES)
+    def sessions(self, key: Any, start: int, end: int) -> None:
+        inside = {
+            place: value
+            for place, value in self.model.items()
+            if ORDER[place[2]] == key and place[0] > start and place[1] < end
+        }
+        self.open.append((self.storage.sessions(key, start, end), self.listed(inside)))
+
+
+class AnyDurable(AnySession):
+    durable = True
+
+
+TestPlain = AnyPlain.TestCase
+TestKeyed = AnyKeyed.TestCase
+TestSession = AnySession.TestCase
+TestPlain.settings = TestKeyed.settings = TestSession.settings = settings(
+    max_examples=80, stateful_step_count=40
+)
+TestDurable = AnyDurable.TestCase
+TestDurable.settings = settings(max_examples=25, stateful_step_count=30)
+
+
+@pytest.mark.parametrize("kind", [WindowedStorage, KeyedWindowedStorage, SessionWindowedStorage])
+def test_what_is_refused(kind: Any) -> None:
+    """semantics 34.18"""
+    storage = kind()
+    names = {} if kind is WindowedStorage else {"key": "a"}
+    with pytest.raises(InputError, match="a window does not end before it starts"):
+        storage.put((5, 4), value=1, **names)
+    with pytest.raises(InputError, match="a storage has no null values"):
+        storage.put((4, 5), value=None, **names)
+    storage.close()
+    for call in (storage.entries, lambda: storage.get((0, 1), **names), lambda: storage.purge(0)):
+        with pytest.raises(StoreError, match=r"a closed .*windowed store"):
+            call()
+
+
+def written(directory: Path) -> int:
+    """Returns the bytes of all files but the reports of RocksDB."""
+    return sum(
+        path.stat().st_size
+        for path in directory.iterdir()
+        if path.name != HEADER and not path.name.startswith(("LOG", "OPTIONS"))
+    )
+
+
+def test_a_commit_writes_the_changes(tmp_path: Path) -> None:
+    """semantics 34.21"""
+    with KeyedWindowedStorage(directory=tmp_path) as storage:
+        for key in range(5_000):
+            storage.put((0, 10), key, "x" * 100)
+        storage.commit()
+        first = written(tmp_path)
+        for key in range(50):
+            storage.put((0, 10), key, "y" * 100)
+        storage.commit()
+        assert 0 < written(tmp_path) - first < first / 50
+        second = written(tmp_path)
+        storage.commit()
+        assert written(tmp_path) == second
+
+
+# Puts windows of random bytes, commits often, and reads some. Reports what the process takes at most.
+LARGE = """
+import random, resource, sys
+from panewise.stores import KeyedWindowedStorage
+directory, megabytes, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) << 20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+draw = random.Random(7)
+with KeyedWindowedStorage(directory=directory, cache_bytes=32 << 20) as storage:
+    for number in range(megabytes * 64):
+        storage.put((number // 1000 * 10, number // 1000 * 10 + 10), number, draw.randbytes(16_384))
+        if number % 500 == 499:
+            storage.commit()
+    assert len(storage) == megabytes * 64
+    for number in range(0, megabytes * 64, 997):
+        assert len(storage.get((number // 1000 * 10, number // 1000 * 10 + 10), number)) == 16_384
+    with storage.entries() as entries:
+        assert sum(1 for _ in entries) == megabytes * 64
+with open("/proc/self/status") as status:
+    print(*(int(line.split()[1]) >> 10 for line in status if line.startswith("VmHWM")))
+"""
+
+
+def largest(directory: Path, megabytes: int, limit: int) -> int:
+    """Returns the MB that a process with a limit of its memory needs for a storage of a size."""
+    done = subprocess.run(
+        [sys.executable, "-c", LARGE, str(directory), str(megabytes), str(limit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads what Linux reports")
+def test_more_state_than_memory(tmp_path: Path) -> None:
+    """semantics 34.21"""
+    assert largest(tmp_path, 300, 800) < 250
+
+
+@pytest.mark.soak
+def test_four_times_as_much_state_as_memory(tmp_path: Path) -> None:
+    """semantics 34.21: 4 GB in a process that is limited to 1 GB."""
+    assert largest(tmp_path, 4_096, 1_024) < 400
+
+
+@pytest.mark.parametrize("window", [5, (5,), (5, 6, 7)])
+def test_what_is_no_window(window: Any) -> None:
+    """semantics 34.18"""
+    with pytest.raises(InputError, match="a window is a pair of times"):
+        WindowedStorage().put(window, 1)
