@@ -197,7 +197,7 @@ try:
     entries.commit()
 except StoreError as error:
     assert entries.pending == 1 and entries.get(b"a") == b"1"
-    print("refused", error.rule)
+    print("refused", error.rule, flush=True)  # os._exit flushes nothing
     os._exit(0)
 """
 
