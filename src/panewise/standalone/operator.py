@@ -113,12 +113,14 @@ class StandaloneOperator:
     @property
     def watermark(self) -> int | None:
         """The watermark in microseconds; None if there is none yet, or it is a number of rows."""
-        return self._driver.operator.state.clocks.instant_watermark  # type: ignore[no-any-return]
+        mark: int | None = self._driver.operator.state.clocks.instant_watermark
+        return mark
 
     @property
     def clock(self) -> int:
         """The last reading of processing time in microseconds; 0 before the first one."""
-        return self._driver.operator.state.clocks.processing_time  # type: ignore[no-any-return]
+        now: int = self._driver.operator.state.clocks.processing_time
+        return now
 
     @property
     def counts(self) -> dict[str, Counts]:
