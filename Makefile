@@ -11,13 +11,15 @@ PYTHON := $(CURDIR)/$(VENV)/bin/python
 READY := $(VENV)/requirements.lock
 FLINK := .venv-flink
 FLINK_READY := $(FLINK)/flink-requirements.txt
+PEERS := .venv-peers
+PEERS_READY := $(PEERS)/peers-requirements.txt
 SPARK := all
 
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names format bench bench-peers soak lock clean
+.PHONY: help env venv demo demo-join test matrix check names notebooks format bench bench-peers soak lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -64,6 +66,9 @@ check: $(READY) ## lint, format and types
 names: $(READY) ## write the list of public names, which a test compares with the code
 	@$(PYTHON) tools/public_names.py
 
+notebooks: $(READY) ## run the notebooks and store their outputs, which a test compares
+	@$(PYTHON) -m tools.notebooks
+
 format: $(READY) ## format the sources
 	@$(PYTHON) -m ruff format .
 	@$(PYTHON) -m ruff check --fix .
@@ -88,10 +93,18 @@ $(FLINK_READY): bench/flink-requirements.txt
 	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/flink-requirements.txt
 	@cp bench/flink-requirements.txt $(FLINK_READY)
 
-bench-peers: $(READY) $(FLINK_READY) ## compare windows of rows and joins with Flink, which is installed in a separate environment
+$(PEERS_READY): bench/peers-requirements.txt
+	@echo "making $(PEERS) from bench/peers-requirements.txt (this downloads half a gigabyte and takes some minutes)"
+	@rm -rf $(PEERS)
+	@python3 -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers-requirements.txt
+	@cp bench/peers-requirements.txt $(PEERS_READY)
+
+bench-peers: $(READY) $(FLINK_READY) $(PEERS_READY) ## compare with Flink, Bytewax and Pathway, which are installed in environments of their own
 	@python3 tools/check_env.py
 	@$(PYTHON) -m bench.flink
 	@$(PYTHON) -m bench.joins flink
+	@$(PYTHON) -m bench.standalone_peers
 
 soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted
 	@python3 tools/check_env.py
@@ -99,6 +112,7 @@ soak: $(READY) ## the long campaigns: random programs, and queries that are kill
 
 lock: $(READY) ## resolve the dependencies in pyproject.toml into requirements.lock
 	@$(PYTHON) tools/lock.py
+	@$(PYTHON) tools/lock.py --peers
 
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) $(FLINK) .venv-matrix-* out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(FLINK) $(PEERS) .venv-matrix-* out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -34,6 +34,7 @@ VALUES = {
 MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "engine": {
         "columns": set(),
+        "map_types": set(),
         "kernels": set(),
         "store": {"kernels"},
         "progress": {"kernels"},
@@ -53,7 +54,8 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "fields": set(),
         "position": set(),
         "column_types": set(),
-        "column_values": set(),
+        "type_text": set(),
+        "column_values": {"type_text"},
         "frames": set(),
         "window_spec": {"frames"},
         "windows": set(),

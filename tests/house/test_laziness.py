@@ -38,6 +38,7 @@ def test_the_processor_on_the_driver_loads_no_operator() -> None:
         "panewise.engine.columns",
         "panewise.engine.ingest",
         "panewise.engine.ingest.output",
+        "panewise.engine.map_types",
     }
     assert "pandas" not in loaded
 

@@ -1,5 +1,6 @@
 """Column types of the runner: how they are inferred, and which values fit them."""
 
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -27,6 +28,16 @@ from panewise.testing.columns import infer
         ([1, True], "bigint"),
         ([2**63, "a"], "bigint"),
         ([Decimal("1.5"), 1], "decimal(18,1)"),
+        ([date(2026, 1, 1)], "date"),
+        ([datetime(2026, 1, 1, tzinfo=UTC), 5], "timestamp"),
+        ([datetime(2026, 1, 1)], "string"),  # noqa: DTZ001 - it has no zone
+        ([b"a"], "binary"),
+        ([[], None], "array<bigint>"),
+        ([[], [None, 1], (2.5,)], "array<double>"),
+        ([[[]], [["a"]]], "array<array<string>>"),
+        ([{"a": 1}, {"b b": None}], "struct<a:bigint,`b b`:bigint>"),
+        ([{"a": []}, {"a": [b"x"]}], "struct<a:array<binary>>"),
+        ([{}], "string"),
     ],
 )
 def test_types_are_inferred(values: list[Any], kind: str) -> None:
@@ -68,6 +79,16 @@ def test_given_types_win() -> None:
         ("decimal(3,1)", Decimal("Infinity"), MISFIT),
         ("decimal(3,1)", 1, MISFIT),
         ("decimal(38,0)", Decimal("9" * 38), Decimal("9" * 38)),
+        ("array<double>", (1, None), [1.0, None]),
+        ("struct<a:bigint,b:double>", {"b": 1}, {"a": None, "b": 1.0}),
+        ("struct<a:bigint>", {"c": 1}, MISFIT),
+        ("map<string,double>", {"a": 1}, [{"key": "a", "value": 1.0}]),
+        ("map<string,double>", [{"key": "a"}], [{"key": "a", "value": None}]),
+        ("map<string,double>", {None: 1}, MISFIT),
+        ("array<struct<a:bigint>>", {"a": 1}, MISFIT),
+        ("timestamp", datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), 1_000_000),
+        ("date", datetime(1970, 1, 1, tzinfo=UTC), MISFIT),
+        ("binary", b"a", b"a"),
     ],
 )
 def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
@@ -76,7 +97,7 @@ def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["int", "decimal", "decimal(39,0)", "decimal(2,3)", "decimal(0,0)", "double "]
+    "text", ["int", "decimal", "decimal(39,0)", "decimal(2,3)", "decimal(0,0)", "double x"]
 )
 def test_unknown_types_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:

@@ -339,7 +339,8 @@ def test_runtimes_and_options_are_known() -> None:
 def test_types_are_known() -> None:
     with pytest.raises(InputError) as caught:
         run(SPEC, [], types={"v": "int"})
-    rule = "a type is bigint, double, string, boolean or decimal(p,s) with s <= p <= 38"
+    simple = "bigint, double, string, boolean, date, timestamp, binary, decimal(p,s) with s <= p <= 38"
+    rule = f"a type is {simple}, array<T>, struct<name:T> or map<K,V>"
     assert str(caught.value) == f"type='int' | {rule} | give one of these"
 
 

@@ -3,14 +3,19 @@
 import math
 import re
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_PLAIN = ("bigint", "double", "string", "boolean")
+_NESTED = re.compile(r"(array|struct|map)<(.*)>", re.DOTALL)
+_FIELD = re.compile(r"(`(?:[^`]|``)*`|\w+):(.*)", re.DOTALL)
+_PLAIN = ("bigint", "double", "string", "boolean", "date", "timestamp", "binary")
 
 
 def check_type(column: str, kind: str) -> None:
@@ -19,8 +24,8 @@ def check_type(column: str, kind: str) -> None:
     Raises:
         InputError: for an unknown name.
     """
-    if kind not in _PLAIN and not _DECIMAL.fullmatch(kind):
-        rule = "a type is bigint, double, string, boolean or decimal(p,s)"
+    if kind not in _PLAIN and not _DECIMAL.fullmatch(kind) and not _NESTED.fullmatch(kind):
+        rule = f"a type is {', '.join(_PLAIN)}, decimal(p,s), array<T>, struct<name:T> or map<K,V>"
         raise InputError(f"types[{column!r}]={kind!r}", rule, "give one of these")
 
 
@@ -43,17 +48,81 @@ def fits(value: Any, kind: str | None) -> bool:
     """Returns whether a value is of the type; null is of every type. Without a type every value fits."""
     if value is None or kind is None:
         return True
-    match kind:
-        case "bigint":
-            return is_long(value)
-        case "double":
-            return isinstance(value, float) or (is_integer(value) and abs(value) <= sys.float_info.max)
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case _:
-            return isinstance(value, Decimal) and _fits_decimal(value, kind)
+    if kind in _FITS:
+        return _FITS[kind](value)
+    if _NESTED.fullmatch(kind):
+        return _fits_nested(value, kind)
+    return isinstance(value, Decimal) and _fits_decimal(value, kind)
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "bigint": is_long,
+    "double": lambda value: (
+        isinstance(value, float) or (is_integer(value) and abs(value) <= sys.float_info.max)
+    ),
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "date": lambda value: isinstance(value, date) and not isinstance(value, datetime),
+    "timestamp": lambda value: is_long(value) or (isinstance(value, datetime) and value.tzinfo is not None),
+    "binary": lambda value: isinstance(value, bytes),
+}
+
+
+def _fits_nested(value: Any, kind: str) -> bool:
+    fields = fields_of(kind)
+    if kind.startswith("struct"):
+        known = isinstance(value, Mapping) and all(name in fields for name in value)
+        return known and all(fits(value.get(name), part) for name, part in fields.items())
+    if isinstance(value, Mapping):
+        return _has_entries(kind) and all(
+            key is not None and fits({"key": key, "value": item}, _element(kind))
+            for key, item in value.items()
+        )
+    return isinstance(value, (list, tuple)) and all(fits(item, _element(kind)) for item in value)
+
+
+def fields_of(kind: str) -> dict[str, str]:
+    """Returns the types in a nested type by name; that of an array is "element".
+
+    >>> fields_of("struct<a:array<bigint>,b:map<string,double>>")
+    {'a': 'array<bigint>', 'b': 'map<string,double>'}
+    """
+    found = _NESTED.fullmatch(kind)
+    if not found:
+        return {}
+    parts = list(_between_commas(found[2]))
+    if found[1] != "struct":
+        return dict(zip(["element"] if found[1] == "array" else ["key", "value"], parts, strict=True))
+    named = [field for part in parts if (field := _FIELD.fullmatch(part))]
+    return {_unquoted(one[1]): one[2] for one in named}
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def _between_commas(text: str) -> Iterator[str]:
+    """Yields the parts of a text between commas that are in no brackets and no quoted names."""
+    depth, start, quoted = 0, 0, False
+    for place, sign in enumerate(text):
+        quoted ^= sign == "`"
+        if quoted:
+            continue
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and depth == 0:
+            yield text[start:place]
+            start = place + 1
+    yield text[start:]
+
+
+def _element(kind: str) -> str:
+    """Returns the type of the elements of a list; of a map, that of its entries."""
+    fields = fields_of(kind)
+    return fields.get("element") or f"struct<key:{fields['key']},value:{fields['value']}>"
+
+
+def _has_entries(kind: str) -> bool:
+    return list(fields_of(_element(kind))) == ["key", "value"] and _element(kind).startswith("struct")
 
 
 def _fits_decimal(value: Decimal, kind: str) -> bool:
@@ -80,14 +149,32 @@ def decimal_scale(kind: str) -> int:
 
 
 def as_type(value: Any, kind: str | None) -> Any:
-    """Returns the value as a column of the type contains it: a double column has only floats."""
-    return float(value) if kind == "double" and value is not None else value
+    """Returns the value as a column of the type contains it.
+
+    A double column has only floats, an instant is a whole number of microseconds, a struct has all fields,
+    and a map is a list of its entries (semantics 31.20).
+    """
+    if value is None or kind is None:
+        return value
+    if kind == "double":
+        return float(value)
+    if isinstance(value, datetime) and kind == "timestamp":
+        return (value - _EPOCH) // timedelta(microseconds=1)
+    if kind.startswith("struct"):
+        return {name: as_type(value.get(name), part) for name, part in fields_of(kind).items()}
+    if not _NESTED.fullmatch(kind):
+        return value
+    if isinstance(value, Mapping):
+        value = [{"key": key, "value": item} for key, item in value.items()]
+    return [as_type(item, _element(kind)) for item in value]
 
 
 def same_value(one: Any, other: Any) -> bool:
     """Returns whether values are equal: null equals null, NaN equals NaN (semantics 21.3)."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(same_value(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_value(one[name], other[name]) for name in one)
     return (is_nan(one) and is_nan(other)) or bool(one == other)
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
+from panewise.engine.map_types import without_maps
 from panewise.errors import SpecError
 
 # From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
@@ -37,7 +37,7 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
                 rule,
                 f"drop {field.name}, or turn it into a string",
             )
-    return {name: _without_maps(dtype) for name, dtype in _with_maps(schema).items()}
+    return {name: without_maps(dtype) for name, dtype in _with_maps(schema).items()}
 
 
 def contains(dtype: DataType, kind: type[DataType]) -> bool:
@@ -56,19 +56,6 @@ def contains(dtype: DataType, kind: type[DataType]) -> bool:
 def _with_maps(schema: StructType) -> dict[str, pl.DataType]:
     """Returns the columns with the types that Polars gives them, maps included."""
     return dict(pl.DataFrame(arrow_schema(schema).empty_table()).schema)
-
-
-def _without_maps(dtype: Any) -> pl.DataType:
-    """Returns the type with lists of structs in the place of maps."""
-    made: pl.DataType = dtype
-    match dtype:
-        case pl.Map():
-            made = pl.List(pl.Struct({"key": _without_maps(dtype.key), "value": _without_maps(dtype.value)}))
-        case pl.List():
-            made = pl.List(_without_maps(dtype.inner))
-        case pl.Struct():
-            made = pl.Struct({field.name: _without_maps(field.dtype) for field in dtype.fields})
-    return made
 
 
 def spark_schema(schema: dict[str, pl.DataType]) -> StructType:

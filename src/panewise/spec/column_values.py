@@ -1,57 +1,113 @@
 """The values of Python that fit a column: plain values in, values of the column's type out."""
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal, localcontext
 from typing import Any, Final
 
-from panewise.errors import InputError
+from panewise.chrono import instant_us
+from panewise.errors import InputError, SpecError
+from panewise.spec.type_text import TypeText
 
 MISFIT: Final = object()  # the result of `ColumnType.fit` for a value of another type
-_DECIMAL = re.compile(r"^decimal\((\d+),\s*(\d+)\)$")
 _EXACT = 200  # more digits than any decimal(p,s) has, so that no value is rounded before it is validated
+_SIMPLE: Final = ("bigint", "double", "string", "boolean", "date", "timestamp", "binary")
+ENTRY: Final = ("key", "value")  # the fields of an entry of a map
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """A column's type: bigint, double, string, boolean or decimal(precision, scale).
+    """A column's type: a simple one, decimal(precision, scale), or a list, a struct or a map of types.
+
+    Attributes:
+        name: bigint, double, string, boolean, date, timestamp, binary, decimal, array, struct or map.
+        precision: the number of digits of a decimal.
+        scale: the number of its digits after the point.
+        fields: the parts of a nested type by name, as in `TypeText`.
 
     >>> ColumnType.of("decimal(10,2)").fit(Decimal("1.5"))
     Decimal('1.50')
+    >>> ColumnType.of("map<string,array<double>>").fit({"a": [1, None]})
+    [{'key': 'a', 'value': [1.0, None]}]
     """
 
     name: str
     precision: int = 0
     scale: int = 0
+    fields: tuple[tuple[str, "ColumnType"], ...] = ()
 
     @classmethod
     def of(cls, text: str) -> "ColumnType":
-        """Returns the type with this name.
+        """Returns the type with this name, as Spark's DDL writes it.
 
         Raises:
             InputError: if the name is unknown.
         """
-        if text in ("bigint", "double", "string", "boolean"):
-            return cls(text)
-        match = _DECIMAL.match(text) if isinstance(text, str) else None
-        if match is None or not int(match[2]) <= int(match[1]) <= 38 or int(match[1]) == 0:
-            rule = "a type is bigint, double, string, boolean or decimal(p,s) with s <= p <= 38"
-            raise InputError(f"type={text!r}", rule, "give one of these")
-        return cls("decimal", int(match[1]), int(match[2]))
+        return cls._of_tree(TypeText.of(text), text)
+
+    @classmethod
+    def _of_tree(cls, tree: TypeText, text: str) -> "ColumnType":
+        if tree.fields:
+            parts = {name: cls._of_tree(part, text) for name, part in tree.fields}
+            return cls(tree.name, fields=tuple(parts.items()))
+        if tree.name in _SIMPLE and not tree.digits:
+            return cls(tree.name)
+        precision, scale = tree.digits if len(tree.digits) == 2 else (0, 0)
+        if tree.name != "decimal" or not scale <= precision <= 38 or precision == 0:
+            rule = f"a type is {', '.join(_SIMPLE)}, decimal(p,s) with s <= p <= 38, array<T>, "
+            raise InputError(f"type={text!r}", rule + "struct<name:T> or map<K,V>", "give one of these")
+        return cls("decimal", precision, scale)
 
     def __str__(self) -> str:
-        return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
+        return str(self._tree)
+
+    @property
+    def _tree(self) -> TypeText:
+        digits = (self.precision, self.scale) if self.name == "decimal" else ()
+        return TypeText(self.name, digits, tuple((name, part._tree) for name, part in self.fields))
 
     def fit(self, value: Any) -> Any:
-        """Returns the value converted to this type; null for null, MISFIT for a value of another type."""
+        """Returns the value converted to this type; null for null, MISFIT for a value of another type.
+
+        An instant becomes a whole number of microseconds, and a map a list of its entries.
+        """
         if value is None:
             return None
-        if self.name in ("string", "boolean"):
-            fits = is_text(value) if self.name == "string" else isinstance(value, bool)
-            return value if fits else MISFIT
+        match self.name:
+            case "array":
+                return self._list(value)
+            case "struct":
+                return self._struct(value)
+            case "map":
+                return self._entries.fit(value)
+            case "timestamp":
+                return _instant(value)
+            case "string" | "boolean" | "date" | "binary":
+                return value if _is_simple(value, self.name) else MISFIT
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             return MISFIT
         return {"bigint": _whole, "double": _double, "decimal": self._decimal}[self.name](value)
+
+    @property
+    def _entries(self) -> "ColumnType":
+        """The type of a map's entries, which Polars has in its place."""
+        return ColumnType("array", fields=(("element", ColumnType("struct", fields=self.fields)),))
+
+    def _list(self, value: Any) -> Any:
+        [(_, element)] = self.fields
+        if isinstance(value, Mapping) and tuple(name for name, _ in element.fields) == ENTRY:
+            value = [MISFIT if key is None else {"key": key, "value": value[key]} for key in value]
+        if not isinstance(value, (list, tuple)):
+            return MISFIT
+        found = [element.fit(item) for item in value]
+        return MISFIT if any(item is MISFIT for item in found) else found
+
+    def _struct(self, value: Any) -> Any:
+        if not isinstance(value, Mapping) or not set(value) <= {name for name, _ in self.fields}:
+            return MISFIT
+        found = {name: part.fit(value.get(name)) for name, part in self.fields}
+        return MISFIT if any(item is MISFIT for item in found.values()) else found
 
     def _decimal(self, value: Any) -> Any:
         if not isinstance(value, Decimal) or not value.is_finite():
@@ -61,6 +117,27 @@ class ColumnType:
             if scaled != scaled.to_integral_value() or abs(scaled) >= 10**self.precision:
                 return MISFIT
             return Decimal(int(scaled)).scaleb(-self.scale)
+
+
+def _is_simple(value: Any, name: str) -> bool:
+    match name:
+        case "string":
+            return is_text(value)
+        case "boolean":
+            return isinstance(value, bool)
+        case "date":
+            return isinstance(value, date) and not isinstance(value, datetime)
+    return isinstance(value, bytes)
+
+
+def _instant(value: Any) -> Any:
+    """Returns a datetime with a time zone, or a whole number of microseconds, as the latter."""
+    if not isinstance(value, datetime):
+        return _whole(value)
+    try:
+        return instant_us(value)
+    except SpecError:
+        return MISFIT
 
 
 def is_long(value: Any) -> bool:

@@ -52,6 +52,10 @@ def check_types(spec: Specification, types: Types) -> None:
 def check_over_types(spec: OverOperator, types: Types) -> None:
     """Checks the columns of an OVER operator."""
     check_entry(spec, types)
+    for name in spec.order:
+        if name in types and types[name].is_nested:
+            rule = "rows are ordered by simple values"
+            raise SpecError(f"order {name}: {types[name]}", rule, "use its fields, before the operator")
     check_aggregates(_aggregates_of_over(spec), types)
     _check_defaults(spec, types)
 

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 
 from panewise.engine.ingest.validate import MARKS
+from panewise.engine.map_types import without_maps
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError
 
@@ -18,7 +19,7 @@ def frame_for(schema: Schema, given: Any) -> pl.DataFrame:
     """Returns a batch with the columns of a schema. Other columns are left out.
 
     Columns are cast where no value can change: null to any type, shorter to longer numbers, instants to
-    microseconds.
+    microseconds, maps to lists of their entries.
 
     Raises:
         InputError: if the batch is not a DataFrame, a table or a record batch, or if a column is missing or
@@ -74,6 +75,7 @@ def _fitting(name: str, given: pl.DataType, wanted: pl.DataType) -> pl.Expr:
         or (given == pl.Float32() and wanted == pl.Float64())
         or (instants and _zone(given) is not None and _zone(wanted) is not None)
         or (given in (pl.Categorical, pl.Enum) and wanted == pl.String())
+        or without_maps(given) == wanted
     )
     if not casts:
         rule = f"the schema has {wanted} for it"

@@ -11,6 +11,7 @@ from panewise.families import INPUT
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
+from panewise.spec.type_text import TypeText
 
 ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
 
@@ -26,6 +27,7 @@ _NAMED: Final[Mapping[str, pl.DataType]] = {
     "binary": pl.Binary(),
     "date": pl.Date(),
     "timestamp": pl.Datetime("us", "UTC"),
+    "timestamp_ntz": pl.Datetime("us"),
 }
 _NAMES: Final = {dtype: name for name, dtype in _NAMED.items()}
 
@@ -51,22 +53,48 @@ def schemas_of(spec: Specification, given: Any) -> Schemas:
 def _columns(types: ColumnTypes) -> dict[str, pl.DataType]:
     if not types:
         raise InputError("a schema without columns", "a schema has a type for each column", "add a column")
-    return {name: _dtype(name, given) for name, given in types.items()}
+    return {name: dtype_of(name, given) for name, given in types.items()}
 
 
-def _dtype(name: str, given: Any) -> pl.DataType:
-    """Returns the Polars type that a type name or a Polars type means."""
+def dtype_of(name: str, given: Any) -> pl.DataType:
+    """Returns the Polars type that a type name or a Polars type means.
+
+    >>> dtype_of("m", "map<string,bigint>")
+    List(Struct({'key': String, 'value': Int64}))
+
+    Raises:
+        InputError: if it is neither.
+    """
     if isinstance(given, str):
-        if given in _NAMED:
-            return _NAMED[given]
-        if given.startswith("decimal"):
-            kind = ColumnType.of(given)
-            return pl.Decimal(kind.precision, kind.scale)
+        return _of_tree(name, given, TypeText.of(given))
     made = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given
     if not isinstance(made, pl.DataType):
-        rule = f"a type is one of {[*_NAMED, 'decimal(p,s)']}, or a type of Polars"
-        raise InputError(f"type {given!r} of {name!r}", rule, "give one of these")
+        raise _unknown(name, given)
     return made
+
+
+def _of_tree(name: str, given: str, tree: TypeText) -> pl.DataType:
+    """Returns the Polars type of a type text. A map is a list of its entries (semantics 31.20)."""
+    inner = {field: _of_tree(name, given, part) for field, part in tree.fields}
+    match tree.name:
+        case "array":
+            return pl.List(inner["element"])
+        case "struct":
+            return pl.Struct(inner)
+        case "map":
+            return pl.List(pl.Struct(inner))
+        case "decimal" if tree.digits:
+            kind = ColumnType.of(str(tree))
+            return pl.Decimal(kind.precision, kind.scale)
+    if tree.name not in _NAMED or tree.digits:
+        raise _unknown(name, given)
+    return _NAMED[tree.name]
+
+
+def _unknown(name: str, given: Any) -> InputError:
+    nested = ["decimal(p,s)", "array<...>", "struct<name:...>", "map<...,...>"]
+    rule = f"a type is one of {[*_NAMED, *nested]}, or a type of Polars"
+    return InputError(f"type {given!r} of {name!r}", rule, "give one of these")
 
 
 def for_schemas(spec: Any, schemas: Schemas) -> Any:

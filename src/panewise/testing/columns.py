@@ -1,10 +1,12 @@
 """Types of the columns in a list of events, given or inferred."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from panewise.spec.column_values import ColumnType
+from panewise.spec.type_text import TypeText
 
 Row = Mapping[str, Any]
 _INFERRED_PRECISION = 18
@@ -19,7 +21,7 @@ def infer(
 ) -> dict[str, str]:
     """Returns a type for each column of the rows and each needed column.
 
-    A given type takes precedence over an inferred one.
+    A given type takes precedence over an inferred one. Dicts are inferred as structs: give the type of a map.
 
     Args:
         rows: all rows of all events.
@@ -30,15 +32,22 @@ def infer(
 
     >>> infer([{"k": "a", "v": 1}, {"k": None, "v": 2.5}], {}, ["k", "w"], [])
     {'k': 'string', 'w': 'bigint', 'v': 'double'}
+    >>> infer([{"l": []}, {"l": [{"a": 1.5}, {"b": "x"}]}], {}, [], [])
+    {'l': 'array<struct<a:double,b:string>>'}
     """
     values: dict[str, list[Any]] = {name: [] for name in (*needed, *given)}
     for row in rows:
         for name, value in row.items():
             values.setdefault(name, []).append(value)
-    known = {name: [value for value in column if value is not None] for name, column in values.items()}
+    known = {
+        name: [value for value in column if value is not None]
+        for name, column in values.items()
+        if name not in given
+    }
     empty = dict.fromkeys(boolean, "boolean")
     types = {
-        name: _inferred(column) if column else empty.get(name, "bigint") for name, column in known.items()
+        name: str(_inferred(column)) if column else empty.get(name, "bigint")
+        for name, column in known.items()
     }
     return (
         types
@@ -47,25 +56,57 @@ def infer(
     )
 
 
-def _inferred(values: list[Any]) -> str:
+def _inferred(values: list[Any]) -> TypeText:
+    """Returns the type of the values, of which none is null."""
     kinds = {_kind(value) for value in values}
     if kinds == {"bigint", "double"}:
-        return "double"
-    first = _kind(values[0])
-    if first != "decimal":
-        return first
+        return TypeText("double")
+    match _kind(values[0]):
+        case "array":
+            items = [item for one in values if _kind(one) == "array" for item in one]
+            return TypeText("array", fields=(("element", _of_parts(items)),))
+        case "struct":
+            structs = [one for one in values if _kind(one) == "struct"]
+            names = dict.fromkeys(name for one in structs for name in one)
+            parts = [(str(name), _of_parts([one.get(name) for one in structs])) for name in names]
+            return TypeText("struct", fields=tuple(parts))
+        case "decimal":
+            return _decimal(values)
+        case first:
+            return TypeText(first)
+
+
+def _of_parts(values: list[Any]) -> TypeText:
+    """Returns the type of the values inside lists or structs; bigint if all of them are null."""
+    known = [value for value in values if value is not None]
+    return _inferred(known) if known else TypeText("bigint")
+
+
+def _decimal(values: list[Any]) -> TypeText:
     scales = [
         -int(value.as_tuple().exponent)
         for value in values
         if isinstance(value, Decimal) and value.is_finite()
     ]
-    return f"decimal({_INFERRED_PRECISION},{min(max(0, *scales, 0), _INFERRED_PRECISION)})"
+    return TypeText("decimal", (_INFERRED_PRECISION, min(max(0, *scales, 0), _INFERRED_PRECISION)))
+
+
+_KINDS: Final[Mapping[type, str]] = {  # a subclass is before its class
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    Decimal: "decimal",
+    datetime: "timestamp",
+    date: "date",
+    bytes: "binary",
+    list: "array",
+    tuple: "array",
+    Mapping: "struct",
+}
 
 
 def _kind(value: Any) -> str:
     """Returns the type that a column of this value alone has; string for a value that fits no type."""
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "bigint"
-    return "double" if isinstance(value, float) else "decimal" if isinstance(value, Decimal) else "string"
+    if value == {} or (isinstance(value, datetime) and value.tzinfo is None):
+        return "string"
+    return next((name for kind, name in _KINDS.items() if isinstance(value, kind)), "string")

@@ -8,8 +8,8 @@ import polars as pl
 from panewise.engine.columns import ROW
 from panewise.engine.ingest.validate import BAD_TIME, BAD_TYPE, MARKS, OUT_OF_RANGE
 from panewise.spec import Entry
-from panewise.spec.column_values import ColumnType
 from panewise.standalone.messages import fitted
+from panewise.standalone.schema import dtype_of
 from panewise.testing.columns import Row
 
 FLAGS: Final = {ROW: pl.Int64(), BAD_TIME: pl.Boolean(), OUT_OF_RANGE: pl.Boolean(), BAD_TYPE: pl.String()}
@@ -21,15 +21,7 @@ def schema(types: Mapping[str, str]) -> dict[str, pl.DataType]:
     >>> schema({"k": "string", "d": "decimal(10,2)"})
     {'k': String, 'd': Decimal(precision=10, scale=2)}
     """
-    return {name: _dtype(ColumnType.of(text)) for name, text in types.items()}
-
-
-def _dtype(column: ColumnType) -> pl.DataType:
-    if column.name == "decimal":
-        return pl.Decimal(column.precision, column.scale)
-    return {"bigint": pl.Int64(), "double": pl.Float64(), "string": pl.String(), "boolean": pl.Boolean()}[
-        column.name
-    ]
+    return {name: dtype_of(name, text) for name, text in types.items()}
 
 
 def frame(spec: Entry, types: Mapping[str, str], rows: Sequence[Row]) -> pl.DataFrame:

@@ -41,8 +41,11 @@ def run(
         spec: a window operator, a chain, an OverOperator, a StreamWindow or a join, or its dict form.
         events: the events.
         runtime: "oracle", "engine", "standalone" or "spark".
-        types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: inferred
-            from their values. For an operator with several inputs: such a mapping for each input.
+        types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)", "date", "timestamp",
+            "binary", and lists, structs and maps of them, such as "array<bigint>", "struct<a:bigint,b:date>"
+            or "map<string,bigint>". Default: inferred from their values. For an operator with several inputs:
+            such a mapping for each input. Outputs have whole numbers of microseconds for timestamps, and
+            lists of entries for maps (semantics 31.20).
         windows: whether each output lists the stored windows, as `"windows"`: for a chain its operator's, for
             OVER and joins the stored rows.
         options: settings of the runtime.

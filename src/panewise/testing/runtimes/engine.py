@@ -15,6 +15,7 @@ from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import InputError
+from panewise.standalone.messages import whole_instants
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
@@ -45,7 +46,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     for event, given in zip(script.events, script.given, strict=True):
         operator, stepped = play_event(event)
         output = plain(tables_of(stepped), given, script)
-        outputs.append(output | ({"windows": operator.live().to_dicts()} if script.windows else {}))
+        outputs.append(output | ({"windows": dicts(operator.live())} if script.windows else {}))
     return outputs
 
 
@@ -153,7 +154,7 @@ def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
     field, ports = script.port_field, list(script.ports)
 
     def of(kind: str) -> list[tuple[str, dict[str, Any]]]:
-        rows = [(port, row) for name, port, table in tables if name == kind for row in table.to_dicts()]
+        rows = [(port, row) for name, port, table in tables if name == kind for row in dicts(table)]
         return sorted(rows, key=lambda pair: ports.index(pair[0])) if kind != "panes" else rows
 
     def named(port: str) -> dict[str, str]:
@@ -174,6 +175,15 @@ def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
         "invalid": invalid,
         "counts": without_zeros(counts) if field else next(iter(counts.values()), none),
     }
+
+
+def dicts(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Returns the rows as dicts, with instants as whole numbers of microseconds.
+
+    On Spark event times are timestamps, and some of them are out of the range of Python's datetime.
+    """
+    types = {name: whole_instants(dtype) for name, dtype in table.schema.items()}
+    return table.cast(types).to_dicts()  # type: ignore[arg-type]
 
 
 def late_entry(entry: dict[str, Any], given: Sequence[Row]) -> dict[str, Any]:

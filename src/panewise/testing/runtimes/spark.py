@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
 
 from panewise.errors import InputError
 from panewise.spark.dataflow import Dataflow, note
@@ -23,12 +26,12 @@ from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.pack import NOW
 from panewise.spark.settings import configure
 from panewise.spark.shard_numbers import even_shards
-from panewise.spark.types import spark_schema
+from panewise.spark.types import arrow_of, arrow_schema, spark_schema
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import testing_parts
 from panewise.testing.ingest import FLAGS, frame, schema
-from panewise.testing.runtimes.engine import plain
+from panewise.testing.runtimes.engine import dicts, plain
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -122,15 +125,27 @@ class _Stage:
 
     def _rows(self, session: SparkSession, port: str) -> DataFrame:
         """Returns the rows of a port as a stream. Every query needs a watermark; this one never moves."""
-        instants = (*self.script.ports[port].time_columns, NOW)
-        columns = {
-            name: pl.Datetime("us", "UTC") if name in instants else dtype
-            for name, dtype in self._columns(port).items()
-        }
-        reader = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1)
+        reader = session.readStream.schema(self._schema(port)).option("maxFilesPerTrigger", 1)
         rows = reader.parquet(str(self.scratch / port))
         constant = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0)))
         return constant.withWatermark("clockless", "0 seconds").drop("clockless")
+
+    def _schema(self, port: str) -> StructType:
+        """Returns the columns of the Parquet files of a port as Spark reads them, with maps as maps."""
+        instants = (*self.script.ports[port].time_columns, NOW)
+        made = spark_schema(
+            {
+                name: pl.Datetime("us", "UTC") if name in instants else dtype
+                for name, dtype in self._columns(port).items()
+            }
+        )
+        for column in made.fields:
+            text = self.script.types[port].get(column.name, "")
+            if "map<" in text:
+                parsed = StructType.fromDDL(f"c {text}")
+                assert isinstance(parsed, StructType)
+                column.dataType = parsed.fields[0].dataType
+        return made
 
     def _columns(self, port: str) -> dict[str, pl.DataType]:
         """Returns the columns of the Parquet files of a port.
@@ -193,11 +208,16 @@ class _Stage:
         made = frame(entry, self.script.types[port], rows)
         timed = made.with_columns(pl.lit(self.clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else made
         instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
-        timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC"))).write_parquet(path)
+        typed, schema = (
+            timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC"))),
+            self._schema(port),
+        )
+        batches = arrow_of(typed.select(schema.names), schema)
+        pq.write_table(pa.Table.from_batches(batches, arrow_schema(schema)), path)
 
     def _output(self, given: Batch) -> dict[str, Any]:
         tables = [
-            (kind_of(label), port_of(label), _counted(decode(payload)))
+            (kind_of(label), port_of(label), decode(payload))
             for label, payload in self.emitted
             if kind_of(label) in ("panes", "late", "invalid", "counts")
         ]
@@ -212,7 +232,7 @@ class _Stage:
         rows = [
             row
             for windows in self.live.values()
-            for row in windows.drop("shard").to_dicts()
+            for row in dicts(windows.drop("shard"))
             if row["pending"] is not None
         ]
         fixed = ("window_start", "window_end", "pending", "closed")
@@ -222,24 +242,3 @@ class _Stage:
             return [(row[name] is not None, row[name]) for name in ("window_end", "window_start", *keys)]
 
         return sorted(rows, key=order)
-
-
-def _counted(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the DataFrame with instants as microseconds, as in the other runtimes.
-
-    On Spark event times are timestamps, and some of them are out of the range of Python's datetime.
-    """
-    return frame.cast(
-        {name: _counted_type(dtype) for name, dtype in frame.schema.items() if _counted_type(dtype) != dtype}
-    )
-
-
-def _counted_type(dtype: Any) -> Any:
-    match dtype:
-        case pl.Datetime():
-            return pl.Int64()
-        case pl.List():
-            return pl.List(_counted_type(dtype.inner))
-        case pl.Struct():
-            return pl.Struct({field.name: _counted_type(field.dtype) for field in dtype.fields})
-    return dtype

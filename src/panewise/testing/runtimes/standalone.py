@@ -18,7 +18,7 @@ from panewise.errors import InputError
 from panewise.standalone import Counts, Emission, StandaloneOperator
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
-from panewise.testing.runtimes.engine import COUNTS, Tables, plain
+from panewise.testing.runtimes.engine import COUNTS, Tables, dicts, plain
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ class _Player:
         emissions = self.operator.get_result()
         self.operator.flush()
         output = plain(self._tables(emissions), given, self.script)
-        return output | ({"windows": self.operator.live().to_dicts()} if self.script.windows else {})
+        return output | ({"windows": dicts(self.operator.live())} if self.script.windows else {})
 
     def _restart(self) -> None:
         if self.script.options.get("stored"):
