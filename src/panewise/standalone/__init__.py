@@ -6,5 +6,24 @@ from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.emission import Emission
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.operator import StandaloneOperator
+from panewise.standalone.retained.aggregator import WindowedAggregator
+from panewise.standalone.retained.join_window import JoinWindowOperator
+from panewise.standalone.retained.outputs import RejectedMessage, WindowOutput
+from panewise.standalone.retained.settings import AggregatorSettings, JoinWindowSettings
+from panewise.standalone.retained.window import WindowMetadata
 
-__all__ = ["AsyncOperator", "Callbacks", "Counts", "Emission", "LifeCycle", "StandaloneOperator"]
+__all__ = [
+    "AggregatorSettings",
+    "AsyncOperator",
+    "Callbacks",
+    "Counts",
+    "Emission",
+    "JoinWindowOperator",
+    "JoinWindowSettings",
+    "LifeCycle",
+    "RejectedMessage",
+    "StandaloneOperator",
+    "WindowMetadata",
+    "WindowOutput",
+    "WindowedAggregator",
+]

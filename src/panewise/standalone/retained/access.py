@@ -1,0 +1,152 @@
+"""Reading and changing the windows and messages of S1's window operators while they run."""
+
+from abc import abstractmethod
+from typing import Any
+
+from panewise.chrono import InstantLike, instant_us
+from panewise.errors import InputError
+from panewise.standalone.retained.put import made_of
+from panewise.standalone.retained.steps import WindowSteps
+from panewise.standalone.retained.window import Message, Window, WindowMetadata, session_bytes
+from panewise.stores.keys import KeyValue
+
+
+class WindowAccess(WindowSteps):
+    """Access to windows and messages."""
+
+    def get_windows(
+        self, start: InstantLike, end: InstantLike, session_key: KeyValue | None = None
+    ) -> list[WindowMetadata]:
+        """Returns the windows that overlap a range, in the order of their starts.
+
+        Args:
+            start: the first instant; the first offset for windows of messages.
+            end: the last instant or offset, which belongs to the range.
+            session_key: only sessions of this key.
+
+        Raises:
+            InputError: for a session key without sessions.
+            SpecError: if a bound is not an instant.
+        """
+        self._check_open()
+        self._check_session(session_key, needed=False)
+        low, high = instant_us(start, "start"), instant_us(end, "end")
+        return self._metadata([one for one in self._overlapping(low, high) if self._is_of(one, session_key)])
+
+    def get_window(self, start: InstantLike, session_key: KeyValue | None = None) -> WindowMetadata | None:
+        """Returns the window with this start, or None. The start is an offset for windows of messages."""
+        window = self._at(start, session_key)
+        return None if window is None else self._metadata([window])[0]
+
+    @abstractmethod
+    def put_window(self, metadata: WindowMetadata) -> None:
+        """Adds or replaces a window."""
+
+    def del_window(self, start: InstantLike, session_key: KeyValue | None = None) -> bool:
+        """Deletes a window with what it has not emitted. Returns whether there was one.
+
+        Its messages stay in the message store. A later message in its range opens the window again.
+        """
+        window = self._at(start, session_key)
+        if window is not None:
+            self._windows.remove(window)
+        return window is not None
+
+    def get_messages(
+        self,
+        start: InstantLike,
+        end: InstantLike,
+        session_key: KeyValue | None = None,
+        join_keys: tuple[Any, ...] | None = None,
+    ) -> list[Message]:
+        """Returns the stored messages in a range, in the order of the keys of the message store.
+
+        Args:
+            start: the first event time; the first offset for windows of messages.
+            end: the last event time or offset, which belongs to the range.
+            session_key: only messages of this session key.
+            join_keys: only messages whose equal fields have these values.
+
+        Raises:
+            InputError: if the operator stores no messages; for a session key without sessions, or join keys
+                without equal fields.
+            SpecError: if a bound is not an instant.
+        """
+        self._check_open()
+        self._check_session(session_key, needed=False)
+        self._check_join_keys(join_keys)
+        found = self._stored_messages(
+            instant_us(start, "start"), instant_us(end, "end"), session_key, join_keys
+        )
+        return [message for _, message in found]
+
+    def retire(
+        self,
+        end: InstantLike,
+        session_key: KeyValue | None = None,
+        join_keys: tuple[Any, ...] | None = None,
+    ) -> int:
+        """Removes full windows up to an end, and their messages, as if they had expired.
+
+        What the windows have not emitted yet is emitted before.
+
+        Args:
+            end: windows that end at or before it are removed. For windows of messages: those whose last
+                offset is at most `end`.
+            session_key: only sessions of this key.
+            join_keys: no windows, only the messages with these equal fields.
+
+        Returns:
+            The number of windows, or with `join_keys` of messages.
+
+        Raises:
+            InputError: as `get_messages`.
+        """
+        self._check_open()
+        self._outbox.check_enabled()
+        self._check_session(session_key, needed=False)
+        limit = instant_us(end, "end")
+        if join_keys is not None:
+            self._check_join_keys(join_keys)
+            assert self._messages is not None
+            return self._messages.retire(limit, session_key=session_key, join_keys=join_keys)
+        by_time = self._settings.by_time
+        found = [
+            one
+            for one in self._windows
+            if one.full
+            and self._is_of(one, session_key)
+            and (one.end if by_time else one.last_offset) <= limit
+        ]
+        if by_time and self._settings.session_key is None:
+            self._retention.floor = max([self._retention.floor, *(one.end for one in found)])
+        for window in found:
+            self._purge(window)
+        self._progress.floor = self._retention.floor
+        self._settle()
+        return len(found)
+
+    def _window_of(self, metadata: WindowMetadata) -> Window:
+        """Returns a window with these metadata, which is not in the table.
+
+        Raises:
+            InputError: if they do not fit the windows of the operator.
+        """
+        self._check_session(metadata.session_key, needed=True)
+        stored = self._windows.at((metadata.start, session_bytes(metadata.session_key)))
+        window = made_of(self._settings, metadata, stored, self._progress)
+        if self._retention.floor_at(self._progress.watermark) >= window.end and self._settings.by_time:
+            rule = "a window in retention ends after the instant up to which windows have expired"
+            raise InputError(f"end_time={window.end}", rule, "put later windows")
+        return window
+
+    def _put(self, window: Window) -> None:
+        """Puts a window in the table, in place of the one with its start."""
+        self._windows.put(window)
+        self._updates.add(window)
+        self._retention.add(window)
+
+    def _at(self, start: InstantLike, session_key: KeyValue | None) -> Window | None:
+        self._check_open()
+        self._check_session(session_key, needed=True)
+        return self._windows.at((instant_us(start, "start"), session_bytes(session_key)))

@@ -1,0 +1,198 @@
+"""S1's windowed aggregator: the results of the windows of a stream, with early, full and late outputs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.protocol import Schema
+from panewise.errors import InputError, SpecError
+from panewise.families import INPUT
+from panewise.spec import Aggregate, Global, WindowOperator
+from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.retained.operator import RetainedWindows
+from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, Outbox
+from panewise.standalone.retained.outputs import Firing, WindowOutput
+from panewise.standalone.retained.results import Results, of_bytes, row_of, to_bytes
+from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
+from panewise.standalone.schema import for_schemas, schemas_of
+
+
+class WindowedAggregator(RetainedWindows):
+    """Aggregates the messages of each window, and keeps the windows for a retention.
+
+    Where a result follows from partials of bounded size, as sums do, the partials are stored with the
+    metadata of the window. Other aggregates, such as a median, need the messages of the window: these are
+    stored, and the result is computed from them.
+
+    Args:
+        settings: the windows, their retention and their update policies.
+        aggregates: the aggregates, with names.
+        schema: the columns of messages, each with a type, as for a `StandaloneOperator`.
+        mode: "standalone": outputs wait until they are drained or cleared. "automatic": they are passed to
+            `downstream`. Default: "standalone".
+        downstream: with `mode="automatic"` a function that receives each output. If it returns False or
+            raises, it has refused the output, and delivery is disabled (semantics 32).
+        error_output: a function that receives each rejected message. Default: none, they wait until
+            `drain_rejected` returns them.
+        store: a directory for metadata and messages. Default: None, in memory.
+        callbacks: functions of the life cycle. `write` is called before each write with its kind: "output",
+            "messages", "metadata" or "position".
+
+    Raises:
+        SpecError: if an aggregate or a column does not fit; if the messages are needed and
+            `message_store=False`.
+        InputError: if an argument does not fit the mode.
+        StoreError: if the store cannot be used, or was made with other settings.
+
+    >>> from panewise import functions as F
+    >>> from panewise.standalone import AggregatorSettings
+    >>> settings = AggregatorSettings(
+    ...     measure="time", size="1 minute", advance="1 minute", retention_size=1000, retention_time="1 hour"
+    ... )
+    >>> highest = WindowedAggregator(settings, [F.max("v").alias("highest")], {
+    ...     "event_time": "bigint", "v": "bigint"})
+    >>> [highest.add_message({"event_time": time, "v": v}) for time, v in ((0, 3), (50, 5), (60_000_000, 1))]
+    ['in_time', 'in_time', 'future']
+    >>> [(output.window.start, output.firing, output.window.value) for output in highest.drain()]
+    [(0, 'full', {'highest': 5})]
+
+    Source: S1 "Basic Algorithm for Windowed Aggregators"; semantics 26 to 26.13.
+    """
+
+    def __init__(
+        self,
+        settings: AggregatorSettings,
+        aggregates: Iterable[Aggregate],
+        schema: Mapping[str, Any],
+        *,
+        mode: Mode = "standalone",
+        downstream: Downstream | None = None,
+        error_output: ErrorOutput | None = None,
+        store: str | Path | None = None,
+        callbacks: Callbacks | None = None,
+    ) -> None:
+        if type(settings) is not AggregatorSettings:
+            rule = "a windowed aggregator has AggregatorSettings"
+            raise SpecError(
+                f"settings of the type {type(settings).__name__}", rule, "give AggregatorSettings(...)"
+            )
+        spec = _spec(settings, aggregates)
+        self._results = Results(spec.aggregates, spec, _typed(spec, schema))
+        ordered_sessions = settings.session_key is not None and self._results.ordered
+        self._full_state = not self._results.bounded or ordered_sessions
+        if self._full_state and settings.message_store is False:
+            rule = "these aggregates are computed from the messages of a window"
+            raise SpecError("message_store=False", rule, "leave it out")
+        stores = self._full_state or bool(settings.message_store)
+        callbacks = callbacks or Callbacks()
+        super().__init__(
+            settings,
+            spec,
+            schema,
+            stores_messages=stores,
+            join_keys=(),
+            outbox=Outbox(mode, downstream, error_output, callbacks.write),
+            store=store,
+            callbacks=callbacks,
+        )
+        self._results.trust(self._windows)
+
+    def put_window(self, metadata: WindowMetadata) -> None:
+        """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
+
+        It emits nothing by itself. A window of messages can be replaced, but not added.
+
+        Raises:
+            InputError: if the metadata do not fit the windows of this operator, or the value is not the
+                result of the partial.
+        """
+        self._check_open()
+        window = self._window_of(metadata)
+        partial = of_bytes(metadata.partial)
+        if self._full_state != (partial is None):
+            rule = "a partial is given where results are computed from it, and only there"
+            raise InputError(
+                f"a partial of {len(metadata.partial)} bytes", rule, "give what get_window returned"
+            )
+        if partial is not None and row_of(self._results.values(partial)) != metadata.value:
+            rule = "the value of a window is the result of its partial"
+            raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
+        window.partial, window.rows = partial, []
+        self._put(window)
+
+    def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+        if not self._full_state:
+            for window in windows:
+                window.rows.append(arrival.message)
+        return list(windows)
+
+    def _try(self, arrival: Arrival, floor: int) -> None:
+        if self._results.is_safe(arrival.message):
+            return
+        groups = self._grid.before(self._windows, arrival, floor)
+        if not self._full_state:
+            self._results.check(groups, arrival.message)
+            return
+        for group in groups:
+            stored = [message for window in group for message in self._ordered(window)]
+            self._results.values(self._results.of_messages([*stored, arrival.message]))
+
+    def _ordered(self, window: Window) -> list[Message]:
+        """Returns the stored messages of a window in the order of their offsets."""
+        return [message for _, message in sorted(self._of_window(window), key=lambda found: found[0])]
+
+    def _result(self, window: Window) -> pl.DataFrame | None:
+        if not self._full_state:
+            return self._results.of_window(window)
+        messages = self._ordered(window)
+        return self._results.values(self._results.of_messages(messages)) if messages else None
+
+    def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
+        result = self._result(window)
+        if result is None:
+            return None
+        if window.session_key is not None:
+            window.emitted = result
+        return WindowOutput(self._described(window, result), self._progress.sequence + 1, firing)
+
+    def _retraction(self, window: Window) -> WindowOutput | None:
+        if window.emitted is None:
+            return None
+        described = self._described(window, window.emitted)
+        return WindowOutput(described, self._progress.sequence + 1, "retraction")
+
+    def _restored(self, message: Message, time: int, offset: int) -> Iterable[Window]:
+        if not self._full_state:
+            return []
+        low = time if self._settings.by_time else offset
+        key = None if self._settings.session_key is None else message[self._settings.session_key]
+        found = (one for one in self._overlapping(low, low) if self._is_of(one, key))
+        return [one for one in found if one.incomplete or one.pending_since is not None]
+
+    def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+        self._fold(windows)
+        return [self._described(window, self._result(window)) for window in windows]
+
+    def _fold(self, windows: Sequence[Window]) -> None:
+        self._results.fold(windows)
+
+    def _described(self, window: Window, result: pl.DataFrame | None) -> WindowMetadata:
+        partial = to_bytes(window.partial)
+        return self._bounds(window)._replace(value=row_of(result), partial=partial)
+
+
+def _spec(settings: AggregatorSettings, aggregates: Iterable[Aggregate]) -> WindowOperator:
+    keys = () if settings.session_key is None else (settings.session_key,)
+    return WindowOperator(
+        window=Global(), aggregates=aggregates, keys=keys, event_time=settings.time, null_keys=False
+    )
+
+
+def _typed(spec: WindowOperator, schema: Any) -> Schema:
+    """Returns the columns as Polars types, after checking that the aggregates can use them."""
+    schemas = schemas_of(spec, schema)
+    for_schemas(spec, schemas)
+    return schemas[INPUT]

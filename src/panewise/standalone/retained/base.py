@@ -1,0 +1,210 @@
+"""The state of S1's window operators, and what each of the two does in its own way."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from panewise.chrono import MIN_INSTANT, InstantLike, instant_us
+from panewise.errors import InputError
+from panewise.families import INPUT
+from panewise.spec import WindowOperator
+from panewise.spec.codec import to_dict
+from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.retained.codec import of_json
+from panewise.standalone.retained.files import WindowFiles
+from panewise.standalone.retained.grids import grid_of
+from panewise.standalone.retained.outbox import Outbox
+from panewise.standalone.retained.outputs import Firing, WindowOutput
+from panewise.standalone.retained.progress import Progress
+from panewise.standalone.retained.retention import Retention
+from panewise.standalone.retained.rows import Rows
+from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.table import WindowTable
+from panewise.standalone.retained.updates import Updates
+from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata, session_bytes
+from panewise.standalone.schema import for_schemas, schemas_of
+from panewise.stores.keys import KeyValue
+
+
+class WindowState(ABC):
+    """Windows, messages and progress of an operator.
+
+    Args:
+        settings: the settings.
+        spec: what is read of a message.
+        schema: the columns of messages with their types.
+        stores_messages: whether messages are stored.
+        join_keys: the columns of equal fields.
+        outbox: where outputs wait.
+        store: a directory for windows and messages; None: in memory.
+        callbacks: functions of the life cycle, and before each write.
+    """
+
+    def __init__(
+        self,
+        settings: AggregatorSettings,
+        spec: WindowOperator,
+        schema: Mapping[str, Any],
+        *,
+        stores_messages: bool,
+        join_keys: Sequence[str],
+        outbox: Outbox,
+        store: str | Path | None,
+        callbacks: Callbacks,
+    ) -> None:
+        self._settings, self._callbacks, self._outbox = settings, callbacks, outbox
+        schemas = schemas_of(spec, schema)
+        spec, self._schema = for_schemas(spec, schemas), schemas[INPUT]
+        session = () if settings.session_key is None else (settings.session_key,)
+        self._join_keys, self._rows = tuple(join_keys), Rows(spec, self._schema, (*session, *join_keys))
+        self._grid, self._windows = grid_of(settings), WindowTable()
+        types = {name: str(dtype) for name, dtype in self._schema.items()}
+        made_with = {**settings.to_json(), "spec": to_dict(spec), "types": types}
+        layout = settings.layout() if stores_messages else None
+        self._files = WindowFiles(store, made_with, layout, bool(session), callbacks.write)
+        self._messages = self._files.messages
+        self._progress = Progress.of_json(self._files.header)
+        self._retention = Retention(settings, self._progress.floor)
+        self._updates = Updates(settings, self._windows)
+        self._flush_due = self._closed = False
+        self._load()
+
+    def _load(self) -> None:
+        for window in self._files.windows():
+            self._windows.put(window)
+            self._updates.add(window)
+            self._retention.add(window)
+        self._windows.changed.clear()
+        if not len(self._windows):
+            self._progress.restore_until = None
+        self._callbacks.setup()
+        if self._files.header:
+            self._callbacks.restored("commit")
+
+    @abstractmethod
+    def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+        """Adds a message to its windows. Returns those that have something new to emit."""
+
+    @abstractmethod
+    def _try(self, arrival: Arrival, floor: int) -> None:
+        """Raises the error that adding a message would raise."""
+
+    @abstractmethod
+    def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
+        """Returns what a window emits; None if it has nothing to emit yet."""
+
+    @abstractmethod
+    def _retraction(self, window: Window) -> WindowOutput | None:
+        """Returns the retraction of a session that became a part of another one; None if none is needed."""
+
+    @abstractmethod
+    def _restored(self, message: Message, time: int, offset: int) -> Iterable[Window]:
+        """Returns the windows that can correct what they emitted, after a message was restored."""
+
+    @abstractmethod
+    def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+        """Returns the metadata of windows."""
+
+    @abstractmethod
+    def _fold(self, windows: Sequence[Window]) -> None:
+        """Computes what is stored of windows."""
+
+    # What all parts of an operator use.
+
+    @property
+    def restoring(self) -> bool:
+        """Whether the message store was lost, and messages of windows in retention are still missing."""
+        return self._progress.restore_until is not None
+
+    def _position(self) -> int:
+        """Returns the progress that boundaries of windows are compared with."""
+        if self._settings.by_time:
+            mark = self._progress.watermark
+            return MIN_INSTANT if mark is None else mark
+        return self._progress.received - 1
+
+    def _move_clock(self, now: InstantLike | None) -> None:
+        if now is not None:
+            self._progress.clock = max(self._progress.clock, instant_us(now, "now"))
+
+    def _check_open(self) -> None:
+        self._outbox.check_outside()
+        if self._closed:
+            raise InputError("a closed operator", "a closed operator takes no calls", "make a new one")
+
+    def _check_session(self, session_key: KeyValue | None, *, needed: bool) -> None:
+        if self._settings.session_key is None and session_key is not None:
+            rule = "only windows of sessions have a session key"
+            raise InputError(f"session_key={session_key!r}", rule, "leave it out")
+        if needed and self._settings.session_key is not None and session_key is None:
+            raise InputError("session_key=None", "a session has a key", "give session_key=...")
+
+    def _check_join_keys(self, join_keys: tuple[Any, ...] | None) -> None:
+        if join_keys is not None and len(join_keys) != len(self._join_keys):
+            rule = f"the equal fields of this operator are {list(self._join_keys)}"
+            raise InputError(
+                f"join_keys={join_keys!r}", rule, "give a value for each of them, or leave it out"
+            )
+
+    def _bounds(self, window: Window) -> WindowMetadata:
+        """Returns the metadata of a window without a value."""
+        session = self._settings.session_key is not None
+        times = (window.start, window.end - session) if self._settings.by_time else (None, None)
+        return WindowMetadata(
+            window.session_key, window.start, window.start_offset, window.last_offset, *times
+        )
+
+    def _overlapping(self, low: int, high: int) -> Iterator[Window]:
+        if self._settings.session_key is None and self._settings.by_time:
+            return (
+                one
+                for one in self._windows.from_start(low - self._settings.length + 1, high)
+                if one.end > low
+            )
+        by_time = self._settings.by_time
+        return (
+            one
+            for one in self._windows
+            if one.start <= high and (one.end > low if by_time else one.last_offset >= low)
+        )
+
+    def _stored_messages(
+        self,
+        low: int,
+        high: int,
+        session_key: KeyValue | None,
+        join_keys: tuple[Any, ...] | None = None,
+    ) -> Iterator[tuple[int, Message]]:
+        """Returns the offsets and the messages of a range."""
+        if self._messages is None:
+            rule = "this operator stores results, and no messages"
+            raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
+        with self._messages.get_messages(low, high, session_key=session_key, join_keys=join_keys) as found:
+            for one in found:
+                yield one.offset, of_json(one.value, self._schema)
+
+    def _of_window(self, window: Window) -> list[tuple[int, Message]]:
+        """Returns the offsets and the stored messages of a window, in the order of their keys."""
+        by_time = self._settings.by_time
+        low, high = (window.start, window.end - 1) if by_time else (window.start, window.last_offset)
+        return list(self._stored_messages(low, high, window.session_key))
+
+    def _is_of(self, window: Window, session_key: KeyValue | None) -> bool:
+        return session_key is None or session_bytes(window.session_key) == session_bytes(session_key)
+
+    def _settle(self) -> None:
+        """Delivers outputs. It flushes if one was delivered, or a window was opened or removed."""
+        if not self._outbox.automatic:
+            self._outbox.deliver()  # rejected messages
+        elif self._outbox.deliver() and self._flush_due:
+            self._write()
+
+    def _write(self) -> None:
+        changed = list(self._windows.changed.values())
+        self._fold(changed)
+        with self._outbox.calls():
+            self._files.flush(changed, self._windows.removed, self._progress.to_json())
+        self._windows.changed.clear()
+        self._windows.removed.clear()
+        self._flush_due = False

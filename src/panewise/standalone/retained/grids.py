@@ -1,0 +1,231 @@
+"""Which windows a message belongs to: of a fixed length of time, of a number of messages, or sessions.
+
+Windows are opened when their first message arrives. A window is full when the progress reaches its boundary.
+The progress is the watermark for windows of time, and the number of the last message otherwise.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from panewise.standalone.retained.results import joined
+from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.table import WindowTable
+from panewise.standalone.retained.window import Arrival, Window
+
+
+@dataclass
+class Placement:
+    """The windows of a message.
+
+    Attributes:
+        windows: the windows that contain it, in the order of their starts.
+        opened: those among them that are new.
+        grown: sessions among them whose bounds have changed.
+        merged: sessions that became a part of one of them, and are in the table no more.
+    """
+
+    windows: list[Window]
+    opened: list[Window] = field(default_factory=list)
+    grown: list[Window] = field(default_factory=list)
+    merged: list[Window] = field(default_factory=list)
+
+
+class Grid(Protocol):
+    """The windows of a measure."""
+
+    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+        """Returns the windows of a message. It opens and merges windows, and covers the message."""
+        ...
+
+    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+        """Returns the windows that `place` would combine with the message, for each of its windows."""
+        ...
+
+    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+        """Returns whether all windows of a message have expired: they end at `floor` or before."""
+        ...
+
+
+def grid_of(settings: AggregatorSettings) -> Grid:
+    """Returns the windows that the settings describe."""
+    if settings.session_key is not None:
+        return TimeSessions(settings) if settings.by_time else TupleSessions(settings)
+    return TimeGrid(settings) if settings.by_time else TupleGrid(settings)
+
+
+def _opened(arrival: Arrival, start: int, boundary: int, end: int) -> Window:
+    offset, number = arrival.offset, arrival.number
+    return Window(
+        arrival.session_key, start, boundary, end, offset, offset, number, number, last_time=arrival.time
+    )
+
+
+class TimeGrid:
+    """Windows of a fixed length of time, [start, start + size)."""
+
+    def __init__(self, settings: AggregatorSettings) -> None:
+        self._size, self._step, self._origin = settings.length, settings.step, settings.origin
+
+    def _starts(self, time: int, floor: int) -> range:
+        last = (time - self._origin) // self._step * self._step + self._origin
+        first = last - (last + self._size - 1 - time) // self._step * self._step
+        if first + self._size <= floor:
+            first += ((floor - first - self._size) // self._step + 1) * self._step
+        return range(first, last + 1, self._step)
+
+    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+        """Returns the windows of a message."""
+        placement = Placement([])
+        for start in self._starts(arrival.time, floor):
+            window = windows.at((start, b""))
+            if window is None:
+                end = start + self._size
+                window = _opened(arrival, start, end, end)
+                windows.put(window)
+                placement.opened.append(window)
+            window.cover(arrival)
+            placement.windows.append(window)
+        return placement
+
+    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+        """Returns the windows that the message would be added to."""
+        found = (windows.at((start, b"")) for start in self._starts(arrival.time, floor))
+        return [[] if window is None else [window] for window in found]
+
+    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+        """Returns whether all windows of a message have expired."""
+        return not self._starts(arrival.time, floor)
+
+
+class TupleGrid:
+    """Windows of a fixed number of messages: every `advance` messages one of them starts."""
+
+    def __init__(self, settings: AggregatorSettings) -> None:
+        self._size, self._step = settings.length, settings.step
+        self._full_at = self._size - (settings.full == "at_size")
+
+    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+        """Returns the windows of a message."""
+        placement = Placement(self._containing(windows, arrival))
+        for window in placement.windows:
+            window.cover(arrival)
+            window.end = window.last_time + 1
+        if arrival.number % self._step == 0:
+            boundary = arrival.number + self._full_at
+            window = _opened(arrival, arrival.offset, boundary, arrival.time + 1)
+            windows.put(window)
+            placement.opened.append(window)
+            placement.windows.append(window)
+        return placement
+
+    def _containing(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
+        found = []
+        for window in windows.backward():
+            if window.first_number <= arrival.number - self._size:
+                break
+            found.append(window)
+        return found[::-1]
+
+    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+        """Returns the windows that the message would be added to."""
+        opens: list[list[Window]] = [[]] if arrival.number % self._step == 0 else []
+        return [[window] for window in self._containing(windows, arrival)] + opens
+
+    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+        """Returns False: the windows of the last message are open."""
+        return False
+
+
+class TimeSessions:
+    """Sessions of a key: two messages at most a gap of event time apart are in the same one."""
+
+    def __init__(self, settings: AggregatorSettings) -> None:
+        self._gap = settings.length
+
+    def _touching(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
+        low, high = arrival.time - self._gap, arrival.time + self._gap
+        return [
+            window
+            for window in windows.of_session(arrival.session_key)
+            if window.start <= high and window.last_time >= low
+        ]
+
+    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+        """Returns the session of a message, which may be one into which others were merged."""
+        touching = self._touching(windows, arrival)
+        if not touching:
+            end = arrival.time + self._gap + 1
+            window = _opened(arrival, arrival.time, end, end)
+            windows.put(window)
+            return Placement([window], [window])
+        first, *others = touching
+        start = min(first.start, arrival.time)
+        replaced = touching if start < first.start else others
+        before = first.start, first.end
+        for window in replaced:
+            windows.remove(window)
+        window = first if first not in replaced else _renamed(first, start)
+        for other in others:
+            _merge(window, other)
+        window.cover(arrival)
+        window.end = window.boundary = window.last_time + self._gap + 1
+        windows.put(window)
+        grown = [] if before == (window.start, window.end) else [window]
+        return Placement([window], grown=grown, merged=replaced)
+
+    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+        """Returns the sessions that the message would be combined with."""
+        return [self._touching(windows, arrival)]
+
+    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+        """Returns whether a session of the message alone would have expired, and there is no other one."""
+        return arrival.time + self._gap + 1 <= floor and not self._touching(windows, arrival)
+
+
+class TupleSessions:
+    """Sessions of a key that end after more than a number of messages with other keys."""
+
+    def __init__(self, settings: AggregatorSettings) -> None:
+        self._most = settings.length
+
+    def _last(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
+        sessions = windows.of_session(arrival.session_key)[-1:]
+        return [one for one in sessions if arrival.number - one.last_number - 1 <= self._most]
+
+    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+        """Returns the session of a message."""
+        placement = Placement(self._last(windows, arrival))
+        if not placement.windows:
+            window = _opened(arrival, arrival.offset, 0, 0)
+            windows.put(window)
+            placement = Placement([window], [window])
+        (window,) = placement.windows
+        window.cover(arrival)
+        window.boundary, window.end = arrival.number + self._most + 1, window.last_time + 1
+        return placement
+
+    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+        """Returns the session that the message would be added to."""
+        return [self._last(windows, arrival)]
+
+    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+        """Returns False: a message that is added now belongs to the last session, or to a new one."""
+        return False
+
+
+def _renamed(window: Window, start: int) -> Window:
+    """Returns a session with another start, which has emitted nothing yet."""
+    return replace(window, start=start, emitted=None, full=False, fresh=list(window.fresh))
+
+
+def _merge(window: Window, other: Window) -> None:
+    """Adds another session to a session. Their partials are merged when the results are needed."""
+    window.start_offset = min(window.start_offset, other.start_offset)
+    window.last_offset = max(window.last_offset, other.last_offset)
+    window.last_time = max(window.last_time, other.last_time)
+    since = [one.pending_since for one in (window, other) if one.pending_since is not None]
+    window.pending_since = min(since, default=None)
+    window.fresh = window.fresh + other.fresh
+    window.rows = window.rows + other.rows
+    window.partial = other.partial if window.partial is None else joined(window.partial, other.partial)
+    window.incomplete = window.incomplete or other.incomplete

@@ -1,0 +1,130 @@
+"""S1's join window operator: the new messages of each window, and access to windows and messages."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from panewise.errors import InputError, SpecError
+from panewise.functions import count
+from panewise.spec import Global, WindowOperator
+from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.retained.operator import RetainedWindows
+from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, Outbox
+from panewise.standalone.retained.outputs import Firing, WindowOutput
+from panewise.standalone.retained.settings import JoinWindowSettings
+from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
+
+
+class JoinWindowOperator(RetainedWindows):
+    """Emits the new messages of each window of a stream, and stores them for the other side of a join.
+
+    A message is emitted once, by the first window that contains it. The join itself is the caller's: for
+    each message it reads the messages of the other stream with `get_messages`. To join two streams without
+    code of your own, use a `JoinOperator` with `WindowedStreams`.
+
+    Args:
+        settings: the windows, their retention, their update policies, and the keys of messages.
+        schema: the columns of messages, each with a type, as for a `StandaloneOperator`.
+        mode, downstream, error_output, store, callbacks: as for a `WindowedAggregator`.
+
+    Raises:
+        SpecError: if a column does not fit the settings.
+        InputError: if an argument does not fit the mode.
+        StoreError: if the store cannot be used, or was made with other settings.
+
+    >>> from panewise.standalone import JoinWindowSettings
+    >>> settings = JoinWindowSettings(
+    ...     measure="tuple", size=3, advance=3, retention_size=100, retention_time="1 hour",
+    ...     keyed_message_store=("id",),
+    ... )
+    >>> orders = JoinWindowOperator(settings, {"event_time": "bigint", "id": "bigint", "value": "bigint"})
+    >>> for time, id in ((10, 1), (20, 3)):
+    ...     kind = orders.add_message({"event_time": time, "id": id, "value": time})
+    >>> [[message["id"] for message in output.messages] for output in orders.get_result()]
+    [[1], [3]]
+    >>> [message["value"] for message in orders.get_messages(0, 2, join_keys=(3,))]
+    [20]
+
+    Source: S1 "Basic Algorithm for Join Window Operators"; semantics 26 to 26.13.
+    """
+
+    def __init__(
+        self,
+        settings: JoinWindowSettings,
+        schema: Mapping[str, Any],
+        *,
+        mode: Mode = "standalone",
+        downstream: Downstream | None = None,
+        error_output: ErrorOutput | None = None,
+        store: str | Path | None = None,
+        callbacks: Callbacks | None = None,
+    ) -> None:
+        kind: type[object] = type(settings)
+        if kind is not JoinWindowSettings:
+            rule = "a join window operator has JoinWindowSettings"
+            raise SpecError(f"settings of the type {kind.__name__}", rule, "give JoinWindowSettings(...)")
+        keys = () if settings.session_key is None else (settings.session_key,)
+        spec = WindowOperator(
+            window=Global(),
+            aggregates=[count().alias("messages")],
+            keys=keys,
+            event_time=settings.time,
+            null_keys=False,
+        )
+        callbacks = callbacks or Callbacks()
+        super().__init__(
+            settings,
+            spec,
+            schema,
+            stores_messages=True,
+            join_keys=settings.keyed_message_store,
+            outbox=Outbox(mode, downstream, error_output, callbacks.write),
+            store=store,
+            callbacks=callbacks,
+        )
+
+    def put_window(self, metadata: WindowMetadata) -> None:
+        """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
+
+        It emits nothing by itself. A window of messages can be replaced, but not added.
+
+        Raises:
+            InputError: if the metadata do not fit the windows of this operator, or have a value.
+        """
+        self._check_open()
+        window = self._window_of(metadata)
+        if metadata.value is not None or metadata.partial:
+            rule = "the windows of a join window operator have no value and no partial"
+            raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
+        self._put(window)
+
+    def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+        first = windows[0]
+        first.fresh.append((arrival.time, arrival.offset))
+        return [first]
+
+    def _try(self, arrival: Arrival, floor: int) -> None:
+        """Adding a message raises nothing: the message store refuses it before it changes."""
+
+    def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
+        fresh = {offset for _, offset in window.fresh}
+        found = {offset: message for offset, message in self._of_window(window) if offset in fresh}
+        window.fresh = [one for one in window.fresh if one[1] not in found] if self.restoring else []
+        if not found:
+            return None
+        described, sequence = self._metadata([window])[0], self._progress.sequence + 1
+        return WindowOutput(described, sequence, firing, tuple(found.values()))
+
+    def _retraction(self, window: Window) -> WindowOutput | None:
+        """Returns None: messages that were emitted stay emitted when sessions merge."""
+        return None
+
+    def _restored(self, message: Message, time: int, offset: int) -> Iterable[Window]:
+        low = time if self._settings.by_time else offset
+        return [one for one in self._overlapping(low, low) if (time, offset) in one.fresh]
+
+    def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+        return [self._bounds(window) for window in windows]
+
+    def _fold(self, windows: Sequence[Window]) -> None:
+        """Windows of this operator contain nothing that is computed."""

@@ -1,0 +1,205 @@
+"""What S1's two window operators have in common: messages and time in, outputs out, flush and restore.
+
+Invariant: a flush follows the delivery of all outputs that led to it. So an output is delivered at least
+once, and a repeated one has the number and the content of the first time.
+"""
+
+from typing import Any, Self
+
+from panewise.chrono import InstantLike, instant_us
+from panewise.engine.ingest.output import Counts
+from panewise.errors import InputError
+from panewise.spec.column_values import is_long
+from panewise.standalone.frames import Frame, frame_for
+from panewise.standalone.retained.access import WindowAccess
+from panewise.standalone.retained.outputs import Classified, RejectedMessage, WindowOutput
+
+
+class RetainedWindows(WindowAccess):
+    """The windows of a stream that stay for a retention. Base of the two operators."""
+
+    def add_message(
+        self, message: Any, offset: int | None = None, *, now: InstantLike | None = None
+    ) -> Classified:
+        """Adds a message.
+
+        Args:
+            message: the values by column. A column that is missing is null.
+            offset: its offset. Offsets increase; one that is not above the highest one so far is a replay.
+                Default: the next offset.
+            now: processing time; an earlier one than before changes nothing.
+
+        Returns:
+            What became of it. "in_time", "past" or "future": it was applied, and its event time is in the
+            current window, before it, or behind it. The current window is the one with the highest start.
+            For windows of messages it is "future" if it opens a window. "replay": it was applied before.
+            "restored": it went to the message store alone. "out_of_retention" or "invalid": it was rejected.
+
+        Raises:
+            DeliveryDisabledError: if `downstream` has refused an output that still waits.
+            InputError: if the message is no mapping, or the offset no whole number.
+        """
+        self._check_open()
+        self._outbox.check_enabled()
+        at = self._offset(offset)
+        self._move_clock(now)
+        kind = self._added(message, at)
+        self._settle()
+        return kind
+
+    def add_batch(
+        self, rows: Frame, offset: int | None = None, *, now: InstantLike | None = None
+    ) -> list[Classified]:
+        """Adds the rows of a batch, one after the other. If delivery is disabled, the rest is not added.
+
+        Args:
+            rows: a Polars DataFrame, or a table or record batch of PyArrow.
+            offset: the offset of the first row; the others follow it. Default: the next offset.
+            now: processing time.
+
+        Returns:
+            What became of each row that was added, see `add_message`. The list is shorter than the batch if
+            the downstream refused an output.
+
+        Raises:
+            DeliveryDisabledError: if `downstream` had refused an output before.
+            InputError: if a column is missing or has another type, or the offset is no whole number.
+        """
+        self._check_open()
+        self._outbox.check_enabled()
+        first, kinds = self._offset(offset), list[Classified]()
+        for number, row in enumerate(frame_for(self._schema, rows).iter_rows(named=True)):
+            kinds.append(self.add_message(row, first + number, now=now))
+            if self._outbox.disabled:
+                break
+        return kinds
+
+    def timeout(self, now: InstantLike | None = None) -> bool:
+        """Delivers the outputs that wait from where it stopped, reads the clock, and lets windows emit.
+
+        Args:
+            now: processing time; None: the clock does not move.
+
+        Returns:
+            Whether delivery is enabled. If `downstream` refuses an output, the clock does not move.
+
+        Raises:
+            SpecError: if `now` is not an instant.
+        """
+        self._check_open()
+        reading = None if now is None else instant_us(now, "now")
+        if self._outbox.automatic and not self._outbox.deliver():
+            return False
+        self._move_clock(reading)
+        self._update()
+        self._settle()
+        return not self._outbox.disabled
+
+    def get_result(self) -> list[WindowOutput]:
+        """Returns a copy of all outputs since the last `flush`. They stay.
+
+        Raises:
+            InputError: in `mode="automatic"`, where `downstream` receives them.
+        """
+        self._check_open()
+        if self._outbox.automatic:
+            rule = "in mode='automatic' the downstream receives all outputs"
+            raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
+        return list(self._outbox.outputs)
+
+    def drain(self) -> list[WindowOutput]:
+        """Returns all outputs since the last `flush`, and removes them. It makes nothing durable.
+
+        Raises:
+            InputError: in `mode="automatic"`, where `downstream` receives them.
+        """
+        found = self.get_result()
+        self._outbox.outputs.clear()
+        return found
+
+    def drain_rejected(self) -> list[RejectedMessage]:
+        """Returns the rejected messages that wait, and removes them. With an `error_output` none waits."""
+        self._check_open()
+        found = list(self._outbox.rejected)
+        self._outbox.rejected.clear()
+        return found
+
+    def flush(self) -> list[WindowOutput]:
+        """Makes messages, metadata and the position durable, in this order, and clears the outputs.
+
+        In `mode="automatic"` outputs are delivered before, and none is cleared.
+
+        Returns:
+            The outputs that it cleared.
+
+        Raises:
+            DeliveryDisabledError: in `mode="automatic"`, if `downstream` refuses an output.
+            StoreError: if the files cannot be written. Outputs are then not cleared.
+        """
+        self._check_open()
+        if self._outbox.automatic:
+            self._outbox.deliver()
+            self._outbox.check_enabled()
+        self._write()
+        found = list(self._outbox.outputs)
+        self._outbox.outputs.clear()
+        return found
+
+    @property
+    def restore_from(self) -> int | None:
+        """The offset from which messages are to be repeated to restore the message store.
+
+        It is the lowest offset of a window in retention. None if nothing is missing.
+        """
+        return min((one.start_offset for one in self._windows), default=None) if self.restoring else None
+
+    def end_restore(self) -> None:
+        """Ends the restoring, if the input no longer has the message with the highest offset."""
+        self._check_open()
+        self._progress.restore_until = None
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of messages since the first one: `applied`, `replays`, `late` and `invalid`.
+
+        Messages out of retention are counted as late, and restored ones as replays.
+        """
+        return self._progress.counts
+
+    @property
+    def position(self) -> int | None:
+        """The offset of the last flush, None before it. After a restart the caller continues behind it."""
+        return self._files.position
+
+    @property
+    def clock(self) -> int:
+        """The last reading of processing time in microseconds; 0 before the first one."""
+        return self._progress.clock
+
+    @property
+    def delivery_enabled(self) -> bool:
+        """Whether messages can be added. False after `downstream` has refused an output."""
+        return not self._outbox.disabled
+
+    def close(self) -> None:
+        """Calls the callback `teardown`, and releases the files. It makes nothing durable."""
+        self._outbox.check_outside()
+        if not self._closed:
+            self._closed = True
+            try:
+                self._callbacks.teardown()
+            finally:
+                self._files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _offset(self, offset: Any) -> int:
+        if offset is None:
+            return 0 if self._progress.mark is None else self._progress.mark + 1
+        if not is_long(offset):
+            raise InputError(f"offset={offset!r}", "an offset is a whole number of 64 bits", "give an int")
+        return int(offset)

@@ -1,0 +1,48 @@
+"""What S1's window operators emit: outputs of windows, and messages that no window takes."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from panewise.standalone.retained.window import Message, WindowMetadata
+
+Firing: TypeAlias = Literal["early", "full", "late", "retraction"]
+Classified: TypeAlias = Literal[
+    "in_time", "past", "future", "replay", "restored", "out_of_retention", "invalid"
+]
+
+
+@dataclass(frozen=True)
+class WindowOutput:
+    """An output of a window.
+
+    Attributes:
+        window: the metadata of the window. In an aggregator `window.value` has the results.
+        sequence: the number of the output. Outputs of an operator are numbered 1, 2, 3 and so on, and an
+            output that is repeated after a failure has the number and the content of the first time.
+        firing: why the window emitted: "early" before it was full, "full" when it became full, "late" after
+            that; "retraction" takes back the last output of a session that became a part of another one.
+        messages: in a join window operator the messages that are new since the last output of the window, in
+            the order of the keys of the message store. Otherwise empty.
+
+    Source: S1 "Window outputs"; semantics 26.8.
+    """
+
+    window: WindowMetadata
+    sequence: int
+    firing: Firing
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True)
+class RejectedMessage:
+    """A message that no window takes: S1's error output.
+
+    Attributes:
+        message: the message as it was given.
+        offset: its offset.
+        reason: "out of retention", or why the message is invalid (semantics 15).
+    """
+
+    message: Any
+    offset: int
+    reason: str

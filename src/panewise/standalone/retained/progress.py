@@ -1,0 +1,45 @@
+"""How far an operator has come: what it stores besides windows."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from panewise.chrono import MIN_INSTANT
+from panewise.engine.ingest.output import Counts
+
+
+@dataclass
+class Progress:
+    """The state of an operator besides its windows.
+
+    Attributes:
+        mark: the highest offset of an applied message; None: there is none yet.
+        received: how many messages were applied.
+        watermark: the highest event time of them; None: there is none yet.
+        clock: the last reading of processing time.
+        floor: windows of time that end at or before it have expired by number, or were retired.
+        sequence: the number of the last output.
+        restore_until: messages up to this offset are being restored; None: all messages are stored.
+        counts: the counts of messages.
+    """
+
+    mark: int | None = None
+    received: int = 0
+    watermark: int | None = None
+    clock: int = 0
+    floor: int = MIN_INSTANT
+    sequence: int = 0
+    restore_until: int | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    def count(self, kind: str) -> None:
+        """Counts a message that was added, and what became of it."""
+        self.counts += Counts(rows_in=1, **{kind: 1})
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the state as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, stored: dict[str, Any]) -> "Progress":
+        """Returns the state of JSON values."""
+        return cls(**{**stored, "counts": Counts(**stored["counts"])}) if stored else cls()

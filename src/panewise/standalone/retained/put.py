@@ -1,0 +1,69 @@
+"""Makes a window of metadata that a caller puts."""
+
+from dataclasses import replace
+
+from panewise.errors import InputError
+from panewise.standalone.retained.progress import Progress
+from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.window import Window, WindowMetadata
+
+
+def made_of(
+    settings: AggregatorSettings, metadata: WindowMetadata, stored: Window | None, progress: Progress
+) -> Window:
+    """Returns a window with these metadata.
+
+    Args:
+        settings: the windows of the operator.
+        metadata: what the caller puts.
+        stored: the window that it replaces; None: there is none.
+        progress: how far the operator has come.
+
+    Raises:
+        InputError: if the metadata do not fit the windows of the operator.
+    """
+    start, offsets = metadata.start, (metadata.start_offset, metadata.last_offset)
+    if offsets[0] > offsets[1]:
+        rule = "the first offset of a window is not above its last one"
+        raise InputError(f"start_offset={offsets[0]}, last_offset={offsets[1]}", rule, "swap them")
+    end = _end(settings, metadata)
+    if stored is None and not settings.by_time:
+        rule = "a window of messages is put in place of one with the same start"
+        raise InputError(f"start={start}", rule, "put a window that get_window returns")
+    number = max(progress.received - 1, 0)
+    window = stored or Window(
+        metadata.session_key, start, end, end, *offsets, number, number, _last_time(settings, end)
+    )
+    made = replace(window, start_offset=offsets[0], last_offset=offsets[1], fresh=list(window.fresh))
+    if settings.by_time:
+        made.boundary = made.end = end
+        made.last_time = _last_time(settings, end)
+        made.full = progress.watermark is not None and end <= progress.watermark
+    return made
+
+
+def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:
+    """Returns the first instant after the window; 0 for windows of messages."""
+    start, end = metadata.start_time, metadata.end_time
+    if not settings.by_time:
+        if (start, end) != (None, None):
+            rule = "windows of messages have no times"
+            raise InputError(f"start_time={start}, end_time={end}", rule, "leave them out")
+        return 0
+    size = settings.length
+    fits = end is not None and start == metadata.start
+    if fits and settings.session_key is None:
+        fits = end == metadata.start + size and (metadata.start - settings.origin) % settings.step == 0
+    elif fits:
+        end = None if end is None else end + 1
+        fits = end is not None and end > metadata.start + size
+    if not fits or end is None:
+        given = f"start={metadata.start}, start_time={start}, end_time={end}"
+        rule = "the start and the end of a window are those of a window of this operator"
+        raise InputError(given, rule, "give what get_window returned")
+    return end
+
+
+def _last_time(settings: AggregatorSettings, end: int) -> int:
+    """Returns the latest event time that a window with this end can have."""
+    return end - 1 - (settings.length if settings.session_key is not None else 0)

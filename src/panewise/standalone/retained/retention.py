@@ -1,0 +1,78 @@
+"""Which windows have expired, by time and by number of messages (semantics 26.2).
+
+Windows of a fixed size expire in the order of their starts: a window expires by number only after all before
+it. So one instant, the *floor*, says which windows have expired, also those that were never opened. Sessions
+expire one by one.
+"""
+
+from collections.abc import Iterator
+
+from panewise.chrono import MIN_INSTANT, saturating_add
+from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.table import DueQueue, WindowTable
+from panewise.standalone.retained.window import Window
+
+
+class Retention:
+    """Finds expired windows.
+
+    Args:
+        settings: the settings of the operator.
+        floor: windows of time that end at or before it have expired.
+
+    Attributes:
+        floor: this instant. It does not contain the retention by time.
+    """
+
+    def __init__(self, settings: AggregatorSettings, floor: int = MIN_INSTANT) -> None:
+        self._size, self._us = settings.retention_size, settings.retained_us
+        self._sessions, self._by_time = settings.session_key is not None, settings.by_time
+        self._length = settings.length
+        self.floor = floor
+        self._ends = DueQueue(lambda window: window.end)
+        self._numbers = DueQueue(lambda window: window.last_number)
+
+    def add(self, window: Window) -> None:
+        """Takes a window that was added."""
+        if self._sessions:
+            self._ends.put(window)
+            self._numbers.put(window)
+
+    def floor_at(self, watermark: int | None) -> int:
+        """Returns the instant up to which windows have expired."""
+        if watermark is None:
+            return self.floor
+        return max(self.floor, saturating_add(watermark, -self._us))
+
+    def expired(self, windows: WindowTable, watermark: int | None, received: int) -> Iterator[Window]:
+        """Returns expired windows, the first ones first. The caller removes each before the next one."""
+        floor, oldest = self.floor_at(watermark), received - self._size
+        if self._sessions:
+            yield from self._sessions_expired(windows, floor, oldest)
+            return
+        while (window := windows.first()) is not None and window.full:
+            if window.end > floor and window.last_number >= oldest:
+                break
+            if self._by_time:
+                self.floor = max(self.floor, window.end)
+            yield window
+
+    def _sessions_expired(self, windows: WindowTable, floor: int, oldest: int) -> Iterator[Window]:
+        for queue, limit in ((self._ends, floor), (self._numbers, oldest - 1)):
+            for window in list(queue.reached(limit, windows)):
+                earlier = windows.of_session(window.session_key)[0] if windows.at(window.place) else None
+                if earlier is window and window.full:
+                    yield window
+                else:
+                    queue.put(window)
+
+    def first_position(self, windows: WindowTable, watermark: int | None) -> int:
+        """Returns the first time or offset at which a message can belong to a window in retention.
+
+        Not for sessions: any number of messages, each a gap before the one before it, can extend a session.
+        """
+        first = windows.first()
+        if not self._by_time:
+            return MIN_INSTANT if first is None else first.start
+        possible = saturating_add(self.floor_at(watermark), -self._length)
+        return possible if first is None else min(first.start, possible)

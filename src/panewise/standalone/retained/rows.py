@@ -1,0 +1,101 @@
+"""Validation of messages, one by one (semantics 15).
+
+A message whose values all have the plain type of their column is valid at once. Every other one takes the
+way of all rows: it becomes a frame, which the engine validates.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT
+from panewise.engine.columns import REASON, TIME
+from panewise.engine.ingest.validate import validate
+from panewise.engine.protocol import Schema
+from panewise.errors import InputError, SpecError
+from panewise.spec import WindowOperator
+from panewise.spec.column_values import is_long, is_text
+from panewise.standalone.messages import fitted
+from panewise.standalone.retained.window import Message
+
+_TESTS: Final[Mapping[pl.DataType, Callable[[Any], bool]]] = {
+    pl.Int64(): is_long,
+    pl.String(): is_text,
+    pl.Boolean(): lambda value: type(value) is bool,
+    pl.Float64(): lambda value: type(value) is float,
+    pl.Binary(): lambda value: type(value) is bytes,
+}
+_KEYS: Final = (pl.String(), pl.Boolean(), pl.Binary())
+
+
+class ValidMessage(NamedTuple):
+    """A valid message with a value for each column, and its event time."""
+
+    message: Message
+    time: int
+
+
+class Rows:
+    """Validates the messages of an operator.
+
+    Args:
+        spec: what is read of a message.
+        schema: the columns.
+        compared: the columns that become parts of keys of stores.
+
+    Raises:
+        SpecError: if a column of a key is missing, or has a type that keys do not have.
+    """
+
+    def __init__(self, spec: WindowOperator, schema: Schema, compared: Sequence[str]) -> None:
+        for name in compared:
+            dtype = schema.get(name)
+            if dtype is None or not (dtype in _KEYS or dtype.is_integer() or dtype.is_float()):
+                rule = "the columns of keys are numbers, texts, Booleans or bytes"
+                raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
+        self._spec, self._schema, self._compared = spec, schema, compared
+        (self._time,) = spec.time_columns
+        self._tests = [(name, _TESTS.get(dtype)) for name, dtype in schema.items()]
+        self._plain_time = schema[self._time] == pl.Int64()
+
+    def check(self, message: Any, clock: int) -> ValidMessage | str:
+        """Returns a valid message with all columns, or why it is invalid.
+
+        Raises:
+            InputError: if it is no mapping.
+        """
+        if not isinstance(message, Mapping):
+            given = f"a message of the type {type(message).__name__}"
+            raise InputError(given, "a message has a value for each column", "give a dict")
+        quick = self._quick(message) if self._plain_time else None
+        found = self._slow(message, clock) if quick is None else quick
+        if isinstance(found, ValidMessage):
+            for name in self._compared:
+                value = found.message[name]
+                if isinstance(value, float) and math.isnan(value):
+                    return f"key {name} is NaN"
+        return found
+
+    def _quick(self, message: Mapping[str, Any]) -> ValidMessage | None:
+        """Returns the message if it is valid for sure."""
+        row = {}
+        for name, test in self._tests:
+            value = row[name] = message.get(name)
+            if value is None:
+                if name == self._time or name in self._spec.keys:
+                    return None
+            elif test is None or not test(value):
+                return None
+        time: Any = row[self._time]
+        return ValidMessage(row, time) if time != MIN_INSTANT else None
+
+    def _slow(self, message: Mapping[str, Any], clock: int) -> ValidMessage | str:
+        frame = fitted(self._spec, self._schema, [message]).frame
+        result = validate(self._spec, self._schema, frame, clock)
+        if result.invalid.height:
+            reason: str = result.invalid[REASON].item()
+            return reason
+        valid = result.valid
+        return ValidMessage(valid.select(*self._schema).row(0, named=True), valid[TIME].item())

@@ -1,0 +1,232 @@
+"""The settings of S1's window operators. A required setting that is missing is refused by its name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.standalone.retained.policies import Policy, PolicyLike, policy_of
+from panewise.stores.message_layout import KeyLayout, WindowScale, message_key_layout
+
+Measure: TypeAlias = Literal["time", "tuple"]
+FullSize: TypeAlias = Literal["past_end", "at_size"]
+_MISSING: Final[Any] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregatorSettings:
+    """The settings of a windowed aggregator.
+
+    Args:
+        measure: "time": windows have a length of event time. "tuple": they have a number of messages.
+        size: the length of a window; a number of messages with `measure="tuple"`. With `session_key` the
+            longest gap between two messages of a session, which belongs to it: a length of event time, or a
+            number of messages with other session keys.
+        advance: the distance of the starts of two windows, at most `size`. Not with `session_key`.
+        retention_size: a window whose messages are all older than the last so many messages expires, after
+            all windows before it. Older means added earlier. With `measure="tuple"` it is at least `size`.
+        retention_time: a window expires when the watermark is so far behind its end, or further. The
+            watermark is the highest event time of all applied messages.
+        session_key: the column with the key of sessions. Default: None, windows have a fixed size.
+        origin: an instant at which a window of time starts. Default: 0, 1970-01-01 UTC.
+        time: the column of event times. Default: "event_time".
+        early: when a window that is not full emits. None: never. "each": with each message. A period: at its
+            next multiple of processing time. Or `Every(period, aligned=True, offset=...)`. Default: None.
+        full: when a window is full. "past_end": when a message beyond its end has been added. "at_size", for
+            `measure="tuple"`: when its last message has been added. Default: "past_end".
+        late: when a full window emits messages that came later: "each", or a period of processing time, from
+            the first of these messages on. Default: "10 seconds".
+        message_store: whether messages are stored. Default: None, if the aggregates need them.
+
+    Raises:
+        SpecError: if a required setting is missing, or a setting breaks one of these rules.
+
+    >>> AggregatorSettings(measure="time", size="1 minute", advance="1 minute", retention_size=1000)
+    Traceback (most recent call last):
+        ...
+    panewise.errors.SpecError: retention_time is missing | a windowed aggregator needs measure, size, ...
+
+    Source: S1 "Configuration of A Windowed Aggregator"; semantics 26 to 26.3.
+    """
+
+    _name: ClassVar[str] = "a windowed aggregator"
+    _required: ClassVar[tuple[str, ...]] = ("measure", "size", "advance", "retention_size", "retention_time")
+    is_join: ClassVar[bool] = False
+
+    measure: Measure = _MISSING
+    size: DurationLike | int = _MISSING
+    advance: DurationLike | int | None = None
+    retention_size: int = _MISSING
+    retention_time: DurationLike = _MISSING
+    session_key: str | None = None
+    origin: int = 0
+    time: str = "event_time"
+    early: PolicyLike | None = None
+    full: FullSize = "past_end"
+    late: PolicyLike = "10 seconds"
+    message_store: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in self._required:
+            optional = name == "advance" and self.session_key is not None
+            if getattr(self, name) is None and not optional:
+                *most, last = self._required
+                rule = f"{self._name} needs {', '.join(most)} and {last}"
+                raise SpecError(f"{name} is missing", rule, f"give {name}=...")
+        _one_of("measure", self.measure, get_args(Measure))
+        _one_of("full", self.full, get_args(FullSize))
+        self._check_sizes()
+        self._check_policies()
+
+    @property
+    def by_time(self) -> bool:
+        """Whether windows have a length of event time."""
+        return self.measure == "time"
+
+    @property
+    def length(self) -> int:
+        """The size of a window in microseconds, or its number of messages."""
+        return self._length("size", self.size)
+
+    @property
+    def step(self) -> int:
+        """The distance of two starts, in the unit of the size."""
+        assert self.advance is not None
+        return self._length("advance", self.advance)
+
+    @property
+    def retained_us(self) -> int:
+        """The retention by time in microseconds."""
+        return Duration.of(self.retention_time, "retention_time").us
+
+    @property
+    def early_policy(self) -> Policy | None:
+        """When a window that is not full emits."""
+        return None if self.early is None else policy_of(self.early, "early")
+
+    @property
+    def late_policy(self) -> Policy:
+        """When a full window emits."""
+        return policy_of(self.late, "late")
+
+    def layout(self) -> KeyLayout:
+        """Returns the fields of the keys of messages."""
+        return message_key_layout(self.measure, "aggregate")
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what the stored windows depend on: a store is opened with the same values."""
+        plain = (self.measure, self.length, None if self.session_key else self.step, self.session_key)
+        return {"windows": [*plain, self.origin, self.time, self.full], "layout": [*self.layout()]}
+
+    def _length(self, name: str, value: Any) -> int:
+        if self.by_time:
+            length = Duration.of(value, name).us
+        elif isinstance(value, bool) or not isinstance(value, int):
+            rule = f"with measure='tuple' the {name} is a number of messages"
+            raise SpecError(f"{name}={value!r}", rule, "give a whole number")
+        else:
+            length = value
+        least = 0 if self.session_key is not None and not self.by_time else 1
+        if length < least:
+            raise SpecError(f"{name}={value!r}", f"the {name} is {least} or more", f"give a larger {name}")
+        return length
+
+    def _check_sizes(self) -> None:
+        length = self.length
+        if self.session_key is not None and self.advance is not None:
+            rule = "sessions begin with their first message, and do not advance"
+            raise SpecError(
+                f"advance={self.advance!r}, session_key={self.session_key!r}", rule, "leave it out"
+            )
+        if self.session_key is None and self.step > length:
+            rule = "windows leave no gaps, so the advance is at most the size"
+            raise SpecError(f"advance={self.advance!r}, size={self.size!r}", rule, "give a smaller advance")
+        whole = isinstance(self.retention_size, int) and not isinstance(self.retention_size, bool)
+        least = length if not self.by_time and self.session_key is None else 1
+        if not whole or self.retention_size < least:
+            rule = f"retention_size is a number of messages, at least {least} for these windows"
+            raise SpecError(f"retention_size={self.retention_size!r}", rule, f"give {least} or more")
+        if self.retained_us < 0:
+            given = f"retention_time={self.retention_time!r}"
+            raise SpecError(given, "a retention is not negative", "give 0 or more")
+        if self.origin and (not self.by_time or self.session_key is not None):
+            rule = "only windows of time with a fixed size have an origin"
+            raise SpecError(f"origin={self.origin!r}", rule, "leave it out")
+
+    def _check_policies(self) -> None:
+        _ = self.early_policy, self.late_policy
+        if self.full == "at_size" and (self.by_time or self.session_key is not None):
+            rule = "only windows with a fixed number of messages are full at their last message"
+            raise SpecError("full='at_size'", rule, "use full='past_end'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinWindowSettings(AggregatorSettings):
+    """The settings of a join window operator: those of an aggregator, and the keys of its messages.
+
+    Args:
+        keyed_message_store: the columns that the join compares for equality. They become a part of the keys
+            of messages (semantics 25). An empty tuple: none.
+        time_range_join: whether the condition of the join has a range of time. Default: False.
+        window_scale: whether a window has few messages ("small"), or so many that a join should not read all
+            of them ("large"). Default: "large".
+        early: as for an aggregator. Default: "each".
+        late: as for an aggregator. Default: "each".
+
+    Raises:
+        SpecError: if a required setting is missing, or a setting breaks one of the rules.
+
+    >>> settings = JoinWindowSettings(
+    ...     measure="time", size="2 minutes", advance="2 minutes", retention_size=1000,
+    ...     retention_time="1 hour", keyed_message_store=("id",),
+    ... )
+    >>> settings.layout()
+    ('equal_fields', 'timestamp', 'offset')
+
+    Source: S1 "Configuration of A Join Window Operator"; semantics 26 to 26.3.
+    """
+
+    _name: ClassVar[str] = "a join window operator"
+    _required: ClassVar[tuple[str, ...]] = (*AggregatorSettings._required, "keyed_message_store")
+    is_join: ClassVar[bool] = True
+
+    keyed_message_store: Sequence[str] = _MISSING
+    time_range_join: bool = False
+    window_scale: WindowScale = "large"
+    early: PolicyLike | None = "each"
+    late: PolicyLike = "each"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.keyed_message_store
+        names = isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given)
+        if not names or len(set(given)) < len(given):
+            rule = "keyed_message_store names the columns that the join compares, each once"
+            raise SpecError(f"keyed_message_store={given!r}", rule, "give a tuple of names, or ()")
+        if self.time_range_join and not given:
+            rule = "without equal fields a range of time changes no key of a message"
+            raise SpecError("time_range_join=True, keyed_message_store=()", rule, "leave it out")
+        if self.message_store is False:
+            rule = "a join window operator stores its messages"
+            raise SpecError("message_store=False", rule, "leave it out")
+        self.layout()
+
+    def layout(self) -> KeyLayout:
+        """Returns the fields of the keys of messages."""
+        return message_key_layout(
+            self.measure,
+            "join",
+            equal_join=bool(self.keyed_message_store),
+            time_range_join=self.time_range_join,
+            window_size=self.window_scale,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what the stored windows depend on."""
+        return {**super().to_json(), "join_keys": [*self.keyed_message_store]}
+
+
+def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    if value not in known:
+        raise SpecError(f"{name}={value!r}", f"{name} is one of {list(known)}", f"give {known[0]!r}")

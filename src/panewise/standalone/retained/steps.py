@@ -1,0 +1,158 @@
+"""The steps of a message through S1's window operators, in S1's order.
+
+Retention, replay, windows opened, added to its windows, policies. Everything that can raise comes before the
+first change.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from panewise.chrono import MIN_INSTANT
+from panewise.standalone.retained.base import WindowState
+from panewise.standalone.retained.codec import to_json
+from panewise.standalone.retained.outputs import Classified, Firing, RejectedMessage, WindowOutput
+from panewise.standalone.retained.window import Arrival, Message, Window
+from panewise.stores.message_store import MessageStore
+
+
+class WindowSteps(WindowState):
+    """What happens to windows when a message is added, or the clock moves."""
+
+    def _added(self, message: Any, offset: int) -> Classified:
+        """Takes a message through the steps of S1, up to the outputs."""
+        progress = self._progress
+        checked = self._rows.check(message, progress.clock)
+        if isinstance(checked, str):
+            return self._rejected(message, offset, "invalid", checked)
+        row, time = checked
+        repeated = progress.mark is not None and offset <= progress.mark
+        if repeated and progress.restore_until is not None and offset <= progress.restore_until:
+            return self._restore(row, time, offset)
+        session_key = None if self._settings.session_key is None else row[self._settings.session_key]
+        arrival = Arrival(row, offset, time, progress.received, session_key)
+        floor = self._retention.floor_at(progress.watermark)
+        if self._grid.is_out(self._windows, arrival, floor):
+            return self._rejected(message, offset, "out_of_retention", "out of retention")
+        if repeated:
+            progress.count("replays")
+            return "replay"
+        return self._applied(arrival, floor)
+
+    def _applied(self, arrival: Arrival, floor: int) -> Classified:
+        """Opens windows, adds a message to its windows, and lets windows emit."""
+        self._try(arrival, floor)
+        self._store(arrival)
+        kind, before = self._classified(arrival), self._position()
+        placement = self._grid.place(self._windows, arrival, floor)
+        progress = self._progress
+        progress.mark, progress.received = arrival.offset, arrival.number + 1
+        progress.watermark = max(
+            arrival.time, arrival.time if progress.watermark is None else progress.watermark
+        )
+        progress.count("applied")
+        for window in placement.merged:
+            self._emit(self._retraction(window))
+        for window in placement.opened:
+            self._updates.opened(window, before)
+            self._retention.add(window)
+        for window in placement.grown:
+            self._updates.grown(window, before)
+            self._retention.add(window)
+        for window in self._include(placement.windows, arrival):
+            self._updates.pending(window, progress.clock)
+        for window in placement.windows:
+            self._windows.touch(window)
+        self._flush_due = self._flush_due or bool(placement.opened)
+        self._update(placement.windows)
+        opens_tuple = bool(placement.opened) and not self._settings.by_time
+        return "future" if opens_tuple and arrival.number else kind
+
+    def _update(self, touched: Iterable[Window] = ()) -> None:
+        """Lets the windows emit whose policy says so, then removes those that have expired."""
+        progress = self._progress
+        for window, firing in self._updates.due(touched, self._position(), progress.clock):
+            self._fire(window, firing)
+        if self.restoring:
+            return  # a window may still have to correct what it emitted
+        for window in self._retention.expired(self._windows, progress.watermark, progress.received):
+            self._purge(window)
+        progress.floor = self._retention.floor
+
+    def _purge(self, window: Window) -> None:
+        """Removes a window. What it has not emitted yet is emitted before."""
+        if window.pending_since is not None:
+            self._fire(window, "late" if window.full else "early")
+        self._windows.remove(window)
+        self._flush_due = True
+        if self._messages is not None:
+            self._retire(self._messages, window)
+
+    def _retire(self, messages: MessageStore, window: Window) -> None:
+        """Deletes the messages that only expired windows contain, after a window was removed."""
+        by_time = self._settings.by_time
+        if window.session_key is None:
+            position = self._retention.first_position(self._windows, self._progress.watermark)
+            if position > MIN_INSTANT:
+                messages.retire(position if by_time else position - 1)
+            return
+        end = window.last_time + 1 if by_time else window.last_offset
+        fields: set[tuple[Any, ...] | None] = {None}
+        if messages.layout[0] == "equal_fields":
+            fields = {tuple(one[name] for name in self._join_keys) for _, one in self._of_window(window)}
+        for join_keys in fields:
+            messages.retire(end, session_key=window.session_key, join_keys=join_keys)
+
+    def _fire(self, window: Window, firing: Firing) -> None:
+        output = self._output(window, firing)
+        window.pending_since = None
+        self._windows.touch(window)
+        window.incomplete = window.incomplete or self.restoring
+        self._emit(output)
+
+    def _emit(self, output: WindowOutput | None) -> None:
+        if output is not None:
+            self._progress.sequence = output.sequence
+            self._outbox.outputs.append(output)
+            self._flush_due = True
+
+    def _store(self, arrival: Arrival) -> None:
+        if self._messages is not None:
+            self._messages.add(
+                to_json(arrival.message, self._schema),
+                offset=arrival.offset,
+                time=arrival.time,
+                session_key=arrival.session_key,
+                join_keys=tuple(arrival.message[name] for name in self._join_keys) or None,
+            )
+
+    def _rejected(self, message: Any, offset: int, kind: Classified, reason: str) -> Classified:
+        self._progress.count("invalid" if kind == "invalid" else "late")
+        self._outbox.rejected.append(RejectedMessage(message, offset, reason))
+        return kind
+
+    def _classified(self, arrival: Arrival) -> Classified:
+        """Returns where a message lies beside the current window."""
+        if not self._settings.by_time:
+            return "in_time"
+        if self._settings.session_key is None:
+            current = next(self._windows.backward(), None)
+        else:
+            current = next(reversed(self._windows.of_session(arrival.session_key)), None)
+        if current is None or current.start <= arrival.time < current.end:
+            return "in_time"
+        return "past" if arrival.time < current.start else "future"
+
+    def _restore(self, message: Message, time: int, offset: int) -> Classified:
+        """Adds a message to the message store alone, and lets windows correct what they have emitted."""
+        progress = self._progress
+        session = self._settings.session_key
+        key = None if session is None else message[session]
+        self._store(Arrival(message, offset, time, 0, key))
+        progress.count("replays")
+        affected = list(self._restored(message, time, offset))
+        if offset == progress.restore_until:
+            progress.restore_until = None
+        for window in affected:
+            self._updates.pending(window, progress.clock)
+        self._update(affected)
+        return "restored"

@@ -1,0 +1,89 @@
+"""Decides which windows emit: S1's early emission, full size and late arrival policies (semantics 26.4)."""
+
+from collections.abc import Iterable
+
+from panewise.standalone.retained.outputs import Firing
+from panewise.standalone.retained.policies import NEVER, deadline
+from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.table import DueQueue, WindowTable
+from panewise.standalone.retained.window import Window
+
+
+class Updates:
+    """The update policies over the windows of a table.
+
+    Invariant: a window that is not full is in the queue of boundaries, and a window with messages that have
+    not been emitted is in the queue of deadlines, unless its policy is never to emit.
+    """
+
+    def __init__(self, settings: AggregatorSettings, windows: WindowTable) -> None:
+        self._windows, self._is_join = windows, settings.is_join
+        self._early, self._late = settings.early_policy, settings.late_policy
+        self._boundaries = DueQueue(lambda window: None if window.full else window.boundary)
+        self._deadlines = DueQueue(self._deadline)
+
+    def opened(self, window: Window, progress: int) -> None:
+        """Takes a new window.
+
+        A window of an aggregator that is complete already emits when it is opened, and then by the policy for
+        late messages (17.1). One of a join emits by this policy from the beginning (37.16).
+        """
+        window.full = self._is_join and window.boundary <= progress
+        self.add(window)
+
+    def grown(self, window: Window, progress: int) -> None:
+        """Takes a session whose bounds have changed: it is full if the progress has passed them (9.1)."""
+        window.full = window.boundary <= progress
+        self.add(window)
+
+    def add(self, window: Window) -> None:
+        """Takes a window that is in the table."""
+        self._boundaries.put(window)
+        self._deadlines.put(window)
+
+    def pending(self, window: Window, clock: int) -> None:
+        """Notes that a window has a message that it has not emitted."""
+        if window.pending_since is None:
+            window.pending_since = clock
+            self._deadlines.put(window)
+
+    def due(self, touched: Iterable[Window], progress: int, clock: int) -> list[tuple[Window, Firing]]:
+        """Returns the windows that emit now, in the order of their starts, and why.
+
+        Args:
+            touched: the windows that have changed.
+            progress: the watermark, or the number of the last message.
+            clock: the processing time.
+        """
+        full = list(self._boundaries.reached(progress, self._windows))
+        timed = list(self._deadlines.reached(clock, self._windows))
+        found = {window.place: window for window in (*touched, *full, *timed)}
+        due = []
+        for place in sorted(found):
+            firing = self._firing(found[place], progress, clock)
+            if firing is not None:
+                due.append((found[place], firing))
+        return due
+
+    def _firing(self, window: Window, progress: int, clock: int) -> Firing | None:
+        """Returns why a window emits, None if it does not. It marks the window as full."""
+        became_full = not window.full and window.boundary <= progress
+        if became_full:
+            window.full = True
+            self._windows.touch(window)
+        if window.pending_since is None:
+            return None
+        if became_full:
+            return "full"
+        at = self._deadline(window)
+        if at is not None and at <= clock:
+            return "late" if window.full else "early"
+        return None
+
+    def _deadline(self, window: Window) -> int | None:
+        """Returns the processing time at which a window may emit; None without such a time."""
+        if window.pending_since is None:
+            return None
+        policy = self._late if window.full else self._early
+        at = deadline(policy, window.pending_since, inclusive=self._is_join)
+        return None if at == NEVER else at

@@ -1,0 +1,116 @@
+"""A window as an operator has it in memory, and what its users see of it: its metadata."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from panewise.stores.keys import KeyValue, encode_int64, encode_key
+
+Message = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Arrival:
+    """A message that an operator applies.
+
+    Attributes:
+        message: the message.
+        offset: its offset.
+        time: its event time.
+        number: how many messages were applied before it.
+        session_key: its session key, None without sessions.
+    """
+
+    message: Message
+    offset: int
+    time: int
+    number: int
+    session_key: KeyValue | None
+
+
+class WindowMetadata(NamedTuple):
+    """The metadata of a window: S1's key and value.
+
+    Attributes:
+        session_key: the key of the session; None for windows of a fixed size.
+        start: the key of the window: its first instant in microseconds or, for windows of messages, the
+            offset of its first message.
+        start_offset: the lowest offset of a message of the window.
+        last_offset: the highest offset of a message of the window.
+        start_time: the first instant, for windows of time.
+        end_time: the first instant after the window, for windows of time. For a session it is the last
+            instant at which a message would belong to it (semantics 9.9).
+        value: the results of the aggregates; None in a join window operator.
+        partial: what the results are computed from, as an Arrow file; empty where messages are stored.
+
+    Source: S1 "Window Metadata".
+    """
+
+    session_key: KeyValue | None
+    start: int
+    start_offset: int
+    last_offset: int
+    start_time: int | None = None
+    end_time: int | None = None
+    value: dict[str, Any] | None = None
+    partial: bytes = b""
+
+
+@dataclass(slots=True)
+class Window:
+    """A window of the table.
+
+    Attributes:
+        start: its key, see `WindowMetadata`.
+        boundary: the progress at which it is full: a watermark, or the number of a message.
+        end: the first instant after it. For windows of messages: after the latest event time in it.
+        last_number: the number of the last message that was added to it.
+        first_number: the number of its first message.
+        last_time: the latest event time of its messages.
+        full: whether its boundary has been reached.
+        pending_since: the processing time of the first message that has not been emitted; None: there is
+            none.
+        fresh: the event times and offsets of messages that a join window operator has not emitted.
+        partial: the partials of the messages in one row, without those in `rows`.
+        rows: messages that `partial` does not contain, in the order of their offsets.
+        emitted: the last emitted results of a session, in one row, for its retraction.
+        incomplete: whether it emitted while its stored messages were not complete.
+    """
+
+    session_key: KeyValue | None
+    start: int
+    boundary: int
+    end: int
+    start_offset: int
+    last_offset: int
+    first_number: int
+    last_number: int
+    last_time: int
+    full: bool = False
+    pending_since: int | None = None
+    fresh: list[tuple[int, int]] = field(default_factory=list)
+    partial: pl.DataFrame | None = None
+    rows: list[Message] = field(default_factory=list)
+    emitted: pl.DataFrame | None = None
+    incomplete: bool = False
+
+    @property
+    def place(self) -> tuple[int, bytes]:
+        """Its place among all windows: they are in the order of their starts."""
+        return self.start, session_bytes(self.session_key)
+
+    def stored_key(self) -> bytes:
+        """Returns S1's key of its metadata: the session key, then the start."""
+        return b"w" + session_bytes(self.session_key) + encode_int64(self.start)
+
+    def cover(self, arrival: Arrival) -> None:
+        """Takes a message into its metadata."""
+        self.start_offset = min(self.start_offset, arrival.offset)
+        self.last_offset = max(self.last_offset, arrival.offset)
+        self.last_number, self.last_time = arrival.number, max(self.last_time, arrival.time)
+
+
+def session_bytes(session_key: KeyValue | None) -> bytes:
+    """Returns the bytes of a session key; none without sessions."""
+    return b"" if session_key is None else encode_key(session_key)

@@ -1,0 +1,133 @@
+"""Files of S1's window operators: the order of writes, and what cannot be opened."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from panewise import functions as F
+from panewise.errors import StoreError
+from panewise.standalone import AggregatorSettings, Callbacks, WindowedAggregator
+from panewise.stores import DurableMap
+
+TYPES = {"event_time": "bigint", "v": "bigint"}
+
+
+def opened(store: Path, writes: Any = None, aggregate: Any = None, **settings: Any) -> WindowedAggregator:
+    given = {
+        "measure": "time",
+        "size": 10,
+        "advance": 10,
+        "retention_size": 99,
+        "retention_time": 20,
+        **settings,
+    }
+    automatic: Any = {} if writes is None else {"mode": "automatic", "downstream": lambda output: True}
+    callbacks = Callbacks(write=(lambda kind: None) if writes is None else writes.append)
+    aggregate = aggregate or F.median("v").alias("m")
+    return WindowedAggregator(
+        AggregatorSettings(**{**given, **settings}),
+        [aggregate],
+        TYPES,
+        store=store,
+        callbacks=callbacks,
+        **automatic,
+    )
+
+
+def add(operator: WindowedAggregator, *times: int) -> None:
+    for time in times:
+        operator.add_message({"event_time": time, "v": time})
+
+
+FLUSH = ["messages", "metadata", "position"]
+
+
+def test_an_output_an_opened_window_and_an_expiry_flush_in_the_order_of_s1(tmp_path: Path) -> None:
+    """semantics 26.10"""
+    writes: list[str] = []
+    with opened(tmp_path, writes, early=None) as operator:
+        add(operator, 1)
+        assert writes == FLUSH  # opened
+        add(operator, 2)
+        assert writes == FLUSH  # nothing to flush for
+        add(operator, 15)
+        assert writes == [*FLUSH, "output", *FLUSH]
+        add(operator, 14, 35)  # the first two windows expire
+        assert writes[7:] == ["output", *FLUSH]
+        assert operator.position == 4
+
+
+def test_an_operator_continues_behind_the_position(tmp_path: Path) -> None:
+    """semantics 26.10, 26.9: metadata are readable without the operator."""
+    with opened(tmp_path) as operator:
+        add(operator, 1, 2)
+        operator.flush()
+        add(operator, 3)  # lost
+    with opened(tmp_path) as operator:
+        assert operator.position == 1
+        assert [one.last_offset for one in operator.get_windows(0, 9)] == [1]
+    files = DurableMap(tmp_path / "metadata")
+    header = json.loads(files.get(b"h") or b"")
+    files.close()
+    assert header["header"]["mark"] == 1
+
+
+def test_a_store_is_opened_with_its_settings(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    with opened(tmp_path) as operator:
+        operator.flush()
+    for other in ({"size": 20}, {"aggregate": F.mode("v").alias("m")}):
+        with pytest.raises(StoreError, match="a store is opened with the settings that made it"):
+            opened(tmp_path, **other)
+    opened(tmp_path, early="each", retention_time=99).close()  # policies and retention may change
+
+
+def test_two_operators_do_not_share_a_store(tmp_path: Path) -> None:
+    with opened(tmp_path), pytest.raises(StoreError):
+        opened(tmp_path)
+
+
+def test_metadata_of_another_format_are_refused(tmp_path: Path) -> None:
+    with opened(tmp_path) as operator:
+        operator.flush()
+    files = DurableMap(tmp_path / "metadata")
+    header = json.loads(files.get(b"h") or b"")
+    files.put(b"h", json.dumps({**header, "format": 99}).encode())
+    files.close()
+    with pytest.raises(StoreError, match="metadata of the format 99"):
+        opened(tmp_path)
+
+
+def test_a_lost_message_store_is_noticed_and_restored(tmp_path: Path) -> None:
+    """semantics 26.11: messages up to the mark go to the message store, and later ones are applied."""
+    with opened(tmp_path, late="each") as operator:
+        add(operator, 1, 3, 12)
+        operator.flush()
+    shutil.rmtree(tmp_path / "messages")
+    opened(tmp_path, late="each").close()  # a failure while it restores changes nothing
+    with opened(tmp_path, late="each") as operator:
+        assert (operator.restoring, operator.restore_from) == (True, 0)
+        assert operator.add_message({"event_time": 5, "v": 5}, offset=3) == "past"
+        assert [one.window.value for one in operator.drain()] == [{"m": 5.0}]
+        kinds = [
+            operator.add_message({"event_time": time, "v": time}, offset)
+            for offset, time in ((0, 1), (1, 3), (2, 12))
+        ]
+        assert kinds == ["restored"] * 3
+        assert [one.window.value for one in operator.drain()] == [{"m": 3.0}, {"m": 3.0}]
+        assert (operator.restoring, operator.restore_from) == (False, None)
+        assert operator.add_message({"event_time": 12, "v": 12}, offset=2) == "replay"
+
+
+def test_restoring_can_be_ended(tmp_path: Path) -> None:
+    """semantics 26.11"""
+    with opened(tmp_path) as operator:
+        add(operator, 1)
+        operator.flush()
+    shutil.rmtree(tmp_path / "messages")
+    with opened(tmp_path) as operator:
+        operator.end_restore()
+        assert not operator.restoring

@@ -1,0 +1,117 @@
+"""The join window operator of S1: new messages, and access to windows and messages."""
+
+from typing import Any
+
+import pytest
+
+from panewise.errors import InputError
+from panewise.standalone import JoinWindowOperator, JoinWindowSettings
+
+TYPES = {"event_time": "bigint", "id": "bigint", "s": "string"}
+WHOLE: dict[str, Any] = {"retention_size": 1000, "retention_time": 1000}
+
+
+def operator(**settings: Any) -> JoinWindowOperator:
+    given = {"measure": "time", "size": 10, "advance": 5, "keyed_message_store": ("id",), **WHOLE, **settings}
+    return JoinWindowOperator(JoinWindowSettings(**given), TYPES)
+
+
+def add(one: JoinWindowOperator, *messages: tuple[Any, ...]) -> None:
+    for time, id_, *rest in messages:
+        one.add_message({"event_time": time, "id": id_, "s": rest[0] if rest else "x"})
+
+
+def sent(one: JoinWindowOperator) -> list[tuple[int, str, list[int]]]:
+    return [
+        (out.window.start, out.firing, [row["event_time"] for row in out.messages]) for out in one.drain()
+    ]
+
+
+def test_a_message_is_emitted_once_by_the_first_window_that_contains_it() -> None:
+    """semantics 26.5, 26.7: the defaults of a join emit each message."""
+    one = operator()
+    add(one, (7, 1), (12, 1), (8, 1))
+    assert sent(one) == [(0, "early", [7]), (5, "early", [12]), (0, "late", [8])]
+
+
+def test_messages_are_collected_for_a_period() -> None:
+    """semantics 26.4: the boundary at which a message arrives counts."""
+    one = operator(early=10, late=10)
+    one.timeout(10)
+    add(one, (7, 1))
+    assert sent(one) == [(0, "early", [7])]
+    one.timeout(11)
+    add(one, (8, 1), (6, 2))
+    one.timeout(19)
+    assert sent(one) == []
+    one.timeout(20)
+    assert sent(one) == [(0, "early", [8, 6])]  # in the order of keys: equal fields first
+
+
+def test_full_size_emits_what_early_emission_does_not() -> None:
+    """semantics 26.3, 26.4"""
+    one = operator(early=None, advance=10)
+    add(one, (7, 1), (10, 1))
+    assert sent(one) == [(0, "full", [7])]
+
+
+@pytest.mark.parametrize("full", ["past_end", "at_size"])
+def test_windows_of_messages_are_full_at_their_size_or_past_it(full: str) -> None:
+    """semantics 26.1, 26.3"""
+    one = operator(measure="tuple", size=2, advance=2, early=None, full=full)
+    add(one, (7, 1), (3, 1))
+    assert sent(one) == ([] if full == "past_end" else [(0, "full", [7, 3])])
+    add(one, (9, 1))
+    assert sent(one) == ([(0, "full", [7, 3])] if full == "past_end" else [])
+
+
+@pytest.mark.parametrize("measure", ["time", "tuple"])
+@pytest.mark.parametrize("sessions", [False, True])
+def test_the_eight_forms_of_get_messages(measure: str, sessions: bool) -> None:
+    """semantics 25.3, 26.9: by time or by offset, both ends included, with a session key and join keys."""
+    shape = {"session_key": "s", "advance": None} if sessions else {}
+    one = operator(measure=measure, size=4, **{"advance": 2, **shape})
+    add(one, (0, 1, "a"), (1, 2, "b"), (2, 1, "b"), (3, 2, "a"), (4, 1, "a"))
+    found = [row["event_time"] for row in one.get_messages(1, 4)]
+    assert sorted(found) == [1, 2, 3, 4]
+    assert [row["event_time"] for row in one.get_messages(1, 4, join_keys=(1,))] == (
+        [4, 2] if sessions else [2, 4]
+    )
+    if sessions:
+        assert sorted(row["event_time"] for row in one.get_messages(0, 3, session_key="a")) == [0, 3]
+        assert [row["event_time"] for row in one.get_messages(0, 4, "a", (1,))] == [0, 4]
+
+
+def test_windows_that_share_a_bound_with_a_range_are_returned() -> None:
+    """semantics 26.9"""
+    one = operator(advance=10)
+    add(one, (7, 1), (12, 1), (25, 1))
+    assert [window.start for window in one.get_windows(9, 10)] == [0, 10]
+    assert [window.start for window in one.get_windows(10, 19)] == [10]
+    assert [window.start for window in one.get_windows(20, 20)] == [20]
+    window = one.get_windows(0, 9)[0]
+    assert (window.start_offset, window.last_offset, window.start_time, window.end_time) == (0, 0, 0, 10)
+
+
+def test_messages_of_equal_fields_are_retired_alone() -> None:
+    """semantics 25.6, 26.9"""
+    one = operator()
+    add(one, (1, 1), (2, 2), (3, 1))
+    assert one.retire(3, join_keys=(1,)) == 1
+    assert [row["event_time"] for row in one.get_messages(0, 9)] == [3, 2]
+    with pytest.raises(InputError, match="the equal fields of this operator are"):
+        one.retire(3, join_keys=(1, 2))
+
+
+def test_metadata_can_be_put() -> None:
+    """semantics 26.9"""
+    one = operator(advance=10)
+    add(one, (1, 1))
+    window = one.get_window(0)
+    assert window is not None
+    one.put_window(window._replace(last_offset=7))
+    assert [found.last_offset for found in one.get_windows(0, 9)] == [7]
+    with pytest.raises(InputError, match="have no value and no partial"):
+        one.put_window(window._replace(value={"a": 1}))
+    with pytest.raises(InputError, match="the first offset of a window is not above its last one"):
+        one.put_window(window._replace(last_offset=-1))
