@@ -49,7 +49,7 @@ class WindowAccess(WindowSteps):
         """
         window = self._at(start, session_key)
         if window is not None:
-            self._windows.remove(window)
+            self._remove(window)
         return window is not None
 
     def get_messages(

@@ -5,6 +5,7 @@ The progress is the watermark for windows of time, and the number of the last me
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
 from typing import Protocol
 
 from panewise.standalone.retained.results import joined
@@ -144,11 +145,8 @@ class TimeSessions:
 
     def _touching(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
         low, high = arrival.time - self._gap, arrival.time + self._gap
-        return [
-            window
-            for window in windows.of_session(arrival.session_key)
-            if window.start <= high and window.last_time >= low
-        ]
+        before = windows.sessions_backward(arrival.session_key, high)
+        return list(takewhile(lambda window: window.last_time >= low, before))[::-1]
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
         """Returns the session of a message, which may be one into which others were merged."""
@@ -189,7 +187,7 @@ class TupleSessions:
         self._most = settings.length
 
     def _last(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
-        sessions = windows.of_session(arrival.session_key)[-1:]
+        sessions = islice(windows.sessions_backward(arrival.session_key), 1)
         return [one for one in sessions if arrival.number - one.last_number - 1 <= self._most]
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:

@@ -6,6 +6,7 @@ expire one by one.
 """
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.standalone.retained.settings import AggregatorSettings
@@ -31,12 +32,19 @@ class Retention:
         self.floor = floor
         self._ends = DueQueue(lambda window: window.end)
         self._numbers = DueQueue(lambda window: window.last_number)
+        self._unfull = DueQueue(lambda window: window.boundary)
 
     def add(self, window: Window) -> None:
-        """Takes a window that was added."""
+        """Takes a window that was added, or whose bounds have changed."""
         if self._sessions:
             self._ends.put(window)
             self._numbers.put(window)
+
+    def removed(self, window: Window, windows: WindowTable) -> None:
+        """Takes the next session of the key of a window that was removed: no other one expires before it."""
+        following = next(windows.sessions(window.session_key), None) if self._sessions else None
+        if following is not None:
+            self.add(following)
 
     def floor_at(self, watermark: int | None) -> int:
         """Returns the instant up to which windows have expired."""
@@ -48,7 +56,8 @@ class Retention:
         """Returns expired windows, the first ones first. The caller removes each before the next one."""
         floor, oldest = self.floor_at(watermark), received - self._size
         if self._sessions:
-            yield from self._sessions_expired(windows, floor, oldest)
+            progress = watermark if self._by_time else received - 1
+            yield from self._sessions_expired(windows, floor, oldest, progress)
             return
         while (window := windows.first()) is not None and window.full:
             if window.end > floor and window.last_number >= oldest:
@@ -57,14 +66,30 @@ class Retention:
                 self.floor = max(self.floor, window.end)
             yield window
 
-    def _sessions_expired(self, windows: WindowTable, floor: int, oldest: int) -> Iterator[Window]:
+    def _sessions_expired(
+        self, windows: WindowTable, floor: int, oldest: int, progress: int | None
+    ) -> list[Window]:
+        """Returns expired sessions in the order of their starts.
+
+        A session that is reached too early leaves the queues until it is full, or until `removed` adds it.
+        """
+        if progress is not None:
+            for window in self._unfull.reached(progress, windows):
+                self.add(window)
+        first_of_key: dict[bytes, Window] = {}
         for queue, limit in ((self._ends, floor), (self._numbers, oldest - 1)):
-            for window in list(queue.reached(limit, windows)):
-                earlier = windows.of_session(window.session_key)[0] if windows.at(window.place) else None
-                if earlier is window and window.full:
-                    yield window
+            for window in queue.reached(limit, windows):
+                if window.full:
+                    first_of_key[window.place[1]] = window
                 else:
-                    queue.put(window)
+                    self._unfull.put(window)
+        found = []
+        for window in first_of_key.values():
+            sessions = windows.sessions(window.session_key)
+            found += takewhile(
+                lambda one: one.full and (one.end <= floor or one.last_number < oldest), sessions
+            )
+        return sorted(found, key=lambda one: one.place)
 
     def first_position(self, windows: WindowTable, watermark: int | None) -> int:
         """Returns the first time or offset at which a message can belong to a window in retention.

@@ -4,6 +4,7 @@ Retention, replay, windows opened, added to its windows, policies. Everything th
 first change.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -68,24 +69,46 @@ class WindowSteps(WindowState):
         return "future" if opens_tuple and arrival.number else kind
 
     def _update(self, touched: Iterable[Window] = ()) -> None:
-        """Lets the windows emit whose policy says so, then removes those that have expired."""
+        """Lets the windows emit whose policy says so, then removes those that have expired.
+
+        If one of them raises an error, those that have not emitted are due again in the next step.
+        """
         progress = self._progress
-        for window, firing in self._updates.due(touched, self._position(), progress.clock):
-            self._fire(window, firing)
-        if self.restoring:
-            return  # a window may still have to correct what it emitted
-        for window in self._retention.expired(self._windows, progress.watermark, progress.received):
-            self._purge(window)
+        due = deque(self._updates.due(touched, self._position(), progress.clock))
+        try:
+            while due:
+                self._fire(*due[0])
+                due.popleft()
+            if not self.restoring:  # otherwise a window may still have to correct what it emitted
+                for window in self._retention.expired(
+                    self._windows, progress.watermark, progress.received
+                ):
+                    self._purge(window)
+        except BaseException:
+            self._due_again(due)
+            raise
         progress.floor = self._retention.floor
+
+    def _due_again(self, due: Iterable[tuple[Window, Firing]]) -> None:
+        """Puts all windows back into the queues, and those that were to emit as full back to not full."""
+        for window, firing in due:
+            window.full = window.full and firing != "full"
+        for window in self._windows:
+            self._updates.add(window)
+            self._retention.add(window)
 
     def _purge(self, window: Window) -> None:
         """Removes a window. What it has not emitted yet is emitted before."""
         if window.pending_since is not None:
             self._fire(window, "late" if window.full else "early")
-        self._windows.remove(window)
+        self._remove(window)
         self._flush_due = True
         if self._messages is not None:
             self._retire(self._messages, window)
+
+    def _remove(self, window: Window) -> None:
+        self._windows.remove(window)
+        self._retention.removed(window, self._windows)
 
     def _retire(self, messages: MessageStore, window: Window) -> None:
         """Deletes the messages that only expired windows contain, after a window was removed."""
@@ -137,7 +160,7 @@ class WindowSteps(WindowState):
         if self._settings.session_key is None:
             current = next(self._windows.backward(), None)
         else:
-            current = next(reversed(self._windows.of_session(arrival.session_key)), None)
+            current = next(self._windows.sessions_backward(arrival.session_key), None)
         if current is None or current.start <= arrival.time < current.end:
             return "in_time"
         return "past" if arrival.time < current.start else "future"

@@ -2,13 +2,13 @@
 
 S1 keeps the metadata of all windows in retention. They are far fewer than the messages, so all are in memory.
 
-Invariant: each queue has an entry for each window that can be due, with a value that is not above the
+Invariant: each queue has one valid entry for each window that can be due, with a value that is not above the
 window's present one. So an entry that is reached is compared with the window, and put back if it was too low.
 """
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict
 
@@ -16,6 +16,7 @@ from panewise.standalone.retained.window import Window, session_bytes
 from panewise.stores.keys import KeyValue
 
 Place: TypeAlias = tuple[int, bytes]
+_SPARE: Final = 100  # a queue has so many entries more than windows before it is rebuilt
 
 
 class DueQueue:
@@ -28,17 +29,26 @@ class DueQueue:
     def __init__(self, value: Callable[[Window], int | None]) -> None:
         self._value = value
         self._heap: list[tuple[int, Place]] = []
+        self._lowest: dict[Place, int] = {}  # the value of the valid entry of each place
+
+    def __len__(self) -> int:
+        return len(self._heap)
 
     def put(self, window: Window) -> None:
         """Adds a window with its present value."""
         value = self._value(window)
         if value is not None:
-            heappush(self._heap, (value, window.place))
+            self._push(window.place, value)
 
     def reached(self, limit: int, windows: "WindowTable") -> Iterator[Window]:
         """Removes and returns the windows whose value is at most `limit`."""
+        if len(self._heap) > 2 * len(windows) + _SPARE:
+            self._rebuild(windows)
         while self._heap and self._heap[0][0] <= limit:
-            _, place = heappop(self._heap)
+            entry, place = heappop(self._heap)
+            if self._lowest.get(place) != entry:
+                continue
+            del self._lowest[place]
             window = windows.at(place)
             value = None if window is None else self._value(window)
             if window is None or value is None:
@@ -46,7 +56,17 @@ class DueQueue:
             if value <= limit:
                 yield window
             else:
-                heappush(self._heap, (value, place))
+                self._push(place, value)
+
+    def _push(self, place: Place, value: int) -> None:
+        if value < self._lowest.get(place, value + 1):
+            self._lowest[place] = value
+            heappush(self._heap, (value, place))
+
+    def _rebuild(self, windows: "WindowTable") -> None:
+        """Drops the entries of windows that were removed, and those that are not valid."""
+        self._lowest = {place: value for place, value in self._lowest.items() if windows.at(place) is not None}
+        self._heap = sorted((value, place) for place, value in self._lowest.items())
 
 
 class WindowTable:
@@ -87,9 +107,14 @@ class WindowTable:
         places = self._windows.irange((start, b""), (last + 1, b""), inclusive=(True, False))
         return (self._windows[place] for place in places)
 
-    def of_session(self, session_key: KeyValue | None) -> list[Window]:
+    def sessions(self, session_key: KeyValue | None) -> Iterator[Window]:
         """Returns the sessions of a key, in the order of their starts."""
-        return list(self._sessions.get(session_bytes(session_key), {}).values())
+        return iter(self._sessions.get(session_bytes(session_key), {}).values())
+
+    def sessions_backward(self, session_key: KeyValue | None, last: int | None = None) -> Iterator[Window]:
+        """Returns the sessions of a key from the highest start on, or from the highest one up to `last`."""
+        found = self._sessions.get(session_bytes(session_key))
+        return (found[start] for start in found.irange(None, last, reverse=True)) if found else iter(())
 
     def put(self, window: Window) -> None:
         """Adds a window."""
