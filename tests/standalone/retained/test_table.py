@@ -50,7 +50,6 @@ def test_entries_of_removed_windows_are_dropped() -> None:
     assert len(queue) <= 101
 
 
-
 def sessions(**settings: Any) -> WindowedAggregator:
     given = {"measure": "time", "size": 10, "retention_size": 10, "retention_time": "1 hour", **settings}
     return WindowedAggregator(

@@ -135,10 +135,24 @@ class WindowAccess(WindowSteps):
         self._check_session(metadata.session_key, needed=True)
         stored = self._windows.at((metadata.start, session_bytes(metadata.session_key)))
         window = made_of(self._settings, metadata, stored, self._progress)
+        self._check_apart(window)
         if self._retention.floor_at(self._progress.watermark) >= window.end and self._settings.by_time:
             rule = "a window in retention ends after the instant up to which windows have expired"
             raise InputError(f"end_time={window.end}", rule, "put later windows")
         return window
+
+    def _check_apart(self, window: Window) -> None:
+        """Raises InputError for a session of time that would be a part of another one."""
+        if self._settings.session_key is None or not self._settings.by_time:
+            return
+        gap = self._settings.length
+        for other in self._windows.sessions_backward(window.session_key, window.last_time + gap):
+            if other.last_time + gap < window.start:
+                break
+            if other.start != window.start:
+                rule = "two messages of different sessions of a key are more than the gap apart"
+                given = f"start={window.start}, end_time={window.end - 1}"
+                raise InputError(given, rule, f"delete the session at {other.start} first")
 
     def _put(self, window: Window) -> None:
         """Puts a window in the table, in place of the one with its start."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
@@ -98,7 +99,11 @@ class WindowedAggregator(RetainedWindows):
             store=store,
             callbacks=callbacks,
         )
-        self._results.trust(self._windows)
+        for window in self._windows:
+            self._results.count_partial(window.partial)
+        if self._full_state and len(self._windows) and self._results.sums:
+            stored = self._stored_messages(MIN_INSTANT, MAX_INSTANT, None)
+            self._results.count(message for _, message in stored)
 
     def put_window(self, metadata: WindowMetadata) -> None:
         """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
@@ -121,6 +126,7 @@ class WindowedAggregator(RetainedWindows):
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
+        self._results.count_partial(partial)
         self._put(window)
 
     def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
@@ -135,6 +141,7 @@ class WindowedAggregator(RetainedWindows):
         groups = self._grid.before(self._windows, arrival, floor)
         if not self._full_state:
             self._results.check(groups, arrival.message)
+            self._results.recount(self._windows)
             return
         for group in groups:
             stored = [message for window in group for message in self._ordered(window)]
@@ -167,6 +174,7 @@ class WindowedAggregator(RetainedWindows):
     def _restored(self, message: Message, time: int, offset: int) -> Iterable[Window]:
         if not self._full_state:
             return []
+        self._results.count([message])
         low = time if self._settings.by_time else offset
         key = None if self._settings.session_key is None else message[self._settings.session_key]
         found = (one for one in self._overlapping(low, low) if self._is_of(one, key))

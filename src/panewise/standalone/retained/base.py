@@ -141,7 +141,7 @@ class WindowState(ABC):
             raise InputError("session_key=None", "a session has a key", "give session_key=...")
 
     def _check_join_keys(self, join_keys: tuple[Any, ...] | None) -> None:
-        if join_keys is not None and len(join_keys) != len(self._join_keys):
+        if join_keys is not None and not (0 < len(join_keys) == len(self._join_keys)):
             rule = f"the equal fields of this operator are {list(self._join_keys)}"
             raise InputError(
                 f"join_keys={join_keys!r}", rule, "give a value for each of them, or leave it out"

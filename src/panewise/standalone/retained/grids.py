@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 from typing import Protocol
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.standalone.retained.results import joined
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.table import WindowTable
@@ -46,6 +47,10 @@ class Grid(Protocol):
         """Returns whether all windows of a message have expired: they end at `floor` or before."""
         ...
 
+    def in_range(self, time: int) -> bool:
+        """Returns whether a window of an event time has bounds that are instants (semantics 6.3)."""
+        ...
+
 
 def grid_of(settings: AggregatorSettings) -> Grid:
     """Returns the windows that the settings describe."""
@@ -70,9 +75,10 @@ class TimeGrid:
     def _starts(self, time: int, floor: int) -> range:
         last = (time - self._origin) // self._step * self._step + self._origin
         first = last - (last + self._size - 1 - time) // self._step * self._step
-        if first + self._size <= floor:
-            first += ((floor - first - self._size) // self._step + 1) * self._step
-        return range(first, last + 1, self._step)
+        lowest, highest = max(floor - self._size + 1, MIN_INSTANT), MAX_INSTANT - self._size
+        if first < lowest:
+            first -= (first - lowest) // self._step * self._step
+        return range(first, min(last, highest) + 1, self._step)
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
         """Returns the windows of a message."""
@@ -96,6 +102,10 @@ class TimeGrid:
     def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
         """Returns whether all windows of a message have expired."""
         return not self._starts(arrival.time, floor)
+
+    def in_range(self, time: int) -> bool:
+        """Returns whether a window of an event time has bounds that are instants."""
+        return bool(self._starts(time, MIN_INSTANT))
 
 
 class TupleGrid:
@@ -135,6 +145,10 @@ class TupleGrid:
     def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
         """Returns False: the windows of the last message are open."""
         return False
+
+    def in_range(self, time: int) -> bool:
+        """Returns True: these windows have no instants."""
+        return True
 
 
 class TimeSessions:
@@ -179,6 +193,10 @@ class TimeSessions:
         """Returns whether a session of the message alone would have expired, and there is no other one."""
         return arrival.time + self._gap + 1 <= floor and not self._touching(windows, arrival)
 
+    def in_range(self, time: int) -> bool:
+        """Returns whether the end of a session of this event time is an instant."""
+        return time + self._gap + 1 <= MAX_INSTANT
+
 
 class TupleSessions:
     """Sessions of a key that end after more than a number of messages with other keys."""
@@ -209,6 +227,10 @@ class TupleSessions:
     def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
         """Returns False: a message that is added now belongs to the last session, or to a new one."""
         return False
+
+    def in_range(self, time: int) -> bool:
+        """Returns True: these sessions have no instants."""
+        return True
 
 
 def _renamed(window: Window, start: int) -> Window:

@@ -88,7 +88,7 @@ class RetainedWindows(WindowAccess):
         """
         self._check_open()
         reading = None if now is None else instant_us(now, "now")
-        if self._outbox.automatic and not self._outbox.deliver():
+        if not self._outbox.deliver():
             return False
         self._move_clock(reading)
         self._update()
@@ -199,7 +199,7 @@ class RetainedWindows(WindowAccess):
 
     def _offset(self, offset: Any) -> int:
         if offset is None:
-            return 0 if self._progress.mark is None else self._progress.mark + 1
+            offset = 0 if self._progress.mark is None else self._progress.mark + 1
         if not is_long(offset):
             raise InputError(f"offset={offset!r}", "an offset is a whole number of 64 bits", "give an int")
         return int(offset)

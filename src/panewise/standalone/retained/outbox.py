@@ -26,7 +26,7 @@ class Outbox:
     Attributes:
         outputs: the outputs that wait, the oldest first.
         rejected: the rejected messages that wait.
-        disabled: whether the downstream has refused the first output.
+        disabled: whether the downstream has refused the first output, or the error output raised an error.
         calling: whether a function of the caller may be running.
     """
 
@@ -53,6 +53,7 @@ class Outbox:
         What leaves a queue has been accepted. So an output whose delivery raised an error is delivered again.
         """
         while self.rejected and self._error_output is not None:
+            self.disabled = True
             with self.calls():
                 self._error_output(self.rejected[0])
             self.rejected.popleft()
@@ -82,11 +83,12 @@ class Outbox:
             raise InputError("a call within another call", rule, "return first, then make the call")
 
     def check_enabled(self) -> None:
-        """Raises DeliveryDisabledError if the downstream has refused an output."""
+        """Raises DeliveryDisabledError if the downstream or the error output has refused something."""
         if self.disabled:
-            rule = "after the downstream has refused an output nothing can be added"
+            rule = "after an output or a rejected message was refused nothing can be added"
             remedy = "call timeout() until it returns True, then repeat the call"
-            raise DeliveryDisabledError(f"{len(self.outputs)} outputs that wait", rule, remedy)
+            given = f"{len(self.outputs)} outputs that wait, and {len(self.rejected)} rejected messages"
+            raise DeliveryDisabledError(given, rule, remedy)
 
 
 def _refuses(answer: object) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError
 from panewise.standalone.retained.progress import Progress
 from panewise.standalone.retained.settings import AggregatorSettings
@@ -57,6 +58,7 @@ def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:
     elif fits:
         end = None if end is None else end + 1
         fits = end is not None and end > metadata.start + size
+    fits = fits and metadata.start >= MIN_INSTANT and end is not None and end <= MAX_INSTANT
     if not fits or end is None:
         given = f"start={metadata.start}, start_time={start}, end_time={end}"
         rule = "the start and the end of a window are those of a window of this operator"

@@ -17,6 +17,7 @@ from panewise.engine.protocol import Schema
 from panewise.spec import Aggregate, Entry
 from panewise.spec.column_values import is_long
 from panewise.standalone.messages import fitted
+from panewise.standalone.retained.table import WindowTable
 from panewise.standalone.retained.window import Message, Window
 
 _WINDOW: Final = "__window"
@@ -34,6 +35,7 @@ class Results:
     Attributes:
         bounded: whether partials do not grow with the number of messages.
         ordered: whether results depend on the order in which messages were added.
+        sums: whether one of them is a sum that may not fit its type.
     """
 
     def __init__(self, aggregates: Sequence[Aggregate], entry: Entry, schema: Schema) -> None:
@@ -41,38 +43,56 @@ class Results:
         self._entry, self._schema = entry, schema
         self.bounded = all(part.pair or part.merge_sides for part in self._aggregation.parts)
         self.ordered = self._aggregation.ordered
-        sums = [one.sums for one in self._aggregation.parts if not one.dtype.is_float()]
-        self._summed = [name for name in sums if name is not None]
+        sums = [one for one in self._aggregation.parts if one.sums is not None and not one.dtype.is_float()]
+        self._summed = [one.sums for one in sums if one.sums is not None]
+        self._sums = [one.name for one in sums]
         whole = all(schema[name].is_integer() for name in self._summed)
+        self.sums = bool(sums)
         self._plain = whole and all(one.fn != "user" for one in aggregates)
-        self._total = 0
+        self._total = self._unsafe = 0
 
     def is_safe(self, message: Message) -> bool:
         """Returns whether aggregating a message cannot raise an error. It counts the message.
 
-        Invariant: `_total` bounds the absolute value of every sum of messages since the operator was opened.
+        Invariant: `_total` bounds the absolute value of every sum over windows, together or alone.
         """
-        for name in self._summed:
-            value: Any = message.get(name)
-            self._total += abs(value) if is_long(value) else 0
-        return self._plain and self._total < _LIMIT
+        self.count([message])
+        safe = self._plain and self._total < _LIMIT
+        self._unsafe = 0 if safe else self._unsafe + 1
+        return safe
 
-    def trust(self, windows: Iterable[Window]) -> None:
-        """Tries every message from now on if the windows contain partials that are not counted."""
-        if any(window.partial is not None for window in windows):
-            self._total = _LIMIT
+    def count(self, messages: Iterable[Message]) -> None:
+        """Counts messages that windows contain."""
+        if not self._plain or not self._summed:
+            return
+        for message in messages:
+            for name in self._summed:
+                value: Any = message.get(name)
+                self._total += abs(value) if is_long(value) else 0
+
+    def count_partial(self, partial: pl.DataFrame | None) -> None:
+        """Counts a partial that a window contains."""
+        if self._plain and partial is not None:
+            self._total += sum(abs(value or 0) for name in self._sums for value in partial[name])
+
+    def recount(self, windows: WindowTable) -> None:
+        """Counts what windows contain, instead of all messages. It costs a step in each so many calls."""
+        if self._plain and self._unsafe > len(windows):
+            self._total = self._unsafe = 0
+            for window in windows:
+                self.count_partial(window.partial)
+                self.count(window.rows)
 
     def check(self, groups: Iterable[Sequence[Window]], message: Message) -> None:
-        """Aggregates windows that would be combined with a message, without changing them.
+        """Aggregates windows that would be combined with a message, without adding it.
 
         Raises:
             AggregateOverflowError: if a sum does not fit its type; or the error of a user's function.
         """
         for group in groups:
+            self.fold(group)  # otherwise each message would be tried with all that wait
             parts = [one.partial for one in group if one.partial is not None]
-            rows = [row for one in group for row in one.rows]
-            merged = self._merged([self.of_messages([*rows, message]), *parts])
-            self._values(merged)
+            self._values(self._merged([self.of_messages([message]), *parts]))
 
     def fold(self, windows: Iterable[Window]) -> None:
         """Aggregates the messages that wait in windows."""

@@ -83,7 +83,7 @@ class Retention:
                     first_of_key[window.place[1]] = window
                 else:
                     self._unfull.put(window)
-        found = []
+        found: list[Window] = []
         for window in first_of_key.values():
             sessions = windows.sessions(window.session_key)
             found += takewhile(

@@ -26,6 +26,8 @@ class WindowSteps(WindowState):
         if isinstance(checked, str):
             return self._rejected(message, offset, "invalid", checked)
         row, time = checked
+        if not self._grid.in_range(time):
+            return self._rejected(message, offset, "invalid", "window out of range")
         repeated = progress.mark is not None and offset <= progress.mark
         if repeated and progress.restore_until is not None and offset <= progress.restore_until:
             return self._restore(row, time, offset)
@@ -80,9 +82,7 @@ class WindowSteps(WindowState):
                 self._fire(*due[0])
                 due.popleft()
             if not self.restoring:  # otherwise a window may still have to correct what it emitted
-                for window in self._retention.expired(
-                    self._windows, progress.watermark, progress.received
-                ):
+                for window in self._retention.expired(self._windows, progress.watermark, progress.received):
                     self._purge(window)
         except BaseException:
             self._due_again(due)

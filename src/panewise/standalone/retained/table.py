@@ -65,7 +65,8 @@ class DueQueue:
 
     def _rebuild(self, windows: "WindowTable") -> None:
         """Drops the entries of windows that were removed, and those that are not valid."""
-        self._lowest = {place: value for place, value in self._lowest.items() if windows.at(place) is not None}
+        found = ((place, value) for place, value in self._lowest.items() if windows.at(place) is not None)
+        self._lowest = dict(found)
         self._heap = sorted((value, place) for place, value in self._lowest.items())
 
 

@@ -1,0 +1,192 @@
+"""Errors in S1's window operators: what is refused changes nothing, and what was due is due again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from panewise import functions as F
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.errors import AggregateOverflowError, DeliveryDisabledError, InputError, StoreError
+from panewise.standalone import (
+    AggregatorSettings,
+    JoinWindowOperator,
+    JoinWindowSettings,
+    RejectedMessage,
+    WindowedAggregator,
+)
+from panewise.standalone.retained.results import Results
+from panewise.stores import MessageStore
+
+TYPES = {"event_time": "bigint", "v": "bigint", "k": "string"}
+SUM = (F.sum("v").alias("total"),)
+MEDIAN = (F.median("v").alias("middle"),)
+SESSIONS = {"session_key": "k", "advance": None}
+
+
+def given(**settings: Any) -> dict[str, Any]:
+    whole = {"measure": "time", "size": 10, "advance": 10, "retention_size": 1000, "retention_time": 1000}
+    return {**whole, **settings}
+
+
+def aggregator(aggregates: Any = SUM, settings: Any = (), **options: Any) -> WindowedAggregator:
+    return WindowedAggregator(AggregatorSettings(**given(**dict(settings))), aggregates, TYPES, **options)
+
+
+def joining(keys: tuple[str, ...] = (), **settings: Any) -> JoinWindowOperator:
+    return JoinWindowOperator(JoinWindowSettings(**given(**settings), keyed_message_store=keys), TYPES)
+
+
+def add(operator: Any, *times: int, v: int = 1) -> list[str]:
+    return [operator.add_message({"event_time": time, "v": v, "k": "a"}) for time in times]
+
+
+OPERATORS: Any = [
+    lambda **settings: aggregator(SUM, settings),
+    lambda **settings: aggregator(MEDIAN, settings),
+    joining,
+]
+
+
+@pytest.mark.parametrize("made", OPERATORS)
+@pytest.mark.parametrize(
+    ("settings", "low", "high"),
+    [
+        (
+            {},
+            "invalid",
+            "invalid",
+        ),  # the first window would begin before -2^63, the last one end after 2^63-1
+        ({"size": 15, "advance": 4}, "in_time", "invalid"),
+        (SESSIONS, "in_time", "invalid"),
+        ({"measure": "tuple", "size": 2, "advance": 2}, "in_time", "in_time"),
+    ],
+)
+def test_windows_whose_bounds_are_no_instants_do_not_exist(
+    made: Any, settings: Any, low: str, high: str
+) -> None:
+    """semantics 6.3: a message without windows is invalid, and the operator goes on."""
+    operator = made(**settings)
+    assert add(operator, MIN_INSTANT + 1) == [low]
+    assert add(operator, MAX_INSTANT) == [high]
+    operator.flush()
+    reasons = {one.reason for one in operator.drain_rejected()}
+    assert reasons <= {"window out of range"}
+    assert add(made(**settings), 5) == ["in_time"]
+    for window in operator.get_windows(MIN_INSTANT, MAX_INSTANT):
+        assert MIN_INSTANT <= window.start < (window.end_time or MAX_INSTANT) <= MAX_INSTANT
+
+
+def test_offsets_end() -> None:
+    operator = aggregator()
+    operator.add_message({"event_time": 1}, MAX_INSTANT)
+    with pytest.raises(InputError, match="an offset is a whole number of 64 bits"):
+        operator.add_message({"event_time": 1})
+    assert operator.counts.applied == 1
+
+
+def test_the_sum_of_a_window_that_was_put_counts() -> None:
+    """An overflow is refused before the message is added, also beside a partial that was put."""
+    full, operator = aggregator(), aggregator()
+    add(full, 1, v=MAX_INSTANT)
+    (window,) = full.get_windows(0, 9)
+    operator.put_window(window)
+    with pytest.raises(AggregateOverflowError):
+        add(operator, 2)
+    assert [one.value for one in operator.get_windows(0, 9)] == [{"total": MAX_INSTANT}]
+    operator.flush()
+
+
+@pytest.mark.parametrize("aggregates", [SUM, (*SUM, *MEDIAN)])
+def test_after_a_restart_sums_are_counted(aggregates: Any, tmp_path: Path) -> None:
+    with aggregator(aggregates, store=tmp_path) as operator:
+        add(operator, 1, v=MAX_INSTANT)
+        operator.flush()
+    with aggregator(aggregates, store=tmp_path) as operator:
+        with pytest.raises(AggregateOverflowError):
+            add(operator, 2)
+        assert operator.get_windows(0, 9)[0].value["total"] == MAX_INSTANT  # type: ignore[index]
+
+
+def test_small_sums_are_not_tried_message_by_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither after a restart nor after many messages, whose windows have gone."""
+    with aggregator(store=tmp_path) as operator:
+        add(operator, 1)
+        operator.flush()
+    tried = []
+    check = Results.check
+    monkeypatch.setattr(Results, "check", lambda *given: (tried.append(1), check(*given))[1])
+    with aggregator(store=tmp_path, settings={"retention_time": 0}) as operator:
+        add(operator, *range(1, 9))
+        assert not tried
+        for time in range(20, 2020, 20):
+            add(operator, time, v=2**58)
+        assert 0 < len(tried) < 40
+
+
+def test_an_error_output_that_raises_disables_delivery() -> None:
+    """semantics 32.4: otherwise the next message would be added, although its call raises."""
+    found: list[RejectedMessage] = []
+    broken = [True]
+
+    def errors(message: RejectedMessage) -> None:
+        if broken[0]:
+            raise OSError("no topic")
+        found.append(message)
+
+    operator = aggregator(error_output=errors)
+    with pytest.raises(OSError, match="no topic"):
+        operator.add_message({"event_time": None})
+    with pytest.raises(DeliveryDisabledError, match="1 rejected messages"):
+        add(operator, 1)
+    with pytest.raises(OSError, match="no topic"):
+        operator.timeout(5)
+    broken[0] = False
+    assert operator.timeout(5)
+    assert add(operator, 1) == ["in_time"]
+    assert (len(found), operator.counts.applied) == (1, 1)
+
+
+def test_what_was_due_is_due_again_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three windows become full with one message, and the store cannot be read for the second of them."""
+    operator = aggregator(MEDIAN, {"size": 30})
+    add(operator, 25)
+    read, calls = MessageStore.get_messages, []
+
+    def broken(store: MessageStore, *bounds: Any, **options: Any) -> Any:
+        calls.append(bounds)
+        if len(calls) == 2:
+            raise StoreError("a file", "it can be read", "look at the disk")
+        return read(store, *bounds, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MessageStore, "get_messages", broken)
+        with pytest.raises(StoreError, match="a file"):
+            add(operator, 55)
+    assert [one.window.start for one in operator.drain()] == [0]
+    assert operator.timeout()
+    found = operator.drain()
+    shown = [(one.window.start, one.firing, one.sequence) for one in found]
+    assert shown == [(10, "full", 2), (20, "full", 3)]
+
+
+def test_an_operator_without_equal_fields_has_no_join_keys() -> None:
+    for operator in (aggregator(), aggregator(MEDIAN), joining()):
+        with pytest.raises(InputError, match="join_keys"):
+            operator.get_messages(0, 9, join_keys=())
+        with pytest.raises(InputError, match="join_keys"):
+            operator.retire(9, join_keys=())
+
+
+def test_sessions_that_would_be_one_are_not_put() -> None:
+    """semantics 26.1: two messages of different sessions are more than the gap apart."""
+    operator = aggregator(settings=SESSIONS)
+    add(operator, 0)
+    (window,) = operator.get_windows(-99, 99)
+    operator.put_window(window)  # in place of itself
+    for start in (5, 10, -10):
+        with pytest.raises(InputError, match="more than the gap apart"):
+            operator.put_window(window._replace(start=start, start_time=start, end_time=start + 10))
+    for start in (11, -11):
+        operator.put_window(window._replace(start=start, start_time=start, end_time=start + 10))
+    assert [one.start for one in operator.get_windows(-99, 99)] == [-11, 0, 11]
