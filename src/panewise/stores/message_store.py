@@ -173,13 +173,14 @@ class MessageStore(Store):
         *,
         session_key: KeyValue | None = None,
         join_keys: tuple[Any, ...] | None = None,
+        last_offset: int = MAX_INSTANT,
     ) -> int:
         """Retires the messages before a time or, in a layout without a timestamp, up to an offset.
 
         The end is exclusive for times, and inclusive for offsets. Retired messages are returned by no read,
         and cannot be added again. With several prefixes they are deleted when their prefix is read, or by
         `purge`. With a session key or join keys only their messages are retired: they are deleted at once,
-        and may be added again.
+        and may be added again. Of these, messages whose offset is above `last_offset` stay.
 
         Returns the number of messages that were deleted.
 
@@ -198,7 +199,7 @@ class MessageStore(Store):
             rule = "messages of a part are retired by the whole of what their keys begin with"
             given = f"session_key={session_key!r}, join_keys={join_keys!r}, layout={self._layout}"
             raise InputError(given, rule, "give both, or none of them")
-        return self._delete(prefix, horizon)
+        return self._delete(prefix, horizon, last_offset)
 
     def purge(self) -> int:
         """Deletes all retired messages of all prefixes. Returns their number; reads all keys."""
@@ -264,11 +265,17 @@ class MessageStore(Store):
             return prefix + fields, True
         return prefix, not self._equal_first
 
-    def _delete(self, prefix: bytes, horizon: int) -> int:
+    def _delete(self, prefix: bytes, horizon: int, last_offset: int = MAX_INSTANT) -> int:
         """Deletes the messages of a prefix whose positions are below a horizon. Returns their number."""
         if horizon == MIN_INSTANT:
             return 0
-        return self._map.delete_range(*_range(prefix, MIN_INSTANT, horizon - 1))
+        bounds = _range(prefix, MIN_INSTANT, horizon - 1)
+        if last_offset == MAX_INSTANT:
+            return self._map.delete_range(*bounds)
+        places = [place for place, _ in self._map.scan(*bounds)]
+        return sum(
+            self._map.delete(place) for place in places if decode_int64(place, len(place) - 8) <= last_offset
+        )
 
     def _decoded(self, place: bytes, data: bytes) -> tuple[Message, bytes]:
         """Returns a message, and its equal fields as bytes."""

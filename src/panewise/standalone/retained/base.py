@@ -18,6 +18,7 @@ from panewise.standalone.retained.outbox import Outbox
 from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.progress import Progress
 from panewise.standalone.retained.retention import Retention
+from panewise.standalone.retained.retirement import Retirements
 from panewise.standalone.retained.rows import Rows
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.table import WindowTable
@@ -64,6 +65,9 @@ class WindowState(ABC):
         layout = settings.layout() if stores_messages else None
         self._files = WindowFiles(store, made_with, layout, bool(session), callbacks.write)
         self._messages = self._files.messages
+        self._retirements: Retirements | None = None
+        if self._messages is not None:
+            self._retirements = Retirements(self._messages, at_once=store is None)
         self._progress = Progress.of_json(self._files.header)
         self._retention = Retention(settings, self._progress.floor)
         self._updates = Updates(settings, self._windows)
@@ -76,6 +80,8 @@ class WindowState(ABC):
             self._updates.add(window)
             self._retention.add(window)
         self._windows.changed.clear()
+        if self._settings.session_key is None:
+            self._retire_to_first()  # what a failure after the last commit of metadata has left
         if not len(self._windows):
             self._progress.restore_until = None
         self._callbacks.setup()
@@ -176,13 +182,20 @@ class WindowState(ABC):
         session_key: KeyValue | None,
         join_keys: tuple[Any, ...] | None = None,
     ) -> Iterator[tuple[int, Message]]:
-        """Returns the offsets and the messages of a range."""
-        if self._messages is None:
+        """Returns the offsets and the messages of a range.
+
+        After a failure the store has messages above the mark. They are not applied yet.
+        """
+        mark = self._progress.mark
+        if self._messages is None or self._retirements is None:
             rule = "this operator stores results, and no messages"
             raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
+        if mark is None:
+            return
         with self._messages.get_messages(low, high, session_key=session_key, join_keys=join_keys) as found:
             for one in found:
-                yield one.offset, of_json(one.value, self._schema)
+                if one.offset <= mark and not self._retirements.hides(one):
+                    yield one.offset, of_json(one.value, self._schema)
 
     def _of_window(self, window: Window) -> list[tuple[int, Message]]:
         """Returns the offsets and the stored messages of a window, in the order of their keys."""
@@ -190,11 +203,20 @@ class WindowState(ABC):
         low, high = (window.start, window.end - 1) if by_time else (window.start, window.last_offset)
         return list(self._stored_messages(low, high, window.session_key))
 
+    def _retire_to_first(self) -> None:
+        """Retires the messages before the first one that a window of a fixed size can contain."""
+        if self._retirements is not None:
+            position = self._retention.first_position(self._windows, self._progress.watermark)
+            if position > MIN_INSTANT:
+                self._retirements.add(position if self._settings.by_time else position - 1)
+
     def _is_of(self, window: Window, session_key: KeyValue | None) -> bool:
         return session_key is None or session_bytes(window.session_key) == session_bytes(session_key)
 
     def _settle(self) -> None:
         """Delivers outputs. It flushes if one was delivered, or a window was opened or removed."""
+        if self._windows.removed:
+            self._files.forget(self._windows.removed)
         if not self._outbox.automatic:
             self._outbox.deliver()  # rejected messages
         elif self._outbox.deliver() and self._flush_due:
@@ -205,6 +227,8 @@ class WindowState(ABC):
         self._fold(changed)
         with self._outbox.calls():
             self._files.flush(changed, self._windows.removed, self._progress.to_json())
+            if self._messages is not None and self._retirements is not None and self._retirements.apply():
+                self._messages.commit()
         self._windows.changed.clear()
         self._windows.removed.clear()
         self._flush_due = False

@@ -63,7 +63,7 @@ class WindowFiles:
         on_write: Callable[[str], object],
     ) -> None:
         self._made_with = json.loads(json.dumps(made_with))
-        self._on_write = on_write
+        self._on_write, self._in_memory = on_write, directory is None
         place = None if directory is None else Path(directory)
         self._metadata: OrderedMap = MemoryMap() if place is None else _opened(place / "metadata")
         self.messages: MessageStore | None = None
@@ -116,6 +116,13 @@ class WindowFiles:
             self._metadata.put(_POSITION, str(header["mark"]).encode())
             self._on_write("position")
             self._metadata.commit()
+
+    def forget(self, removed: set[bytes]) -> None:
+        """Deletes removed windows in memory at once: nothing returns to them, and nobody may ever flush."""
+        if self._in_memory:
+            for key in removed:
+                self._metadata.delete(key)
+            removed.clear()
 
     def close(self) -> None:
         """Releases the files. It commits nothing."""

@@ -8,12 +8,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from panewise.chrono import MIN_INSTANT
 from panewise.standalone.retained.base import WindowState
 from panewise.standalone.retained.codec import to_json
 from panewise.standalone.retained.outputs import Classified, Firing, RejectedMessage, WindowOutput
 from panewise.standalone.retained.window import Arrival, Message, Window
-from panewise.stores.message_store import MessageStore
 
 
 class WindowSteps(WindowState):
@@ -103,27 +101,27 @@ class WindowSteps(WindowState):
             self._fire(window, "late" if window.full else "early")
         self._remove(window)
         self._flush_due = True
-        if self._messages is not None:
-            self._retire(self._messages, window)
+        self._retire(window)
 
     def _remove(self, window: Window) -> None:
         self._windows.remove(window)
         self._retention.removed(window, self._windows)
 
-    def _retire(self, messages: MessageStore, window: Window) -> None:
+    def _retire(self, window: Window) -> None:
         """Deletes the messages that only expired windows contain, after a window was removed."""
-        by_time = self._settings.by_time
-        if window.session_key is None:
-            position = self._retention.first_position(self._windows, self._progress.watermark)
-            if position > MIN_INSTANT:
-                messages.retire(position if by_time else position - 1)
+        if self._messages is None or self._retirements is None:
             return
+        if window.session_key is None:
+            self._retire_to_first()
+            return
+        by_time, mark = self._settings.by_time, self._progress.mark
+        assert mark is not None  # as a message has opened the window
         end = window.last_time + 1 if by_time else window.last_offset
         fields: set[tuple[Any, ...] | None] = {None}
-        if messages.layout[0] == "equal_fields":
+        if self._messages.layout[0] == "equal_fields":
             fields = {tuple(one[name] for name in self._join_keys) for _, one in self._of_window(window)}
         for join_keys in fields:
-            messages.retire(end, session_key=window.session_key, join_keys=join_keys)
+            self._retirements.add_session(end, window.session_key, join_keys, mark)
 
     def _fire(self, window: Window, firing: Firing) -> None:
         output = self._output(window, firing)
