@@ -250,3 +250,12 @@ def test_a_text_as_join_keys() -> None:
         store.add("m", offset=1, time=1, join_keys="ab")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="join keys are a tuple"):
         store.get_messages(0, 5, join_keys=b"ab")  # type: ignore[arg-type]
+
+
+def test_messages_above_an_offset_do_not_retire_with_a_session() -> None:
+    """semantics 25.6"""
+    store = MessageStore(("timestamp", "offset"), sessions=True)
+    for offset, time in ((1, 10), (2, 5), (3, 30)):
+        store.add(offset, offset=offset, time=time, session_key="a")
+    assert store.retire(20, session_key="a", last_offset=1) == 1
+    assert [one.offset for one in store.get_messages(0, 99, session_key="a")] == [2, 3]

@@ -24,7 +24,7 @@ from tests.standalone.retained.scripts import (
 )
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """The process ends here."""
 
 
@@ -37,7 +37,7 @@ class Writes:
     def __call__(self, kind: str) -> None:
         self._number += 1
         if self._number in self._ends:
-            raise Killed(kind)
+            raise KilledError(kind)
 
 
 def automatic(open_with: Callable[..., Any], script: Sequence[tuple[int, Step]], ends: Sequence[int]) -> Any:
@@ -53,7 +53,7 @@ def automatic(open_with: Callable[..., Any], script: Sequence[tuple[int, Step]],
                         if offset > behind:
                             operator.add_message(value, offset)
                     return received
-            except Killed:
+            except KilledError:
                 pass
     finally:
         shutil.rmtree(store)
@@ -80,7 +80,7 @@ def standalone(
                             operator.flush()
                             flushed = at + 1
                     return received
-            except Killed:
+            except KilledError:
                 pass
     finally:
         shutil.rmtree(store)

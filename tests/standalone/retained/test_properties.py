@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,8 @@ def check_losses(data: st.DataObject) -> None:
     """Removes the message store, and restores it while the operator goes on."""
     join = data.draw(st.booleans())
     chosen, aggregates = data.draw(settings(join=join)), AGGREGATES[3]
+    if chosen.session_key is not None:  # a session that does not expire in time takes further messages
+        chosen = replace(chosen, retention_time=LONG, retention_size=LONG)
     numbered = with_offsets(data.draw(steps()))
     reference = made(chosen, aggregates)
     wanted = [one for outputs in play(reference, numbered) for one in outputs]
@@ -203,6 +206,8 @@ def check_losses(data: st.DataObject) -> None:
                 emitted += [one for outputs in play(operator, [ahead.pop(0)]) for one in outputs]
             assert not operator.restoring
             for one in (operator, reference):
+                if join and chosen.session_key is not None:  # a session that grew is full only now
+                    one.add_message({"event_time": LONG // 2, "v": 0, "k": "c"}, LONG)
                 one.timeout(LONG)
             emitted, wanted = emitted + operator.drain(), wanted + reference.drain()
             assert bare(operator) == bare(reference)

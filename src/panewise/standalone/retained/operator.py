@@ -36,8 +36,11 @@ class RetainedWindows(WindowAccess):
             "restored": it went to the message store alone. "out_of_retention" or "invalid": it was rejected.
 
         Raises:
-            DeliveryDisabledError: if `downstream` has refused an output that still waits.
-            InputError: if the message is no mapping, or the offset no whole number.
+            DeliveryDisabledError: if `downstream` or `error_output` has refused what still waits.
+            InputError: if the message is no mapping, or the offset no whole number of 64 bits.
+            AggregateOverflowError: if a sum does not fit its type. The message is not added.
+            StoreError: if the store cannot be used. `counts` says whether the message was applied; what was
+                due is due again in the next call.
         """
         self._check_open()
         self._outbox.check_enabled()
