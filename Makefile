@@ -19,7 +19,7 @@ export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names notebooks format bench bench-peers soak lock clean
+.PHONY: help env venv demo demo-join test matrix check names notebooks format bench bench-peers soak kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -109,6 +109,10 @@ bench-peers: $(READY) $(FLINK_READY) $(PEERS_READY) ## compare with Flink, Bytew
 soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -m soak
+
+kills: $(READY) ## the part of the long campaigns that kills processes with stores; reports to out/kills.xml
+	@python3 tools/check_env.py
+	@$(PYTHON) -m pytest -m kills --junitxml=out/kills.xml
 
 lock: $(READY) ## resolve the dependencies in pyproject.toml into requirements.lock
 	@$(PYTHON) tools/lock.py

@@ -38,6 +38,8 @@ ELSEWHERE = {
     "state/run_store.py": "state/test_manifest.py",
     # Both ordered maps are tested by the same machine.
     "stores/memory_map.py": "stores/test_ordered_map.py",
+    "stores/durable_snapshot.py": "stores/test_ordered_map.py",
+    "stores/rocks.py": "stores/test_store_directory.py",
     "stores/store.py": "stores/test_window_store.py",
     # Parts of a specification are tested by what reads them.
     "spec/conditions": "spec/conditions/test_terms.py",

@@ -1,33 +1,56 @@
 """An operator whose process is killed (SIGKILL) at any instant loses nothing.
 
-Every number in the sink has one content, and together they are what an operator without faults emits.
+Its state is that of the events up to the committed positions. Every number in the sink has one content, and
+together they are what an operator without faults emits.
 """
 
 import json
-import random
-import signal
-import subprocess
-import sys
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from panewise.standalone import Emission
+from panewise.standalone import Emission, StandaloneOperator
+from panewise.standalone.operator import Mode
+from tests.killing import Kills
 from tests.standalone import killed_job
-from tests.standalone.killed_job import SPECS, lines, made, play
+from tests.standalone.killed_job import SPECS, add, advance_after, lines, made, play, start_of
 
-MESSAGES = 200
-PATIENCE = 120  # seconds
+MODES = get_args(Mode)
+MESSAGES, MESSAGES_OF_CAMPAIGN = 60, 1_500
 
 
-def wanted(kind: str) -> dict[tuple[str, int], str]:
-    """Returns what an operator in memory emits, by kind and number."""
-    found: list[Emission] = []
-    operator = made(kind, found.append, None)
-    play(operator, 0, MESSAGES)
-    operator.finish()
-    return {(what, number): row for one in found for what, number, row in lines(one)}
+class Model:
+    """An operator in memory, which plays as far as it is asked, and remembers what it has emitted."""
+
+    def __init__(self, kind: str) -> None:
+        self.found: list[Emission] = []
+        self.operator = made(kind, "automatic", None, self.found.append)
+        self.next = 0
+        self.states = [state(self.operator)]
+
+    def states_before(self, start: int) -> list[Any]:
+        """Returns the state before a message: also that in which the clocks have not yet been moved."""
+        if start > self.next:
+            play(self.operator, self.next, start - 1)
+            add(self.operator, start - 1)
+            self.states = [state(self.operator)]
+            advance_after(self.operator, start - 1)
+            self.states.append(state(self.operator))
+            self.next = start
+        return self.states
+
+    def emitted(self, messages: int) -> dict[tuple[str, int], str]:
+        """Returns what is emitted until the end of the input, by kind and number."""
+        play(self.operator, self.next, messages)
+        self.operator.finish()
+        return {(what, number): row for one in self.found for what, number, row in lines(one)}
+
+
+def state(operator: StandaloneOperator) -> Any:
+    """Returns what can be seen of a state."""
+    return sorted(map(repr, operator.live().rows())), operator.counts, operator.watermark, operator.clock
 
 
 def in_sink(sink: Path) -> dict[tuple[str, int], str]:
@@ -42,39 +65,29 @@ def in_sink(sink: Path) -> dict[tuple[str, int], str]:
     return found
 
 
-def strike(tmp_path: Path, kind: str, delay: float) -> bool:
-    """Runs the job, and kills it after a number of seconds. Returns whether it was done before."""
-    arguments: list[Any] = [tmp_path / "store", tmp_path / "sink", kind, MESSAGES]
-    command = [sys.executable, "-m", killed_job.__name__, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        try:
-            process.wait(delay)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE)
-        return process.returncode == 0
+def rounds(folder: Path, kind: str, mode: Mode, kills: Kills, number: int, messages: int) -> None:
+    """Kills the job, and compares the state, so many times; then lets it end, and compares the sink."""
+    model, store, sink = Model(kind), folder / "store", folder / "sink"
+    for _ in range(number):
+        kills.strike(kind, mode, store, sink, messages)
+        with made(kind, mode, store) as operator:
+            assert state(operator) in model.states_before(start_of(operator))
+    kills.finish(kind, mode, store, sink, messages)
+    assert in_sink(sink) == model.emitted(messages)
 
 
-def rounds(tmp_path: Path, kind: str, count: int, seed: int) -> None:
-    """Kills the job so many times, then lets it end, and compares the sink."""
-    times = random.Random(seed)
-    for _ in range(count):
-        if strike(tmp_path, kind, times.uniform(0, 1.5)):
-            break
-    assert strike(tmp_path, kind, PATIENCE)
-    assert in_sink(tmp_path / "sink") == wanted(kind)
-
-
-@pytest.mark.parametrize("kind", SPECS)
-def test_a_killed_operator_continues(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "mode"), list(zip(SPECS, cycle(MODES), strict=False)))
+def test_a_killed_operator_continues(kind: str, mode: Mode, tmp_path: Path) -> None:
     """semantics 31.2 to 31.4: state exactly once, outputs at least once, with the same numbers."""
-    rounds(tmp_path, kind, 2, seed=1)
+    rounds(tmp_path, kind, mode, Kills(killed_job.__name__, seed=1, longest=0.1), 1, MESSAGES)
 
 
 @pytest.mark.soak
+@pytest.mark.kills
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", SPECS)
-@pytest.mark.parametrize("seed", range(10))
-def test_a_killed_operator_continues_at_length(kind: str, seed: int, tmp_path: Path) -> None:
-    rounds(tmp_path, kind, 7, seed)
+def test_operators_that_are_killed_often(kind: str, mode: Mode, tmp_path: Path, record_property: Any) -> None:
+    """semantics 31.2 to 31.4"""
+    kills = Kills(killed_job.__name__, seed=sum(map(ord, kind + mode)))
+    rounds(tmp_path, kind, mode, kills, 8, MESSAGES_OF_CAMPAIGN)
+    kills.report(record_property)

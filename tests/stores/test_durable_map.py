@@ -12,7 +12,7 @@ import pytest
 
 from panewise.errors import InputError, SpecError, StoreError
 from panewise.stores import DurableMap
-from panewise.stores.durable_map import HEADER
+from panewise.stores.store_directory import HEADER
 
 WRITER = """
 import sys

@@ -1,37 +1,31 @@
 """The message store against a list, in all layouts, in memory and in a directory."""
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from panewise import InputError, SpecError
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.stores import Message, MessageStore
 from panewise.stores.message_layout import LAYOUTS
+from tests.stores.machine import AnyStore, in_directory, in_memory
 
 TIMES = st.integers(-3, 12)
 FIELDS = st.sampled_from([("x",), ("xx",), ("x", 1), ()])
 SESSIONS = st.sampled_from(["s", "ss"])
 
 
-class AnyMessageStore(RuleBasedStateMachine):
+class AnyMessageStore(AnyStore):
     """semantics 25.1 to 25.6, 34, 34.3"""
-
-    durable = False
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.mkdtemp() if self.durable else None
         self.model: dict[Any, Message] = {}
         self.horizon = MIN_INSTANT
         self.counts = [0, 0]
-        self.open: list[tuple[Any, list[Message]]] = []
 
     @initialize(layout=st.sampled_from(LAYOUTS), sessions=st.booleans())
     def create(self, layout: Any, sessions: bool) -> None:
@@ -101,12 +95,6 @@ class AnyMessageStore(RuleBasedStateMachine):
         )
         self.open.append((found, expected))
 
-    @precondition(lambda self: self.open)
-    @rule()
-    def read(self) -> None:
-        entries, expected = self.open.pop(0)
-        assert list(entries) == expected
-
     @rule(end=TIMES)
     def retire(self, end: int) -> None:
         self.store.retire(end)
@@ -141,23 +129,9 @@ class AnyMessageStore(RuleBasedStateMachine):
         self.store = MessageStore(self.layout, sessions=self.sessions, directory=self.folder)
         self.open = []
 
-    def teardown(self) -> None:
-        for entries, expected in self.open:
-            assert list(entries) == expected
-        if hasattr(self, "store"):
-            self.store.close()
-        if self.folder:
-            shutil.rmtree(self.folder)
 
-
-class AnyDurableMessageStore(AnyMessageStore):
-    durable = True
-
-
-TestMemory = AnyMessageStore.TestCase
-TestMemory.settings = settings(max_examples=200, stateful_step_count=40)
-TestDurable = AnyDurableMessageStore.TestCase
-TestDurable.settings = settings(max_examples=25, stateful_step_count=30)
+TestMemory = in_memory(AnyMessageStore, 200)
+TestDurable = in_directory(AnyMessageStore)
 
 
 def filled(layout: Any, directory: Path | None = None) -> MessageStore:

@@ -1,18 +1,16 @@
 """The session store against a dict, in memory and in a directory."""
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from panewise import InputError, SpecError, StoreError
 from panewise.chrono import MAX_INSTANT
 from panewise.stores import DurableMap, SessionEntry, SessionStore
+from tests.stores.machine import AnyStore, in_directory, in_memory
 
 KEYS = st.sampled_from(["a", "aa", "b", b"\x00", b"\x00\x00"])
 ORDER = ["a", "aa", "b", b"\x00", b"\x00\x00"]
@@ -20,18 +18,14 @@ TIMES = st.integers(-20, 40)
 LENGTHS = st.integers(0, 12)
 
 
-class AnySessionStore(RuleBasedStateMachine):
+class AnySessionStore(AnyStore):
     """semantics 34, 34.3, 34.13, 34.14, 34.15"""
-
-    durable = False
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.mkdtemp() if self.durable else None
         self.model: dict[tuple[int, int, int], int] = {}  # end, place of the key, start
         self.now: int | None = None
         self.expired = 0
-        self.open: list[tuple[Any, list[SessionEntry]]] = []
 
     @initialize(retention=st.integers(1, 40))
     def create(self, retention: int) -> None:
@@ -87,13 +81,6 @@ class AnySessionStore(RuleBasedStateMachine):
         ]
         self.open.append((found(), expected[::-1] if backward else expected))
 
-    @precondition(lambda self: self.open)
-    @rule(data=st.data())
-    def step(self, data: st.DataObject) -> None:
-        entries, expected = data.draw(st.sampled_from(self.open))
-        assert entries.peek() == (expected[0] if expected else None)
-        assert next(entries, None) == (expected.pop(0) if expected else None)
-
     @precondition(lambda self: self.durable)
     @rule()
     def reopen(self) -> None:
@@ -101,23 +88,9 @@ class AnySessionStore(RuleBasedStateMachine):
         self.store, self.open = SessionStore(self.retention, directory=self.folder), []
         assert (self.store.now, self.store.expired_puts) == (self.now, self.expired)
 
-    def teardown(self) -> None:
-        for entries, expected in self.open:
-            assert list(entries) == expected
-        if hasattr(self, "store"):
-            self.store.close()
-        if self.folder:
-            shutil.rmtree(self.folder)
 
-
-class AnyDurableSessionStore(AnySessionStore):
-    durable = True
-
-
-TestMemory = AnySessionStore.TestCase
-TestMemory.settings = settings(max_examples=150, stateful_step_count=40)
-TestDurable = AnyDurableSessionStore.TestCase
-TestDurable.settings = settings(max_examples=25, stateful_step_count=30)
+TestMemory = in_memory(AnySessionStore, 150)
+TestDurable = in_directory(AnySessionStore)
 
 
 def values(entries: Any) -> list[Any]:
@@ -164,7 +137,7 @@ def test_restore(tmp_path: Path) -> None:
 
 def test_what_is_refused() -> None:
     """semantics 34.13"""
-    with pytest.raises(SpecError, match="a retention is above 0"):
+    with pytest.raises(SpecError, match="retention is at least 1: otherwise nothing could be stored"):
         SessionStore(0)
     store = SessionStore(10)
     with pytest.raises(InputError, match=r"a session does not end before it starts \| exchange them"):

@@ -1,20 +1,18 @@
 """The windowed storages against a dict, in memory and in a directory."""
 
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import precondition, rule
 
 from panewise import InputError, StoreError
 from panewise.stores import KeyedWindowedStorage, SessionWindowedStorage, StoredWindow, WindowedStorage
-from panewise.stores.durable_map import HEADER
+from panewise.stores.store_directory import HEADER
+from tests.stores.machine import AnyStore, in_directory, in_memory
 
 TIMES = st.integers(-5, 10)
 WINDOWS = st.tuples(TIMES, st.integers(0, 4)).map(lambda pair: (pair[0], pair[0] + pair[1]))
@@ -22,18 +20,15 @@ KEYS = st.sampled_from(["a", "aa", b"\x00", b"\x00\x00"])
 ORDER: Any = ["a", "aa", b"\x00", b"\x00\x00", None]
 
 
-class AnyKeyed(RuleBasedStateMachine):
+class AnyKeyed(AnyStore):
     """semantics 34, 34.3, 34.18, 34.19"""
 
-    durable = False
     kind: Any = KeyedWindowedStorage
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.mkdtemp() if self.durable else None
-        self.storage = self.kind(directory=self.folder)
+        self.store = self.kind(directory=self.folder)
         self.model: dict[tuple[int, int, int], int] = {}  # end, start, place of the key
-        self.open: list[tuple[Any, list[StoredWindow]]] = []
 
     def listed(self, model: dict[tuple[int, int, int], int]) -> list[StoredWindow]:
         return [StoredWindow(s, e, ORDER[place], value) for (e, s, place), value in sorted(model.items())]
@@ -46,59 +41,46 @@ class AnyKeyed(RuleBasedStateMachine):
 
     @rule(window=WINDOWS, key=KEYS, value=st.integers(0, 9))
     def put(self, window: Any, key: Any, value: int) -> None:
-        self.storage.put(window, value=value, **self.names(key))
+        self.store.put(window, value=value, **self.names(key))
         self.model[self.place(window, key)] = value
 
     @rule(window=WINDOWS, key=KEYS)
     def get(self, window: Any, key: Any) -> None:
-        assert self.storage.get(window, **self.names(key)) == self.model.get(self.place(window, key))
-        assert self.storage.contains(window) == any(place[:2] == window[::-1] for place in self.model)
+        assert self.store.get(window, **self.names(key)) == self.model.get(self.place(window, key))
+        assert self.store.contains(window) == any(place[:2] == window[::-1] for place in self.model)
 
     @rule(window=WINDOWS, key=KEYS)
     def remove(self, window: Any, key: Any) -> None:
         removed = self.model.pop(self.place(window, key), None) is not None
-        assert self.storage.remove(window, **self.names(key)) == removed
+        assert self.store.remove(window, **self.names(key)) == removed
 
     @rule(window=WINDOWS)
     def remove_window(self, window: Any) -> None:
         doomed = [place for place in self.model if place[:2] == window[::-1]]
-        assert self.storage.remove(window) == len(doomed)
+        assert self.store.remove(window) == len(doomed)
         for place in doomed:
             del self.model[place]
 
     @rule(horizon=TIMES)
     def purge(self, horizon: int) -> None:
         left = {place: value for place, value in self.model.items() if place[0] >= horizon}
-        assert self.storage.purge(horizon) == len(self.model) - len(left)
+        assert self.store.purge(horizon) == len(self.model) - len(left)
         self.model = left
 
     @rule(window=st.none() | WINDOWS, backward=st.booleans())
     def entries(self, window: Any, backward: bool) -> None:
         inside = {p: v for p, v in self.model.items() if window is None or p[:2] == window[::-1]}
         expected = self.listed(inside)
-        found = self.storage.entries(window, backward=backward)
+        found = self.store.entries(window, backward=backward)
         self.open.append((found, expected[::-1] if backward else expected))
-        assert len(self.storage) == len(self.model)
-
-    @precondition(lambda self: self.open)
-    @rule()
-    def read(self) -> None:
-        entries, expected = self.open.pop(0)
-        assert list(entries) == expected
+        assert len(self.store) == len(self.model)
 
     @precondition(lambda self: self.durable)
     @rule()
     def reopen(self) -> None:
-        self.storage.close()
-        self.storage, self.open = self.kind(directory=self.folder), []
-        assert len(self.storage) == len(self.model)
-
-    def teardown(self) -> None:
-        for entries, expected in self.open:
-            assert list(entries) == expected
-        self.storage.close()
-        if self.folder:
-            shutil.rmtree(self.folder)
+        self.store.close()
+        self.store, self.open = self.kind(directory=self.folder), []
+        assert len(self.store) == len(self.model)
 
 
 class AnyPlain(AnyKeyed):
@@ -117,9 +99,9 @@ class AnySession(AnyKeyed):
         place, target = self.place(window, key), self.place(to, key)
         if place in self.model and target in self.model and place != target:
             with pytest.raises(InputError, match="a session is not migrated onto another one"):
-                self.storage.migrate(key, window, to)
+                self.store.migrate(key, window, to)
             return
-        assert self.storage.migrate(key, window, to) == (place in self.model)
+        assert self.store.migrate(key, window, to) == (place in self.model)
         if place in self.model:
             self.model[target] = self.model.pop(place)
 
@@ -130,21 +112,13 @@ class AnySession(AnyKeyed):
             for place, value in self.model.items()
             if ORDER[place[2]] == key and place[0] > start and place[1] < end
         }
-        self.open.append((self.storage.sessions(key, start, end), self.listed(inside)))
+        self.open.append((self.store.sessions(key, start, end), self.listed(inside)))
 
 
-class AnyDurable(AnySession):
-    durable = True
-
-
-TestPlain = AnyPlain.TestCase
-TestKeyed = AnyKeyed.TestCase
-TestSession = AnySession.TestCase
-TestPlain.settings = TestKeyed.settings = TestSession.settings = settings(
-    max_examples=80, stateful_step_count=40
-)
-TestDurable = AnyDurable.TestCase
-TestDurable.settings = settings(max_examples=25, stateful_step_count=30)
+TestPlain = in_memory(AnyPlain, 80)
+TestKeyed = in_memory(AnyKeyed, 80)
+TestSession = in_memory(AnySession, 80)
+TestDurable = in_directory(AnySession)
 
 
 @pytest.mark.parametrize("kind", [WindowedStorage, KeyedWindowedStorage, SessionWindowedStorage])

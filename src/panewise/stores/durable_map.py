@@ -7,24 +7,20 @@ they are. So a snapshot is an iterator of RocksDB and a snapshot of the changes,
 Nothing is written to the files between commits. After a crash the map is that of the last commit.
 """
 
-import json
-import os
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
 
 import rocksdict
 
 from panewise.errors import SpecError, StoreError
-from panewise.stores.memory_map import MemoryMap, MemorySnapshot
-from panewise.stores.ordered_map import after, closed_error
+from panewise.stores.durable_snapshot import DurableSnapshot
+from panewise.stores.memory_map import MemoryMap
+from panewise.stores.ordered_map import closed_error
+from panewise.stores.rocks import StoreErrors, close_files, options, store_error
 from panewise.stores.scans import GeneratedScan
+from panewise.stores.store_directory import StoreDirectory
 
-FORMAT = 1
-HEADER = "panewise-store.json"
 DEFAULT_CACHE = 64 << 20
-_LOCKED = ("LOCK: Resource temporarily unavailable", "LOCK: No locks available")
 _DELETED = b""  # a tombstone; values are stored behind one byte, so that none is empty
 _LIVE = b"\x01"
 
@@ -61,23 +57,20 @@ class DurableMap:
     def __init__(self, directory: str | Path, *, cache_bytes: int = DEFAULT_CACHE, sync: bool = True) -> None:
         if cache_bytes < 0:
             raise SpecError(f"cache_bytes={cache_bytes}", "a cache has 0 bytes or more", "give 0 or more")
-        self._directory = Path(directory)
+        self._directory = StoreDirectory(Path(directory))
+        self._errors = StoreErrors(self._directory.path)
         self._changes: MemoryMap[bytes] = MemoryMap()
         self._opened: WeakSet[DurableSnapshot] = WeakSet()
         self._write_options = rocksdict.WriteOptions()
         self._write_options.sync = sync
-        self._files: rocksdict.Rdict | None = None
-        self._known_changes = _check_header(self._directory)
-        try:
-            self._files = rocksdict.Rdict(str(self._directory), _options(cache_bytes))
-        except Exception as error:
-            raise _store_error(self._directory, error) from error
-        self._check_complete()
+        self._options = options(cache_bytes)
+        self._failed = False  # whether the last commit has failed
+        self._files: rocksdict.Rdict | None = self._open_files()
 
     @property
     def directory(self) -> Path:
         """The directory of the files."""
-        return self._directory
+        return self._directory.path
 
     @property
     def pending(self) -> int:
@@ -115,11 +108,9 @@ class DurableMap:
         opened = self.snapshot()
         return opened.scan(start, end, backward=backward).closing(opened.close)
 
-    def snapshot(self) -> "DurableSnapshot":
+    def snapshot(self) -> DurableSnapshot:
         """Returns the map as it is now, in constant time."""
-        if self._files is None:
-            raise closed_error("map")
-        opened = DurableSnapshot(self._directory, self._files.iter(), self._changes.snapshot())
+        opened = DurableSnapshot(self._checked_files().iter(), self._changes.snapshot(), self._errors)
         self._opened.add(opened)
         return opened
 
@@ -127,10 +118,10 @@ class DurableMap:
         """Makes all changes since the last commit durable, all or none.
 
         Raises:
-            StoreError: if the disk is full or fails. The changes are then still pending.
+            StoreError: if the disk is full or fails. The changes are then still pending. The next commit
+                opens the files again, and so needs all iterators to be closed.
         """
-        if self._files is None:
-            raise closed_error("map")
+        files = self._checked_files()
         if not len(self._changes):
             return
         batch = rocksdict.WriteBatch(raw_mode=True)
@@ -139,10 +130,12 @@ class DurableMap:
                 batch.put(key, value[1:])
             else:
                 batch.delete(key)
-        try:
-            self._files.write(batch, self._write_options)
-        except Exception as error:
-            raise _store_error(self._directory, error) from error
+        if self._failed:
+            files = self._reopened(files, batch.size_in_bytes())
+        self._failed = True
+        with self._errors:
+            files.write(batch, self._write_options)
+        self._failed = False
         self._changes = MemoryMap()
 
     def close(self, *, commit: bool = True) -> None:
@@ -158,8 +151,8 @@ class DurableMap:
             self._changes.close()
             files, self._files = self._files, None
             changes = files.latest_sequence_number()
-            files.close()
-            self._record(changes)
+            close_files(files)
+            self._directory.record(changes)
 
     def __enter__(self) -> "DurableMap":
         return self
@@ -167,230 +160,42 @@ class DurableMap:
     def __exit__(self, kind: object, *error: object) -> None:
         self.close(commit=kind is None)
 
-    def _check_complete(self) -> None:
-        """Raises if the files have fewer changes than at the last close.
-
-        RocksDB takes a damaged end of its manifest or log for what a crash left, and opens what is before it.
-        """
-        assert self._files is not None
-        if self._files.latest_sequence_number() < self._known_changes:
-            self._files.close()
-            self._files = None
-            given = f"directory={str(self._directory)!r}: changes of the last close are missing"
-            raise StoreError(given, _INTACT, _RESTORE)
-
-    def _record(self, changes: int) -> None:
-        """Writes the number of changes of all time into the header, if it has risen."""
-        if changes > self._known_changes:
-            with suppress(OSError):  # the number that the header has is still a lower bound
-                _write_header(self._directory / HEADER, changes)
-
     def _read(self, key: bytes) -> bytes | None:
-        if self._files is None:
+        files = self._files  # a point read is short, so this calls as little as possible
+        if files is None:
             raise closed_error("map")
         try:
-            found: bytes | None = self._files.get(key)
-        except Exception as error:
-            raise _store_error(self._directory, error) from error
+            found: bytes | None = files.get(key)
+        except Exception as error:  # entering a context would take a sixth of the time of a read
+            raise store_error(self.directory, error) from error
         return found
 
+    def _checked_files(self) -> rocksdict.Rdict:
+        if self._files is None:
+            raise closed_error("map")
+        return self._files
 
-class DurableSnapshot:
-    """A durable map as it was when the snapshot was opened, with the changes that were pending.
-
-    An iterator of RocksDB is a snapshot of the files. All scans share one, so a scan that continues after
-    another one has moved it seeks its place again.
-    """
-
-    def __init__(self, directory: Path, entries: rocksdict.RdictIter, changes: MemorySnapshot[bytes]) -> None:
-        self._directory = directory
-        self._stored: rocksdict.RdictIter | None = entries
-        self._moves = 0  # how often the iterator was moved
-        self._changes = changes
-
-    def get(self, key: bytes) -> bytes | None:
-        """Returns the value of a key, or None."""
-        if self._stored is None:
-            raise closed_error("snapshot")
-        changed = self._changes.get(key)
-        if changed is not None:
-            return changed[1:] if changed else None
-        self._moves += 1
+    def _open_files(self) -> rocksdict.Rdict:
+        with self._errors:
+            files = rocksdict.Rdict(str(self.directory), self._options)
         try:
-            self._stored.seek(key)
-            if self._stored.valid():
-                return self._stored.value() if self._stored.key() == key else None
-            self._stored.status()
-        except Exception as error:
-            raise _store_error(self._directory, error) from error
-        return None
+            self._directory.check_complete(files.latest_sequence_number())
+        except StoreError:
+            close_files(files)
+            raise
+        return files
 
-    def scan(self, start: bytes = b"", end: bytes | None = None, *, backward: bool = False) -> GeneratedScan:
-        """Returns the entries with start <= key < end; without an end, all from start."""
-        if self._is_closed():
-            raise closed_error("snapshot")
-        return GeneratedScan(self._entries(start, end, backward))
+    def _reopened(self, files: rocksdict.Rdict, room: int) -> rocksdict.Rdict:
+        """Returns the files, opened again: after an error RocksDB refuses all further writes.
 
-    def close(self) -> None:
-        """Closes the snapshot; RocksDB may then delete the versions that it pins."""
-        self._stored = None
-        self._changes.close()
-
-    def __enter__(self) -> "DurableSnapshot":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def _is_closed(self) -> bool:
-        return self._stored is None
-
-    def _entries(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Yields the entries of a range until the snapshot is closed."""
-        if self._is_closed():
-            return
-        changes = self._changes.scan(start, end, backward=backward)
-        for entry in _laid_over(changes, self._in_files(start, end, backward), backward):
-            if self._is_closed():
-                return
-            yield entry
-
-    def _in_files(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Yields the entries of the files in a range; raises if they end at a damaged block.
-
-        Invariant: while it waits it refers to no iterator, which would have the files open after `close`.
+        Raises:
+            StoreError: if there is no room yet, or iterators have the files open. Reads go on as before.
         """
-        moves = -1
-        while not self._is_closed() and (end is None or start < end):
-            entry = self._step((start, end), moves == self._moves, backward)
-            moves = self._moves
-            if entry is None:
-                return
-            start, end = (start, entry[0]) if backward else (after(entry[0]), end)
-            yield entry
-
-    def _step(
-        self, bounds: tuple[bytes, bytes | None], in_place: bool, backward: bool
-    ) -> tuple[bytes, bytes] | None:
-        """Moves the iterator to the next entry of a range, from its place or by a search; None at the end."""
-        assert self._stored is not None
-        stored, (start, end) = self._stored, bounds
-        self._moves += 1
-        try:
-            if not in_place:
-                _seek(stored, start, end, backward)
-            elif backward:
-                stored.prev()
-            else:
-                stored.next()
-            if not stored.valid():
-                stored.status()
-                return None
-            key = stored.key()
-            if key < start if backward else end is not None and key >= end:
-                return None
-            return key, stored.value()
-        except Exception as error:
-            raise _store_error(self._directory, error) from error
-
-
-def _seek(stored: rocksdict.RdictIter, start: bytes, end: bytes | None, backward: bool) -> None:
-    """Moves an iterator to the first entry of a range in the direction of a scan."""
-    if not backward:
-        stored.seek(start)
-    elif end is None:
-        stored.seek_to_last()
-    else:
-        stored.seek_for_prev(end)
-        if stored.valid() and stored.key() == end:
-            stored.prev()
-
-
-def _laid_over(
-    changes: Iterator[tuple[bytes, bytes]], stored: Iterator[tuple[bytes, bytes]], backward: bool
-) -> Iterator[tuple[bytes, bytes]]:
-    """Yields the entries of the files with the changes laid over them, in order."""
-    changed, entry = next(changes, None), next(stored, None)
-    while changed is not None or entry is not None:
-        if changed is None or (
-            entry is not None and changed[0] != entry[0] and (entry[0] > changed[0]) == backward
-        ):
-            assert entry is not None
-            yield entry
-            entry = next(stored, None)
-            continue
-        if entry is not None and entry[0] == changed[0]:
-            entry = next(stored, None)
-        if changed[1]:
-            yield changed[0], changed[1][1:]
-        changed = next(changes, None)
-
-
-def _options(cache_bytes: int) -> rocksdict.Options:
-    """Returns options with bounded memory: the cache includes indexes, and buffers are a share of it."""
-    blocks = rocksdict.BlockBasedOptions()
-    blocks.set_block_cache(rocksdict.Cache(cache_bytes))
-    blocks.set_cache_index_and_filter_blocks(True)
-    blocks.set_bloom_filter(10, False)
-    options = rocksdict.Options(raw_mode=True)
-    options.set_block_based_table_factory(blocks)
-    options.set_db_write_buffer_size(max(cache_bytes // 2, 1 << 20))
-    options.set_max_open_files(256)
-    options.set_keep_log_file_num(2)
-    # A torn last record is that of a commit that did not return. Other damage is an error.
-    options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.tolerate_corrupted_tail_records())
-    return options
-
-
-def _check_header(directory: Path) -> int:
-    """Writes the header of a new directory; refuses a directory of another kind or format.
-
-    Returns how many changes the files had when the map was closed for the last time.
-    """
-    rule = "the directory of a store has been made by one"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        header = directory / HEADER
-        if not header.exists():
-            if any(path.name != f"{HEADER}.new" for path in directory.iterdir()):
-                raise StoreError(f"directory={str(directory)!r}", rule, "give an empty or a new directory")
-            _write_header(header, 0)
-        read = json.loads(header.read_text(encoding="utf-8"))
-        written, changes = read["format"], int(read.get("changes", 0))
-    except OSError as error:
-        raise _store_error(directory, error) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{header}", "the header of a store is JSON with its format", _RESTORE) from error
-    if written != FORMAT:
-        rule = f"this version of panewise reads format {FORMAT}"
-        raise StoreError(f"{header}: format {written}", rule, "use the version that wrote it")
-    return changes
-
-
-def _write_header(header: Path, changes: int) -> None:
-    """Writes the header so that it exists as a whole or not at all."""
-    new = header.with_name(f"{HEADER}.new")
-    with new.open("w", encoding="utf-8") as file:
-        json.dump({"format": FORMAT, "changes": changes}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(header)
-
-
-_INTACT = "the files of a store are as it wrote them"
-_RESTORE = "restore the directory from a copy, or delete it and rebuild the store from its source"
-
-
-def _store_error(directory: Path, error: Exception) -> StoreError:
-    """Returns the error of panewise for one of RocksDB or of the file system."""
-    given = f"directory={str(directory)!r}: {error}"
-    text = str(error)
-    if any(part in text for part in _LOCKED):
-        return StoreError(given, "one process at a time uses a store", "close it there first")
-    if "No space left" in text:
-        return StoreError(given, "a store needs room on its disk", "free some, and commit again")
-    if isinstance(error, (PermissionError, NotADirectoryError, FileExistsError)) or any(
-        part in text for part in ("Permission denied", "Read-only file system")
-    ):
-        return StoreError(given, "a store writes into its directory", "give a directory that can be written")
-    return StoreError(given, _INTACT, _RESTORE)
+        self._directory.check_room(room)
+        if any(map(DurableSnapshot.is_open, self._opened)):
+            given = f"directory={str(self.directory)!r}: a commit after one that failed, with open iterators"
+            raise StoreError(given, "the files are opened again for it", "close them, and commit again")
+        close_files(files)
+        self._files = None  # if it cannot be opened, the map is closed
+        self._files = self._open_files()
+        return self._files

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError, SpecError
+from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
 from panewise.stores.message_layout import LAYOUTS, KeyLayout
@@ -42,7 +43,8 @@ class MessageStore(Store):
         layout: the fields of the keys, as `message_key_layout` returns them. Its positions are times if it
             has a timestamp, otherwise offsets.
         sessions: whether each message has a session key, which is then the first part of its key.
-        directory: where a durable store has its files; None for a store in memory.
+        directory: as for `WindowStore`.
+        cache_bytes: as for `WindowStore`.
 
     >>> store = MessageStore(("equal_fields", "timestamp", "offset"))
     >>> store.add("m1", offset=1, time=100, join_keys=("x",))
@@ -68,7 +70,12 @@ class MessageStore(Store):
     _kind = "message"
 
     def __init__(
-        self, layout: KeyLayout, *, sessions: bool = False, directory: str | Path | None = None
+        self,
+        layout: KeyLayout,
+        *,
+        sessions: bool = False,
+        directory: str | Path | None = None,
+        cache_bytes: int = DEFAULT_CACHE,
     ) -> None:
         if tuple(layout) not in LAYOUTS:
             rule = "a layout is one of S1's matrix"
@@ -79,7 +86,8 @@ class MessageStore(Store):
         self._equal_first = layout[0] == "equal_fields"
         self._horizon = MIN_INSTANT  # messages whose positions are below have been retired
         self._replays = self._retired_adds = 0
-        super().__init__({"layout": list(layout), "sessions": sessions}, directory)
+        settings = {"layout": list(layout), "sessions": sessions}
+        super().__init__(settings, directory, cache_bytes=cache_bytes)
 
     @property
     def layout(self) -> KeyLayout:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from weakref import WeakSet
 
 from panewise.errors import StoreError
-from panewise.stores.durable_map import DEFAULT_CACHE, DurableMap
+from panewise.stores.durable_map import DurableMap
 from panewise.stores.entries import Entries
 from panewise.stores.memory_map import MemoryMap
 from panewise.stores.ordered_map import OrderedMap, Snapshot, closed_error
@@ -25,9 +25,7 @@ class Store:
 
     _kind: ClassVar[str]
 
-    def __init__(
-        self, settings: dict[str, Any], directory: str | Path | None, *, cache_bytes: int = DEFAULT_CACHE
-    ) -> None:
+    def __init__(self, settings: dict[str, Any], directory: str | Path | None, *, cache_bytes: int) -> None:
         self._map: OrderedMap = (
             MemoryMap[bytes]() if directory is None else DurableMap(directory, cache_bytes=cache_bytes)
         )

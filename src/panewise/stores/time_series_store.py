@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from panewise.chrono import MAX_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
+from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, encode_int64, encode_key
 from panewise.stores.ordered_map import Snapshot
@@ -31,7 +32,8 @@ class TimeSeriesStore(Store):
     Args:
         append: whether a key may have several values at a time. They are returned in the order of the puts.
             Otherwise a put replaces the value at its time.
-        directory: where a durable store has its files; None for a store in memory.
+        directory: as for `WindowStore`.
+        cache_bytes: as for `WindowStore`.
 
     Ranges of time are [start, end): they include their start. Times before 1970 are refused, as in Samza.
 
@@ -53,10 +55,16 @@ class TimeSeriesStore(Store):
 
     _kind = "time series"
 
-    def __init__(self, *, append: bool = True, directory: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        append: bool = True,
+        directory: str | Path | None = None,
+        cache_bytes: int = DEFAULT_CACHE,
+    ) -> None:
         self._append = append
         self._sequence = 0
-        super().__init__({"append": append}, directory)
+        super().__init__({"append": append}, directory, cache_bytes=cache_bytes)
 
     def put(self, key: KeyValue, value: Any, time: InstantLike) -> None:
         """Stores a value of a key at a time."""

@@ -1,12 +1,10 @@
 """The store of S3: a value for each key and window.
 
-An entry is in the map twice. Under `t`, time, key is its value: this is the order of all entries and of
-expiry. Under `k`, key, time is nothing: this is how the windows of one key are found. With duplicates both
-keys end with a sequence number. Entries wait in a list, and are put under `k` before a read of one key and
-before a commit, so that a store whose windows are read otherwise does not pay for it.
+Its entries are in the order of time at once. They wait in a list, and are put in the order of keys before a
+read of one key and before a commit, so that a store whose windows are read otherwise does not pay for it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
 from typing import Any, NamedTuple, overload
@@ -21,21 +19,20 @@ from panewise.chrono import (
     saturating_add,
 )
 from panewise.errors import InputError, SpecError
+from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
-from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
-from panewise.stores.ordered_map import Snapshot, prefix_end
-from panewise.stores.store import Store
+from panewise.stores.keys import KeyValue, decode_key, encode_int64, encode_key
+from panewise.stores.late_index import LateIndex
+from panewise.stores.positions import Positions
+from panewise.stores.recent_values import ENCODED, PLAIN, RecentValues
+from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, check_at_least, key_range
+from panewise.stores.timed_layout import BY_TIME, TimedEntry
 from panewise.stores.values import decode_value, encode_value
 
-_BY_TIME, _BY_KEY = b"t", b"k"
-_TIDY_EVERY = 1024  # puts; entries that have expired are never returned, even before they are deleted
-_MOST_UNINDEXED = 1 << 16
 _SIGN, _INT = 1 << 63, ord("i")  # of the encodings of times and values
 _pack_place = Struct(">cQ").pack  # what encode_int64 does, and the fastest way to it
 _CACHED_KEYS = 1 << 16
-_CACHED_VALUES, _CACHED_VALUES_DURABLE = 1 << 18, 1 << 14  # the most in each of two generations
-_PLAIN = frozenset((int, float, bool, type(None)))  # types of values that are small and never change
-_MISSING, _ENCODED = object(), object()
+_CACHED_VALUES, _CACHED_VALUES_DURABLE = 1 << 18, 1 << 14
 
 
 class WindowEntry(NamedTuple):
@@ -50,7 +47,7 @@ class WindowEntry(NamedTuple):
     value: Any
 
 
-class WindowStore(Store):
+class WindowStore(RetainingStore):
     """A value for each key and window, for as long as the window is retained (semantics 34.6 to 34.12).
 
     Args:
@@ -62,6 +59,7 @@ class WindowStore(Store):
         duplicates: whether a key may have several values in a window. A put then adds a value, and a put of
             None does nothing.
         directory: where a durable store has its files; None for a store in memory.
+        cache_bytes: how much of the files is cached in memory.
 
     Times are datetimes with a zone or integers of microseconds, and are returned as the latter. Ranges of
     times and keys include both ends. Entries are in the order of their time, then their key.
@@ -97,37 +95,23 @@ class WindowStore(Store):
         grace: DurationLike | None = None,
         duplicates: bool = False,
         directory: str | Path | None = None,
+        cache_bytes: int = DEFAULT_CACHE,
     ) -> None:
-        self._retention = Duration.of(retention, "retention").us
+        period = Duration.of(retention, "retention").us
         self._window_size = Duration.of(window_size, "window_size").us
-        self._grace = self._retention if grace is None else Duration.of(grace, "grace").us
-        _check_durations(self._retention, self._window_size, self._grace)
+        self._grace = period if grace is None else Duration.of(grace, "grace").us
+        _check_durations(period, self._window_size, self._grace)
         self._duplicates = duplicates
-        self._now: int | None = None
-        self._latest = MIN_INSTANT - 1  # now, or less than any time
-        self._horizon = self._write_horizon = MIN_INSTANT - 1  # times above can be fetched, or put
-        self._deleted = MIN_INSTANT - 1  # entries up to this time have been deleted
-        self._puts = self._sequence = self._expired_puts = self._ignored_deletes = 0
-        self._position: dict[str, dict[str, int]] = {}
+        self._write_horizon = MIN_INSTANT - 1  # times above can be put
+        self._sequence = self._ignored_deletes = 0
+        self._positions = Positions()
         self._keys: dict[Any, bytes] = {}
-        # The values of recent puts by key and time: None after a delete, _ENCODED if a value is not plain.
-        self._recent: dict[tuple[str, int], Any] = {}
-        self._earlier: dict[tuple[str, int], Any] = {}
-        self._most_cached = _CACHED_VALUES if directory is None else _CACHED_VALUES_DURABLE
-        self._unindexed: list[bytes] = []
-        self._most_unindexed = _MOST_UNINDEXED
-        self._directory = directory
-        super().__init__({"window_size": self._window_size, "duplicates": duplicates}, directory)
-
-    @property
-    def now(self) -> int | None:
-        """The time of the store: the highest start that was put, or that of `advance`; None at first."""
-        return self._now
-
-    @property
-    def expired_puts(self) -> int:
-        """How many puts, deletes and restored entries came too late."""
-        return self._expired_puts
+        self._recent = RecentValues(_CACHED_VALUES if directory is None else _CACHED_VALUES_DURABLE)
+        self._unindexed = LateIndex()
+        settings = {"window_size": self._window_size, "duplicates": duplicates}
+        super().__init__(
+            settings, period, 8 if duplicates else 0, directory=directory, cache_bytes=cache_bytes
+        )
 
     @property
     def ignored_deletes(self) -> int:
@@ -137,7 +121,7 @@ class WindowStore(Store):
     @property
     def position(self) -> dict[str, dict[int, int]]:
         """The highest offset of each topic and partition that `advance_position` was given."""
-        return {topic: {int(one): last for one, last in of.items()} for topic, of in self._position.items()}
+        return self._positions.by_topic()
 
     def put(self, key: KeyValue, value: Any, time: InstantLike) -> bool:
         """Sets the value of a key in the window that starts at a time; None deletes it.
@@ -160,26 +144,18 @@ class WindowStore(Store):
             self._expired_puts += 1
             return False
         self._puts += 1
-        if self._puts == _TIDY_EVERY:
+        if self._puts == EXPIRE_EVERY:
             self._tidy()
         if self._duplicates:
             return self._apply(encoded, data, encode_int64(time))
         if type(key) is str:
-            self._recent[key, time] = value if type(value) in _PLAIN else _ENCODED
+            self._recent.new[key, time] = value if type(value) in PLAIN else ENCODED
         if data is None:
             return self._apply(encoded, data, encode_int64(time))
-        place = _pack_place(_BY_TIME, time + _SIGN) + encoded
+        place = _pack_place(BY_TIME, time + _SIGN) + encoded
         self._map.put(place, data)
-        self._unindexed.append(place)
+        self._unindexed.add(place)
         return True
-
-    def advance(self, time: InstantLike) -> None:
-        """Advances `now`; entries that have expired by then are deleted. An earlier time changes nothing."""
-        self._check_open()
-        moved = instant_us(time, "time")
-        if moved > self._latest:
-            self._move(moved)
-        self._expire()
 
     def advance_position(self, topic: str, partition: int, offset: int) -> None:
         """Records that the store contains the input up to this offset of a partition.
@@ -188,11 +164,7 @@ class WindowStore(Store):
             InputError: if the topic is no text, or the partition or the offset no int.
         """
         self._check_open()
-        if type(topic) is not str or type(partition) is not int or type(offset) is not int:
-            given = f"topic={topic!r}, partition={partition!r}, offset={offset!r}"
-            raise InputError(given, "a topic is a text, a partition and an offset are ints", "convert them")
-        of = self._position.setdefault(topic, {})
-        of[str(partition)] = max(offset, of.get(str(partition), offset))
+        self._positions.advance(topic, partition, offset)
 
     @overload
     def fetch(self, key: KeyValue, first: InstantLike) -> Any: ...
@@ -223,17 +195,15 @@ class WindowStore(Store):
         time = first if type(first) is int else instant_us(first, "first")
         encoded = None
         if type(key) is str:
-            found = self._recent.get((key, time), _MISSING)
-            if found is _MISSING:
-                found = self._earlier.get((key, time), _MISSING)
-            if type(found) in _PLAIN:
+            found = self._recent.get(key, time)
+            if type(found) in PLAIN:
                 return found if time > self._horizon else None
             encoded = self._keys.get(key)
         if encoded is None:
             encoded = self._encoded(key)
         if not self._horizon < time <= MAX_INSTANT:
             return None
-        data = self._map.get(_pack_place(_BY_TIME, time + _SIGN) + encoded)
+        data = self._map.get(_pack_place(BY_TIME, time + _SIGN) + encoded)
         if data is None:
             return None
         return int(data[1:]) if data[0] == _INT else decode_value(data)
@@ -248,10 +218,10 @@ class WindowStore(Store):
         backward: bool = False,
     ) -> Entries[WindowEntry]:
         """Returns the entries of a range of keys with first <= start <= last; None leaves an end open."""
-        low = b"" if first_key is None else self._encoded(first_key)
-        high = b"\xff" if last_key is None else self._encoded(last_key)
-        start, end = self._range(_BY_TIME, first, last)
-        return self._entries(lambda opened: self._by_time(opened, start, end, backward, (low, high)))
+        keys = key_range(first_key, last_key, self._encoded)
+        times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
+        layout = self._layout
+        return self._entries(lambda opened: map(self._decoded, layout.of_keys(opened, keys, times, backward)))
 
     def fetch_all(
         self, first: InstantLike, last: InstantLike, *, backward: bool = False
@@ -281,7 +251,6 @@ class WindowStore(Store):
                 self._expired_puts += 1
             else:
                 self._recent.clear()
-                self._earlier.clear()
                 self._apply(encoded, data, encode_int64(at))
         self._expire()
         return number - (self._expired_puts - before)
@@ -291,28 +260,25 @@ class WindowStore(Store):
         with self.all() as entries:
             return sum(1 for _ in entries)
 
-    def commit(self) -> None:
-        """Deletes what has expired, and makes all changes since the last commit durable, all or none."""
-        self._check_open()
-        self._expire()
-        if self._directory is not None:
-            self._index()
-        super().commit()
+    def _complete(self) -> None:
+        if self._durable:
+            self._unindexed.write(self._map, self._layout)
 
     def _apply(self, key: bytes, data: bytes | None, time: bytes) -> bool:
-        place = _BY_TIME + time + key
+        rest = b""
         if self._duplicates:
             if data is None:
                 self._ignored_deletes += 1
                 return False
             self._sequence += 1
-            place += encode_int64(self._sequence)
+            rest = encode_int64(self._sequence)
+        by_time, by_key = self._layout.places(time, key, rest)
         if data is None:
-            self._map.delete(place)
-            self._map.delete(_BY_KEY + key + time)
+            self._map.delete(by_time)
+            self._map.delete(by_key)
         else:
-            self._map.put(place, data)
-            self._unindexed.append(place)
+            self._map.put(by_time, data)
+            self._unindexed.add(by_time)
         return True
 
     def _encoded(self, key: KeyValue) -> bytes:
@@ -324,112 +290,44 @@ class WindowStore(Store):
         return found
 
     def _move(self, now: int) -> None:
-        self._now = self._latest = now
-        self._horizon = max(now - self._retention, MIN_INSTANT - 1)
+        super()._move(now)
         self._write_horizon = now - self._grace
 
     def _tidy(self) -> None:
         """Deletes what has expired, and bounds the caches and the entries that are not under their key."""
         self._puts = 0
         self._expire()
-        if len(self._recent) > self._most_cached:
-            self._earlier, self._recent = self._recent, {}
-        if len(self._unindexed) > self._most_unindexed:
-            places = dict.fromkeys(self._unindexed)
-            self._unindexed = [place for place in places if self._map.get(place) is not None]
-            self._most_unindexed = max(_MOST_UNINDEXED, 2 * len(self._unindexed))
-
-    def _index(self) -> None:
-        """Puts the entries under their key that are not there yet."""
-        places, self._unindexed = self._unindexed, []
-        for place in places:
-            if self._map.get(place) is not None:
-                self._map.put(_BY_KEY + self._by_key(place), b"")
-
-    def _expire(self) -> None:
-        """Deletes the entries that have expired since the last time."""
-        if self._horizon <= self._deleted:
-            return
-        start, end = self._times(_BY_TIME, self._deleted + 1, self._horizon)
-        for entry in [key for key, _ in self._map.scan(start, end)]:  # a scan would see each deletion
-            self._map.delete(_BY_KEY + self._by_key(entry))
-        self._map.delete_range(start, end)
-        self._deleted = self._horizon
-
-    def _by_key(self, entry: bytes) -> bytes:
-        """Returns the key of the second place of an entry: key, time, sequence number."""
-        if self._duplicates:
-            return entry[9:-8] + entry[1:9] + entry[-8:]
-        return entry[9:] + entry[1:9]
-
-    def _range(self, prefix: bytes, first: InstantLike, last: InstantLike) -> tuple[bytes, bytes | None]:
-        """Returns the range of the map for first <= start <= last, without what has expired."""
-        self._check_open()
-        self._expire()
-        low = max(instant_us(first, "first"), self._horizon + 1)
-        return self._times(prefix, low, instant_us(last, "last"))
-
-    @staticmethod
-    def _times(prefix: bytes, first: int, last: int) -> tuple[bytes, bytes | None]:
-        low = prefix + encode_int64(max(first, MIN_INSTANT)) if first <= MAX_INSTANT else None
-        high = (
-            prefix_end(prefix) if last >= MAX_INSTANT else prefix + encode_int64(max(last + 1, MIN_INSTANT))
-        )
-        return (high or b"") if low is None else low, high
+        self._recent.tidy()
+        self._unindexed.tidy(self._map)
 
     def _fetch_range(
         self, key: KeyValue, first: InstantLike, last: InstantLike, backward: bool
     ) -> Entries[WindowEntry]:
         encoded = self._encoded(key)
-        prefix = _BY_KEY + encoded
-        self._check_open()
-        self._index()
-        start, end = self._range(prefix, first, last)
+        times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
+        self._unindexed.write(self._map, self._layout)
+        layout = self._layout
+        return self._entries(
+            lambda opened: map(self._decoded, layout.of_key(opened, encoded, times, backward))
+        )
 
-        def found(opened: Snapshot) -> Iterator[WindowEntry]:
-            for entry, _ in opened.scan(start, end, backward=backward):
-                at = len(prefix)
-                data = opened.get(_BY_TIME + entry[at : at + 8] + encoded + entry[at + 8 :])
-                assert data is not None, "both places of an entry are changed together"
-                yield self._entry(key, decode_int64(entry, at), data)
-
-        return self._entries(found)
-
-    def _by_time(
-        self,
-        opened: Snapshot,
-        start: bytes,
-        end: bytes | None,
-        backward: bool,
-        keys: tuple[bytes, bytes],
-    ) -> Iterator[WindowEntry]:
-        low, high = keys
-        for entry, data in opened.scan(start, end, backward=backward):
-            encoded = entry[9:-8] if self._duplicates else entry[9:]
-            if low <= encoded <= high:
-                yield self._entry(decode_key(encoded)[0], decode_int64(entry, 1), data)
-
-    def _entry(self, key: KeyValue, start: int, data: bytes) -> WindowEntry:
-        return WindowEntry(key, start, saturating_add(start, self._window_size), decode_value(data))
+    def _decoded(self, entry: TimedEntry) -> WindowEntry:
+        start, key, _, data = entry
+        end = saturating_add(start, self._window_size)
+        return WindowEntry(decode_key(key)[0], start, end, decode_value(data))
 
     def _state(self) -> dict[str, Any]:
         return {
-            "now": self._now,
-            "deleted": self._deleted,
+            **super()._state(),
             "sequence": self._sequence,
-            "expired_puts": self._expired_puts,
             "ignored_deletes": self._ignored_deletes,
-            "position": self._position,
+            "position": self._positions.as_json(),
         }
 
     def _restore_state(self, state: dict[str, Any]) -> None:
-        self._deleted, self._sequence = state["deleted"], state["sequence"]
-        self._expired_puts, self._ignored_deletes = state["expired_puts"], state["ignored_deletes"]
-        self._position = state["position"]
-        if state["now"] is not None:
-            self._move(state["now"])
-        # With a longer retention than before, times that were deleted up to now can be put again.
-        self._deleted = min(self._deleted, self._horizon)
+        super()._restore_state(state)
+        self._sequence, self._ignored_deletes = state["sequence"], state["ignored_deletes"]
+        self._positions = Positions(state["position"])
 
 
 def _entry_time(time: InstantLike) -> int:
@@ -440,17 +338,11 @@ def _entry_time(time: InstantLike) -> int:
 
 
 def _check_durations(retention: int, window_size: int, grace: int) -> None:
-    for name, value, least in (
-        ("retention", retention, 1),
-        ("grace", grace, 1),
-        ("window_size", window_size, 0),
-    ):
-        if value < least:
-            rule = f"{name} is at least {least}: otherwise nothing could be stored"
-            raise SpecError(f"{name}={Duration(value)}", rule, f"give a longer {name}")
+    check_at_least("retention", retention, 1)
+    check_at_least("grace", grace, 1)
+    check_at_least("window_size", window_size, 0)
     for name, value in (("grace", grace), ("window_size", window_size)):
         if value > retention:
             given = f"{name}={Duration(value)}, retention={Duration(retention)}"
-            raise SpecError(
-                given, f"{name} is at most the retention", f"lower {name}, or raise the retention"
-            )
+            rule = f"{name} is at most the retention"
+            raise SpecError(given, rule, f"lower {name}, or raise the retention")

@@ -1,0 +1,143 @@
+"""Snapshots of a durable map: an iterator of RocksDB, with a snapshot of the pending changes laid over it."""
+
+from collections.abc import Iterator
+
+import rocksdict
+
+from panewise.stores.memory_map import MemorySnapshot
+from panewise.stores.ordered_map import after, closed_error
+from panewise.stores.rocks import StoreErrors
+from panewise.stores.scans import GeneratedScan
+
+
+class DurableSnapshot:
+    """A durable map as it was when the snapshot was opened, with the changes that were pending.
+
+    An iterator of RocksDB is a snapshot of the files. All scans share one, so a scan that continues after
+    another one has moved it seeks its place again.
+    """
+
+    def __init__(
+        self, entries: rocksdict.RdictIter, changes: MemorySnapshot[bytes], errors: StoreErrors
+    ) -> None:
+        self._errors = errors
+        self._stored: rocksdict.RdictIter | None = entries
+        self._moves = 0  # how often the iterator was moved
+        self._changes = changes
+
+    def get(self, key: bytes) -> bytes | None:
+        """Returns the value of a key, or None."""
+        if self._stored is None:
+            raise closed_error("snapshot")
+        changed = self._changes.get(key)
+        if changed is not None:
+            return changed[1:] if changed else None
+        self._moves += 1
+        with self._errors:
+            self._stored.seek(key)
+            if self._stored.valid():
+                return self._stored.value() if self._stored.key() == key else None
+            self._stored.status()
+        return None
+
+    def scan(self, start: bytes = b"", end: bytes | None = None, *, backward: bool = False) -> GeneratedScan:
+        """Returns the entries with start <= key < end; without an end, all from start."""
+        if self._is_closed():
+            raise closed_error("snapshot")
+        return GeneratedScan(self._entries(start, end, backward))
+
+    def close(self) -> None:
+        """Closes the snapshot; RocksDB may then delete the versions that it pins."""
+        self._stored = None
+        self._changes.close()
+
+    def __enter__(self) -> "DurableSnapshot":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def is_open(self) -> bool:
+        """Returns whether the snapshot has the files open."""
+        return self._stored is not None
+
+    def _is_closed(self) -> bool:
+        return self._stored is None
+
+    def _entries(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, bytes]]:
+        """Yields the entries of a range until the snapshot is closed."""
+        if self._is_closed():
+            return
+        changes = self._changes.scan(start, end, backward=backward)
+        for entry in _laid_over(changes, self._in_files(start, end, backward), backward):
+            if self._is_closed():
+                return
+            yield entry
+
+    def _in_files(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, bytes]]:
+        """Yields the entries of the files in a range; raises if they end at a damaged block.
+
+        Invariant: while it waits it refers to no iterator, which would have the files open after `close`.
+        """
+        moves = -1
+        with self._errors:
+            while not self._is_closed() and (end is None or start < end):
+                entry = self._step((start, end), moves == self._moves, backward)
+                moves = self._moves
+                if entry is None:
+                    return
+                start, end = (start, entry[0]) if backward else (after(entry[0]), end)
+                yield entry
+
+    def _step(
+        self, bounds: tuple[bytes, bytes | None], in_place: bool, backward: bool
+    ) -> tuple[bytes, bytes] | None:
+        """Moves the iterator to the next entry of a range, from its place or by a search; None at the end."""
+        assert self._stored is not None
+        stored, (start, end) = self._stored, bounds
+        self._moves += 1
+        if not in_place:
+            _seek(stored, start, end, backward)
+        elif backward:
+            stored.prev()
+        else:
+            stored.next()
+        if not stored.valid():
+            stored.status()
+            return None
+        key = stored.key()
+        if key < start if backward else end is not None and key >= end:
+            return None
+        return key, stored.value()
+
+
+def _seek(stored: rocksdict.RdictIter, start: bytes, end: bytes | None, backward: bool) -> None:
+    """Moves an iterator to the first entry of a range in the direction of a scan."""
+    if not backward:
+        stored.seek(start)
+    elif end is None:
+        stored.seek_to_last()
+    else:
+        stored.seek_for_prev(end)
+        if stored.valid() and stored.key() == end:
+            stored.prev()
+
+
+def _laid_over(
+    changes: Iterator[tuple[bytes, bytes]], stored: Iterator[tuple[bytes, bytes]], backward: bool
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yields the entries of the files with the changes laid over them, in order."""
+    changed, entry = next(changes, None), next(stored, None)
+    while changed is not None or entry is not None:
+        if changed is None or (
+            entry is not None and changed[0] != entry[0] and (entry[0] > changed[0]) == backward
+        ):
+            assert entry is not None
+            yield entry
+            entry = next(stored, None)
+            continue
+        if entry is not None and entry[0] == changed[0]:
+            entry = next(stored, None)
+        if changed[1]:
+            yield changed[0], changed[1][1:]
+        changed = next(changes, None)

@@ -1,0 +1,126 @@
+"""Stores whose entries expire: their time, what is too old, and when it is deleted."""
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from panewise.chrono import MIN_INSTANT, Duration, InstantLike, instant_us
+from panewise.errors import SpecError
+from panewise.stores.keys import KeyValue, decode_int64, encode_key
+from panewise.stores.ordered_map import after
+from panewise.stores.store import Store
+from panewise.stores.timed_layout import BY_TIME, EVERY_KEY, TimedLayout, time_range
+
+EXPIRE_EVERY = 1024  # puts; entries that have expired are never returned, even before they are deleted
+_DELETED_AT_ONCE = 10_000  # entries; a durable store has the deletions in memory until it has written them
+
+
+class RetainingStore(Store):
+    """The base of stores with a retention.
+
+    Invariant: no read returns an entry whose time is at or below `_horizon`. So entries can be deleted later:
+    in memory by reads and puts, and in a directory by commits.
+    """
+
+    def __init__(
+        self,
+        settings: dict[str, Any],
+        retention: int,
+        rest: int,
+        *,
+        directory: str | Path | None,
+        cache_bytes: int,
+    ) -> None:
+        self._retention = retention
+        self._layout = TimedLayout(rest)
+        self._durable = directory is not None
+        self._now: int | None = None
+        self._latest = MIN_INSTANT - 1  # now, or less than any time
+        self._horizon = self._deleted = MIN_INSTANT - 1  # times above can be read, or have not been deleted
+        self._puts = self._expired_puts = 0
+        super().__init__(settings, directory, cache_bytes=cache_bytes)
+
+    @property
+    def now(self) -> int | None:
+        """The time of the store: the highest one that was put, or that of `advance`; None at first."""
+        return self._now
+
+    @property
+    def expired_puts(self) -> int:
+        """How many puts, deletes and restored entries came too late."""
+        return self._expired_puts
+
+    def advance(self, time: InstantLike) -> None:
+        """Advances `now`, and so the time at which entries expire. An earlier time changes nothing."""
+        self._check_open()
+        moved = instant_us(time, "time")
+        if moved > self._latest:
+            self._move(moved)
+        self._expire()
+
+    def commit(self) -> None:
+        """Deletes what has expired, and makes all changes since the last commit durable, all or none."""
+        self._check_open()
+        self._delete_expired()
+        self._complete()
+        super().commit()
+        while self._durable and self._deleted < self._horizon:
+            self._delete_expired()
+            super().commit()
+
+    def _complete(self) -> None:
+        """Makes the changes that a commit needs, and that were put off until then."""
+
+    def _move(self, now: int) -> None:
+        self._now = self._latest = now
+        self._horizon = max(now - self._retention, MIN_INSTANT - 1)
+
+    def _expire(self) -> None:
+        """Deletes what has expired, if that frees memory."""
+        while not self._durable and self._deleted < self._horizon:
+            self._delete_expired()
+
+    def _delete_expired(self) -> None:
+        """Deletes some of the entries that have expired since the last time, from the oldest on."""
+        if self._deleted >= self._horizon:
+            return
+        start, end = time_range(BY_TIME, self._deleted + 1, self._horizon)
+        with self._map.scan(start, end) as entries:
+            places = [place for place, _ in islice(entries, _DELETED_AT_ONCE)]
+        for place in places:
+            self._map.delete(self._layout.by_key(place))
+        whole = len(places) < _DELETED_AT_ONCE
+        self._map.delete_range(start, end if whole else after(places[-1]))
+        self._deleted = self._horizon if whole else decode_int64(places[-1], 1) - 1
+
+    def _readable(self, first: int, last: int) -> tuple[int, int]:
+        """Returns a range of times without what has expired, and deletes that if it is in memory."""
+        self._check_open()
+        self._expire()
+        return max(first, self._horizon + 1), last
+
+    def _state(self) -> dict[str, Any]:
+        return {"now": self._now, "deleted": self._deleted, "expired_puts": self._expired_puts}
+
+    def _restore_state(self, state: dict[str, Any]) -> None:
+        self._deleted, self._expired_puts = state["deleted"], state["expired_puts"]
+        if state["now"] is not None:
+            self._move(state["now"])
+        # With a longer retention than before, times that were deleted up to now can be put again.
+        self._deleted = min(self._deleted, self._horizon)
+
+
+def key_range(
+    first: KeyValue | None, last: KeyValue | None, encoded: Callable[[KeyValue], bytes] = encode_key
+) -> tuple[bytes, bytes]:
+    """Returns a range of keys as bytes, with both ends. None leaves an end open."""
+    low, high = EVERY_KEY
+    return low if first is None else encoded(first), high if last is None else encoded(last)
+
+
+def check_at_least(name: str, value: int, least: int) -> None:
+    """Raises SpecError if a duration is too short."""
+    if value < least:
+        rule = f"{name} is at least {least}: otherwise nothing could be stored"
+        raise SpecError(f"{name}={Duration(value)}", rule, f"give a longer {name}")

@@ -1,0 +1,199 @@
+"""Directories that are full, read-only, in use, torn or of another format, for each kind of store.
+
+A fault is an error, and afterwards the store is as after its last commit (semantics 34.4, 34.5).
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from panewise.errors import StoreError
+from panewise.stores import DurableMap
+from panewise.stores.store_directory import HEADER
+from tests.mounts import as_nobody, make_room, read_only, small_disk
+from tests.stores.played import CASES, model
+
+STEPS = 20
+
+
+def filled(kind: str, directory: Path) -> None:
+    with CASES[kind].opened(directory) as store:
+        for number in range(STEPS):
+            CASES[kind].play(store, number)
+
+
+def check_intact(kind: str, directory: Path) -> None:
+    with CASES[kind].opened(directory) as store:
+        assert CASES[kind].steps(store) == STEPS
+        assert CASES[kind].content(store) == model(kind, STEPS)
+
+
+def read(kind: str, directory: Path) -> None:
+    store = CASES[kind].opened(directory)
+    try:
+        CASES[kind].content(store)
+    finally:
+        store.close(commit=False)
+
+
+def refused(kind: str, directory: Path, rule: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        CASES[kind].opened(directory)
+    assert caught.value.rule == rule
+    assert caught.value.remedy
+
+
+def played_until_full(kind: str, store: Any) -> int:
+    """Plays and commits steps until the disk is full. Returns how many were played."""
+    for number in count():
+        CASES[kind].play(store, number)
+        if number % STEPS == STEPS - 1 and not commits(store):
+            return number + 1
+    raise AssertionError
+
+
+def commits(store: Any) -> bool:
+    """Commits. Returns False if the disk is full."""
+    try:
+        store.commit()
+    except StoreError as error:
+        return (error.rule, error.remedy) != ("a store needs room on its disk", "free some, and commit again")
+    return True
+
+
+@pytest.mark.parametrize("kind", sorted(set(CASES) - {"message by time"}))
+def test_a_full_disk(kind: str) -> None:
+    """semantics 34.5: the changes are still pending, can be read, and are committed when there is room."""
+    with small_disk() as disk:
+        case, directory = CASES[kind], disk / "store"
+        store = case.opened(directory)
+        number = played_until_full(kind, store)
+        assert not commits(store)
+        expected = model(kind, number)
+        assert case.content(store) == expected
+        make_room(disk)
+        store.commit()
+        store.close()
+        with case.opened(directory) as store:
+            assert case.content(store) == expected
+
+
+def test_a_full_disk_that_remains_full() -> None:
+    """semantics 34.4, 34.5: the store can be closed, and is as after its last commit."""
+    with small_disk() as disk:
+        case, directory = CASES["window"], disk / "store"
+        store = case.opened(directory)
+        number = played_until_full("window", store)
+        with pytest.raises(StoreError, match="a store needs room on its disk"):
+            store.close()
+        make_room(disk)
+        with case.opened(directory) as store:
+            assert case.steps(store) == number - STEPS
+            assert case.content(store) == model("window", number - STEPS)
+
+
+def test_a_commit_after_a_full_disk_needs_closed_iterators() -> None:
+    """semantics 34.22: the files are opened again, which must not end an iterator before its last entry."""
+    with small_disk() as disk, DurableMap(disk / "store") as entries:
+        for number in range(10):
+            entries.put(b"%d" % number, b"1")
+        entries.commit()
+        entries.put(b"large", bytes(2 << 20))
+        with pytest.raises(StoreError, match="a store needs room on its disk"):
+            entries.commit()
+        scan = entries.scan()
+        assert next(scan) == (b"0", b"1")
+        make_room(disk)
+        with pytest.raises(StoreError, match=r"with open iterators \| .* \| close them, and commit again"):
+            entries.commit()
+        assert [key for key, _ in scan] == [b"%d" % number for number in range(1, 10)] + [b"large"]
+        entries.commit()
+        assert entries.pending == 0
+        assert entries.get(b"large") == bytes(2 << 20)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_disk_that_is_read_only(kind: str) -> None:
+    """semantics 34.5"""
+    with small_disk() as disk:
+        filled(kind, disk / "store")
+        with read_only(disk):
+            refused(kind, disk / "store", "a store writes into its directory")
+            refused(kind, disk / "new", "a store writes into its directory")
+        check_intact(kind, disk / "store")
+
+
+BEFORE = """
+import sys
+from pathlib import Path
+from panewise.errors import StoreError
+from tests.stores.played import CASES
+CASES["window"].opened(Path(sys.argv[1]) / "window").close()
+"""
+OPENING = """
+for kind, case in CASES.items():
+    for name in (kind, "new"):
+        try:
+            case.opened(Path(sys.argv[1]) / name)
+        except StoreError as error:
+            print(error.rule)
+"""
+
+
+def test_a_directory_of_another_user() -> None:
+    """semantics 34.5: permissions do not bind root, so the stores are opened by another user."""
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in CASES:
+            filled(kind, Path(folder) / kind)
+        refusals = as_nobody(BEFORE, OPENING, folder)
+        assert refusals == ["a store writes into its directory"] * 2 * len(CASES)
+        for kind in CASES:
+            check_intact(kind, Path(folder) / kind)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_directory_that_is_in_use(kind: str, tmp_path: Path) -> None:
+    """semantics 34.5: in this process and in another one; the first user is not disturbed."""
+    filled(kind, tmp_path)
+    rule = "one process at a time uses a store"
+    with CASES[kind].opened(tmp_path) as store:
+        refused(kind, tmp_path, rule)
+        opening = (
+            "import sys; from pathlib import Path; from tests.stores.played import CASES\n"
+            "CASES[sys.argv[1]].opened(Path(sys.argv[2]))"
+        )
+        command = [sys.executable, "-c", opening, kind, str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert rule in done.stderr
+        assert CASES[kind].content(store) == model(kind, STEPS)
+    check_intact(kind, tmp_path)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_another_format(kind: str, tmp_path: Path) -> None:
+    """semantics 34.5: it is refused, and the files are not changed."""
+    filled(kind, tmp_path)
+    header = tmp_path / HEADER
+    written = header.read_text()
+    header.write_text(json.dumps({**json.loads(written), "format": 99}))
+    refused(kind, tmp_path, "this version of panewise reads format 1")
+    header.write_text(written)
+    check_intact(kind, tmp_path)
+
+
+@pytest.mark.parametrize("pattern", ["*.sst", "MANIFEST-*", "CURRENT"])
+@pytest.mark.parametrize("kind", CASES)
+def test_a_torn_file(kind: str, pattern: str, tmp_path: Path) -> None:
+    """semantics 34.5: half of a file is an error when the store is opened or read, never other content."""
+    filled(kind, tmp_path)
+    path = max(tmp_path.glob(pattern), key=lambda found: found.stat().st_size)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(StoreError) as caught:
+        read(kind, tmp_path)
+    assert caught.value.rule == "the files of a store are as it wrote them"

@@ -1,0 +1,92 @@
+"""Ranges of keys at ranges of times: the entries that a filter finds, without reading all the others."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.stores import WindowStore, timed_layout
+from panewise.stores.keys import encode_int64, encode_key
+from panewise.stores.memory_map import MemoryMap
+from panewise.stores.timed_layout import TimedLayout
+from tests.engine.effort import examples
+
+KEYS = st.integers(-3, 6)
+TIMES = st.integers(-4, 8)
+
+
+def filled(entries: set[tuple[int, int, int]], rest: int) -> tuple[TimedLayout, Any]:
+    layout, found = TimedLayout(rest), MemoryMap[bytes]()
+    for time, key, number in entries:
+        by_time, by_key = layout.places(
+            encode_int64(time), encode_key(key), encode_int64(number) if rest else b""
+        )
+        found.put(by_time, b"%d" % number)
+        found.put(by_key, b"")
+    return layout, found
+
+
+@examples(200)
+@given(
+    entries=st.sets(st.tuples(TIMES, KEYS, st.integers(0, 3)), max_size=60),
+    keys=st.tuples(KEYS, KEYS),
+    times=st.tuples(TIMES, TIMES),
+    backward=st.booleans(),
+    misses=st.integers(1, 4),
+)
+def test_entries_of_a_range_of_keys(
+    entries: Any, keys: tuple[int, int], times: tuple[int, int], backward: bool, misses: int
+) -> None:
+    """semantics 34.8, 34.10, 34.14: however many entries of other keys are read before a search."""
+    layout, found = filled(entries, 8)
+    encoded = encode_key(keys[0]), encode_key(keys[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timed_layout, "_MISSES", misses)
+        rows = [
+            (time, key, int(data))
+            for time, key, _, data in layout.of_keys(found.snapshot(), encoded, times, backward)
+        ]
+    expected = sorted(
+        (time, encode_key(key), number)
+        for time, key, number in entries
+        if keys[0] <= key <= keys[1] and times[0] <= time <= times[1]
+    )
+    assert rows == (expected[::-1] if backward else expected)
+
+
+class Counted:
+    """A snapshot that counts the entries that are read."""
+
+    def __init__(self, snapshot: Any) -> None:
+        self.snapshot, self.read = snapshot, 0
+
+    def scan(self, *bounds: Any, backward: bool) -> Any:
+        for entry in self.snapshot.scan(*bounds, backward=backward):
+            self.read += 1
+            yield entry
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_other_keys_are_skipped(backward: bool) -> None:
+    """A key among 2,000 at each of 20 times: some searches a time instead of 2,000 entries."""
+    entries = {(time, key, 0) for time in range(20) for key in range(2_000)}
+    layout, found = filled(entries, 0)
+    counted = Counted(found.snapshot())
+    keys = encode_key(1_000), encode_key(1_001)
+    rows = list(layout.of_keys(counted, keys, (0, 19), backward))  # type: ignore[arg-type]
+    assert len(rows) == 40
+    assert counted.read <= 20 * (3 * timed_layout._MISSES + 2)
+
+
+def test_a_window_store_skips_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 34.8"""
+    monkeypatch.setattr(timed_layout, "_MISSES", 2)
+    store = WindowStore(1_000, 5, duplicates=True)
+    for time in range(5):
+        for key in range(20):
+            store.put(key, (time + key) % 7, time)
+            store.put(key, "again", time)
+    found = store.fetch_keys(7, 8, 1, 3)
+    expected = [value for time in (1, 2, 3) for key in (7, 8) for value in ((time + key) % 7, "again")]
+    assert [entry.value for entry in found] == expected
