@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -621,3 +622,62 @@ def test_a_closed_operator_takes_no_calls() -> None:
     operator.close()
     with pytest.raises(InputError, match=r"^a closed operator \| .* \| make a new one$"):
         operator.add_message(message(1))
+
+
+def test_the_false_of_numpy_refuses_too() -> None:
+    """semantics 32.2: no other value does, not even one that equals False."""
+    for answer, accepts in (
+        (np.False_, False),
+        (False, False),
+        (np.True_, True),
+        (np.int64(0), True),
+        (0, True),
+        (None, True),
+        (np.array([False, False]), True),
+    ):
+        operator = StandaloneOperator(SPEC, TYPES, mode="automatic", downstream=lambda one, it=answer: it)
+        operator.add_message(message(1))
+        operator.finish()
+        assert operator.delivery_enabled is accepts, answer
+
+
+@pytest.mark.parametrize("name", ["__bad_type", "__bad_time", "__out_of_range"])
+def test_columns_with_the_names_of_flags(name: str) -> None:
+    """A schema with such a column is refused; a batch may have one, as it may have any other column."""
+    with pytest.raises(SpecError) as caught:
+        StandaloneOperator(SPEC, {**TYPES, name: "string"})
+    rule = "names that start with '__' are the operator's own"
+    assert str(caught.value).split(" | ") == [f"column {name!r}", rule, "rename the column"]
+    operator = StandaloneOperator(SPEC, TYPES)
+    operator.add_batch(pl.DataFrame([message(1, 2)]).with_columns(pl.lit("k").alias(name)))
+    assert operator.counts["input"].applied == 1
+
+
+def test_messages_that_raise_can_be_taken_out_of_the_buffer() -> None:
+    """semantics 31.12: all messages return with their ports and positions, in their order."""
+    join = StandaloneOperator(JOIN, {"left": TYPES, "right": TYPES}, buffer=None)
+    given = [
+        (message(1), "left", ("p", 0, 1)),
+        (message(2), "right", None),
+        (message(3), "left", ("p", 0, 2)),
+    ]
+    for one in given:
+        join.add_message(*one)
+    removed = join.remove_waiting()
+    assert removed == given
+    assert [one.port for one in removed] == ["left", "right", "left"]
+    assert (join.remove_waiting(), join.counts, join.positions("left")) == ([], {}, [])
+    for one in removed[:2]:
+        join.add_message(*one)
+    join.finish()
+    assert [emission.rows.height for emission in join.drain() if emission.rows.height] == [1]
+    assert join.positions("left") == [("p", 0, 1)]
+
+
+def test_messages_that_count_as_evaluated_do_not_wait() -> None:
+    """semantics 31.12, 31.1"""
+    operator = StandaloneOperator(SPEC, TYPES)
+    operator.add_message(message(1, 5))
+    assert operator.remove_waiting() == []
+    operator.finish()
+    assert totals(operator.drain()) == [5]

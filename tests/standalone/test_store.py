@@ -185,8 +185,9 @@ def test_a_full_disk_leaves_the_last_commit(tmp_path: Path) -> None:
         StateError, match=r"database or disk is full \| .* \| .* it is as after its last commit$"
     ):
         operator.flush()
-    with pytest.raises(InputError, match=r"^a closed operator"):
-        operator.add_message(message(1))
+    for call in (lambda: operator.add_message(message(1)), operator.flush, operator.finish):
+        with pytest.raises(InputError, match=r"^a closed operator"):
+            call()
     with StandaloneOperator(SPEC, TYPES, store=tmp_path) as again:
         assert again.positions() == [("p", 0, 0)]
         again.finish()
@@ -245,8 +246,9 @@ def test_a_commit_into_a_deleted_directory_is_refused(tmp_path: Path) -> None:
     shutil.rmtree(path)
     with pytest.raises(StateError, match=r"No such file or directory \| a store is in a directory"):
         operator.flush()
-    with pytest.raises(InputError, match=r"^a closed operator"):
-        operator.add_message(message(1))
+    for call in (lambda: operator.add_message(message(1)), operator.flush, operator.finish):
+        with pytest.raises(InputError, match=r"^a closed operator"):
+            call()
 
 
 def test_a_store_is_closed_if_the_operator_cannot_be_made(tmp_path: Path) -> None:
@@ -267,3 +269,28 @@ def test_an_operator_can_be_used_in_another_thread(tmp_path: Path) -> None:
         thread.join()
     with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
         assert operator.positions() == [("p", 0, 1)]
+
+
+def test_a_flush_that_fails_removes_no_emission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 31.6: the emissions can still be read from the closed operator, and are emitted again."""
+    operator = StandaloneOperator(SPEC, TYPES, store=tmp_path)
+    operator.add_message(message(1, 7))
+    operator.advance(watermark=10)
+    host: Any = delivery_of(operator).driver.host
+
+    def fails(text: str) -> None:
+        raise StateError("the disk", "it has room", "make some")
+
+    monkeypatch.setattr(host.store, "put_manifest", fails)
+    with pytest.raises(StateError, match=r"^the disk"):
+        operator.flush()
+    assert totals(operator.get_result()) == [7]
+    assert totals(operator.drain()) == [7]
+    assert operator.drain() == []
+    with StandaloneOperator(SPEC, TYPES, store=tmp_path) as again:
+        again.add_message(message(1, 7))
+        again.advance(watermark=10)
+        assert totals(again.flush()) == [7]
+        assert again.get_result() == []
+    with pytest.raises(InputError, match=r"^a closed operator"):
+        again.get_result()

@@ -3,20 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
 from panewise.errors import InputError
 from panewise.spec import Specification
+from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.emission import Emission
 from panewise.standalone.frames import Frame
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message
 from panewise.standalone.operator import StandaloneOperator, delivery_of
+from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.positions import Position
+from panewise.stores import SessionStore, WindowStore
 
 
 class AsyncOperator:
@@ -30,7 +32,7 @@ class AsyncOperator:
     One loop at a time reads the operator. When it is closed, calls that wait raise an InputError.
 
     Args:
-        spec, schema, buffer, store, commit_rows, callbacks: as for :class:`StandaloneOperator`.
+        spec, schema, buffer, store, commit_rows, callbacks, materialize: as for :class:`StandaloneOperator`.
         capacity: how many emissions may wait. One step may emit more than one. Default: 100.
 
     Raises:
@@ -64,14 +66,21 @@ class AsyncOperator:
         *,
         capacity: int = 100,
         buffer: int | None = 1,
-        store: str | Path | None = None,
+        store: str | Path | OperatorStore | None = None,
         commit_rows: int = 1,
         callbacks: Callbacks | None = None,
+        materialize: WindowStore | SessionStore | None = None,
     ) -> None:
         if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
             raise InputError(f"capacity={capacity!r}", "it is a whole number above zero", "give 1 or more")
         self._operator = StandaloneOperator(
-            spec, schema, buffer=buffer, store=store, commit_rows=commit_rows, callbacks=callbacks
+            spec,
+            schema,
+            buffer=buffer,
+            store=store,
+            commit_rows=commit_rows,
+            callbacks=callbacks,
+            materialize=materialize,
         )
         self._delivery, self._outbox = delivery_of(self._operator), delivery_of(self._operator).driver.outbox
         self._capacity, self._commit_rows = capacity, commit_rows
@@ -94,6 +103,10 @@ class AsyncOperator:
     def positions(self, port: str | None = None) -> list[Position]:
         """Returns the highest offset of each partition, as :meth:`StandaloneOperator.positions` does."""
         return self._operator.positions(port)
+
+    def remove_waiting(self) -> list[WaitingMessage]:
+        """Removes the messages that wait, as :meth:`StandaloneOperator.remove_waiting` does."""
+        return self._operator.remove_waiting()
 
     async def add_message(
         self, message: Message, port: str | None = None, position: Position | None = None
@@ -201,9 +214,7 @@ class AsyncOperator:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self._operator.close()
 
 

@@ -1,8 +1,8 @@
 """Messages that wait for their evaluation, in the order in which they were added."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -10,26 +10,46 @@ from panewise.engine.protocol import Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
 from panewise.standalone.messages import Message, fitted
+from panewise.standalone.positions import Position
+
+
+class WaitingMessage(NamedTuple):
+    """A message that has not been evaluated: what `add_message` takes.
+
+    If the specification declares a position, it is in the columns of the message, too.
+
+    Source: semantics 31.12.
+    """
+
+    message: Message
+    port: str
+    position: Position | None
 
 
 @dataclass
 class Buffer:
-    """The messages of one batch that is not complete yet, by port.
+    """The messages of one batch that is not complete yet.
 
     Attributes:
         spec: the specification.
         schemas: the columns of each port.
-        size: how many messages wait.
-        positions: the positions of these messages, by port.
     """
 
     spec: Specification
     schemas: Schemas
-    size: int = 0
-    positions: list[tuple[str, Any]] = field(default_factory=list)
-    _messages: dict[str, list[Message]] = field(default_factory=dict)
+    _waiting: list[WaitingMessage] = field(default_factory=list)
 
-    def add(self, message: Any, port: str, position: tuple[Any, ...] | None) -> None:
+    @property
+    def size(self) -> int:
+        """How many messages wait."""
+        return len(self._waiting)
+
+    @property
+    def positions(self) -> Iterator[tuple[str, Position]]:
+        """The positions of the messages that have one, each with the port."""
+        return ((one.port, one.position) for one in self._waiting if one.position is not None)
+
+    def add(self, message: Any, port: str, position: Position | None) -> None:
         """Adds a message.
 
         Raises:
@@ -41,11 +61,9 @@ class Buffer:
         message = dict(message)  # the caller may change its own while this one waits
         if position is not None:
             message = self._with_position(message, port, position)
-            self.positions.append((port, position))
-        self._messages.setdefault(port, []).append(message)
-        self.size += 1
+        self._waiting.append(WaitingMessage(message, port, position))
 
-    def _with_position(self, message: Message, port: str, position: tuple[Any, ...]) -> Message:
+    def _with_position(self, message: Message, port: str, position: Position) -> Message:
         """Returns the message with its position in the columns that the specification declares."""
         declared = self.spec.ports[port].position
         if declared is None:
@@ -55,25 +73,24 @@ class Buffer:
             raise InputError(f"position={position!r}", rule, "give a value for each of these columns")
         return {**message, **dict(zip(declared.columns, position, strict=True))}
 
-    def remove_last(self, port: str, positions: int) -> None:
-        """Removes the message that was added last, of this port; `positions` were there before it."""
-        self._messages[port].pop()
-        self.size -= 1
-        del self.positions[positions:]
+    def remove_last(self) -> None:
+        """Removes the message that was added last."""
+        self._waiting.pop()
 
     def frames(self) -> tuple[dict[str, pl.DataFrame], dict[str, tuple[Message, ...]]]:
         """Returns the messages of each port as a DataFrame, and the misfits among them."""
+        by_port = dict[str, list[Message]]()
+        for message, port, _ in self._waiting:
+            by_port.setdefault(port, []).append(message)
         made = {
             port: fitted(self.spec.ports[port], self.schemas[port], messages)
-            for port, messages in self._messages.items()
-            if messages
+            for port, messages in by_port.items()
         }
         return {port: one.frame for port, one in made.items()}, {
             port: one.misfits for port, one in made.items() if one.misfits
         }
 
-    def clear(self) -> None:
-        """Removes all messages."""
-        self._messages.clear()
-        self.positions.clear()
-        self.size = 0
+    def clear(self) -> list[WaitingMessage]:
+        """Removes all messages, and returns them in the order in which they were added."""
+        waiting, self._waiting = self._waiting, []
+        return waiting

@@ -5,7 +5,7 @@ least once, and a repeated one has the numbers of the first time.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from panewise.errors import DeliveryDisabledError, InputError
 from panewise.standalone.callbacks import Callbacks
@@ -27,6 +27,7 @@ class Delivery:
     Attributes:
         disabled: whether the downstream has refused an emission, which is the first in the outbox.
         closed: whether the operator is closed.
+        failed: whether it is closed because a commit failed.
         changed: is called after each step and when the operator is closed, for the front of asyncio.
     """
 
@@ -35,7 +36,7 @@ class Delivery:
     ) -> None:
         self.driver, self.downstream, self.callbacks = driver, downstream, callbacks
         self._commit_rows = commit_rows
-        self.disabled = self.closed = False
+        self.disabled = self.closed = self.failed = False
         self.changed: Callable[[], object] = lambda: None
 
     def ready(self) -> Driver:
@@ -80,17 +81,21 @@ class Delivery:
             self.disabled = True
             with self.driver.calls():
                 self.callbacks.write("output")
-                if self.downstream(outbox[0]) is False:
+                if _refuses(self.downstream(outbox[0])):
                     return False
             outbox.popleft()
         self.disabled = False
         return True
 
-    def commit(self, rows: int = 1) -> None:
-        """Commits. If that fails the operator is closed, as its store is as after the commit before."""
+    def commit(self, rows: int = 1, accepted: int = 0) -> None:
+        """Commits, and removes the emissions in the outbox, as many as `accepted`.
+
+        If that fails the operator is closed, as its store is as after the commit before. Emissions stay.
+        """
         try:
-            self.driver.commit(rows)
+            self.driver.commit(rows, accepted)
         except BaseException:
+            self.failed = True
             self.close()
             raise
 
@@ -124,3 +129,9 @@ class Delivery:
         if self.driver.calling:
             rule = "a function that an operator calls does not call the operator"
             raise InputError("a call within another call", rule, "return first, then make the call")
+
+
+def _refuses(answer: Any) -> bool:
+    """Returns whether a downstream has returned False, or the False of NumPy, which is another object."""
+    kind = getattr(getattr(answer, "dtype", None), "kind", None)
+    return answer is False or (kind == "b" and answer.shape == () and not answer)

@@ -23,6 +23,7 @@ from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer
 from panewise.standalone.emission import Emission, Numbering, Totals
 from panewise.standalone.hosts import Host
+from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
 from panewise.standalone.positions import Position, Positions
 
@@ -36,6 +37,7 @@ class Driver:
         spec: the specification.
         schemas: the columns of each port.
         host: the operator, and the place of its state.
+        materialized: the store that follows the results of windows, None if there is none.
 
     Attributes:
         outbox: the emissions that the caller has not accepted yet, the oldest first.
@@ -44,13 +46,17 @@ class Driver:
         calling: whether a function of the caller may be running: in a step, a delivery or a commit.
     """
 
-    def __init__(self, spec: Specification, schemas: Schemas, host: Host) -> None:
+    def __init__(
+        self, spec: Specification, schemas: Schemas, host: Host, materialized: Materialized | None = None
+    ) -> None:
         self.spec, self.schemas, self.host = spec, schemas, host
+        self._materialized = materialized
         self.buffer = Buffer(spec, schemas)
         self.outbox = deque[Emission]()
         self.each = self.calling = False
         self.uncommitted = 0
         self.read_notes()
+        self._synchronise()
 
     def read_notes(self) -> None:
         """Takes positions, numbers and counts from the last commit."""
@@ -92,7 +98,7 @@ class Driver:
         before = operator.state
         try:
             with self.calls():
-                outputs = list(work(operator))
+                outputs = self._outputs(operator, work)
         except BaseException:
             operator.state = before
             raise
@@ -104,6 +110,18 @@ class Driver:
                 self.outbox.append(emission)
         self.numbering = self.numbering.following(steps)
         self.uncommitted += max(1, rows)
+
+    def _outputs(self, operator: Operator, work: Callable[[Operator], Iterable[Output]]) -> list[Output]:
+        """Returns the outputs of a step, after the results that it changed have been put in their store."""
+        if self._materialized is None:
+            return list(work(operator))
+        return self._materialized.step(operator, lambda: list(work(operator)))
+
+    def _synchronise(self) -> None:
+        """Makes the store of results equal to the state."""
+        if self._materialized is not None:
+            with self.calls():
+                self._materialized.synchronise(self.operator)
 
     @contextmanager
     def calls(self) -> Iterator[None]:
@@ -119,15 +137,21 @@ class Driver:
         for port, position in positions:
             self.positions.reach(port, position)
 
-    def commit(self, rows: int = 1) -> None:
+    def commit(self, rows: int = 1, accepted: int = 0) -> None:
         """Stores state, positions and numbers of the last step, if at least `rows` rows are uncommitted.
 
-        It does nothing while an emission or a message waits.
+        It does nothing while a message waits, or an emission besides the first ones, of which `accepted` are
+        accepted and removed.
         """
-        if self.uncommitted >= rows and not self.outbox and not self.buffer.size:
+        if len(self.outbox) > accepted or self.buffer.size:
+            return
+        if self.uncommitted >= rows:
             with self.calls():
+                if self._materialized is not None and self.host.is_durable:
+                    self._materialized.commit()
                 self.host.commit(self.notes())
             self.uncommitted = 0
+        self.outbox.clear()
 
     def save(self, name: str) -> None:
         """Saves the whole state under a name, with the positions and the numbers of the next step."""
@@ -159,6 +183,7 @@ class Driver:
         self.outbox.clear()
         self.outbox.extend(earlier)
         self.uncommitted += 1
+        self._synchronise()
         return True
 
     def notes(self) -> dict[str, Any]:

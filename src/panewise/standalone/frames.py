@@ -5,7 +5,6 @@ from typing import Any, Final, TypeAlias
 import polars as pl
 import pyarrow as pa
 
-from panewise.engine.ingest.validate import MARKS
 from panewise.engine.map_types import without_maps
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError
@@ -36,10 +35,7 @@ def frame_for(schema: Schema, given: Any) -> pl.DataFrame:
         raise InputError(f"a batch without {missing[0]!r}", rule, "add the column, with nulls if need be")
     for name, dtype in schema.items():
         _check_instants(given[name], dtype)
-    flags = [name for name in MARKS if name in given.columns and name not in schema]
-    return given.select(
-        *(_fitting(name, given.schema[name], dtype) for name, dtype in schema.items()), *flags
-    )
+    return given.select(_fitting(name, given.schema[name], dtype) for name, dtype in schema.items())
 
 
 def _read(table: pa.Table | pa.RecordBatch) -> Any:

@@ -1,9 +1,8 @@
-"""Where the state of an operator lies: in memory, or in a store of files."""
+"""Where the state of an operator lies: in memory, or in a store."""
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
 from panewise.engine.checkpoint import StoredOperator, restore, save
@@ -13,6 +12,7 @@ from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
+from panewise.standalone.operator_store import OperatorStore
 from panewise.state.file_store import FileRunStore
 
 Saved: TypeAlias = tuple[Operator, Mapping[str, Any]]  # an operator with a saved state, and its notes
@@ -98,12 +98,12 @@ class MemoryHost:
 
 
 class StoreHost:
-    """A host whose state lies in a directory.
+    """A host whose state lies in a store.
 
     Args:
         spec: the specification.
         schemas: the columns of each port.
-        directory: the directory.
+        store: the store, which it closes if it is that of a directory.
         on_write: is called with the name of each kind of write before it: "state", then "position".
 
     Raises:
@@ -116,15 +116,15 @@ class StoreHost:
         self,
         spec: Specification,
         schemas: Schemas,
-        directory: str | Path,
+        store: OperatorStore,
         on_write: Callable[[str], object],
     ) -> None:
         self._spec, self._schemas, self._on_write = spec, schemas, on_write
-        self.store, self._cache = FileRunStore(directory), Cache()
+        self.store, self._cache = store, Cache()
         try:
             self._stored = self._load()
         except BaseException:
-            self.store.close()
+            self.close()
             raise
 
     def _load(self) -> StoredOperator:
@@ -181,8 +181,9 @@ class StoreHost:
         self._stored.operator.state = state.with_tables(tables)
 
     def close(self) -> None:
-        """Closes the store."""
-        self.store.close()
+        """Closes the store, if the operator opened it."""
+        if isinstance(self.store, FileRunStore):
+            self.store.close()
 
 
 class _Observed:

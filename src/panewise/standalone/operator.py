@@ -1,18 +1,20 @@
 """An operator inside the caller's process: messages and batches in, emissions out."""
 
-import inspect
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
 import polars as pl
 
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
+from panewise.engine.protocol import Schemas
 from panewise.errors import InputError
-from panewise.spec import Inputs, Specification
+from panewise.spec import Specification
+from panewise.standalone import materializable
+from panewise.standalone.arguments import check_input, check_mode, check_number
+from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.deferral import MOST, Deferral
 from panewise.standalone.delivery import Delivery, Downstream
@@ -21,9 +23,12 @@ from panewise.standalone.emission import Emission
 from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.hosts import Host, MemoryHost, StoreHost
 from panewise.standalone.life_cycle import LifeCycle
+from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
+from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
+from panewise.stores import SessionStore, WindowStore
 
 Mode: TypeAlias = Literal["standalone", "automatic"]
 
@@ -45,14 +50,19 @@ class StandaloneOperator:
             raises, it has refused the emission, and delivery is disabled (semantics 32).
         buffer: how many messages :meth:`add_message` collects before they are evaluated as one batch; None:
             they wait until something else happens. Default: 1, each message is a batch.
-        store: a directory for the state. Default: None, the state is in memory.
+        store: a directory for the state, or an object of yours that is an :class:`OperatorStore`. Default:
+            None, the state is in memory.
         commit_rows: with a store in `mode="automatic"`: how many rows are added between two commits, where a
             step without rows counts as one. Default: 1, each step is committed.
         callbacks: functions that are called in the life cycle of the operator, and before each write.
+        materialize: a store that has the current result of each window after every step, to be read by key.
+            It is a SessionStore for sessions, and a WindowStore for other windows of time. It belongs to the
+            operator, but you close it. Default: None.
 
     Raises:
         InputError: if an argument does not fit the specification or the mode.
-        SpecError: if a column is missing, or has a type that the specification cannot use.
+        SpecError: if a column is missing, or has a type that the specification cannot use; if the windows
+            have no results that a store can contain (semantics 31.16).
         StateError: if the store cannot be used, is open in another process, or was made with another
             specification or other types.
 
@@ -68,7 +78,7 @@ class StandaloneOperator:
     Source: S1 "Basic Algorithm for Windowed Aggregators"; semantics 31 to 32.5.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         spec: Specification,
         schema: Mapping[str, Any],
@@ -76,23 +86,27 @@ class StandaloneOperator:
         mode: Mode = "standalone",
         downstream: Downstream | None = None,
         buffer: int | None = 1,
-        store: str | Path | None = None,
+        store: str | Path | OperatorStore | None = None,
         commit_rows: int = 1,
         callbacks: Callbacks | None = None,
+        materialize: WindowStore | SessionStore | None = None,
     ) -> None:
-        _check_mode(mode, downstream)
-        _check_number("buffer", buffer)
-        _check_number("commit_rows", commit_rows)
+        check_mode(mode, downstream)
+        check_number("buffer", buffer)
+        check_number("commit_rows", commit_rows)
         schemas, callbacks = schemas_of(spec, schema), callbacks or Callbacks()
         spec = for_schemas(spec, schemas)
         host: Host = (
-            MemoryHost(spec, schemas) if store is None else StoreHost(spec, schemas, store, callbacks.write)
+            MemoryHost(spec, schemas)
+            if store is None
+            else StoreHost(spec, schemas, opened(store), callbacks.write)
         )
         try:
-            self._driver, self._buffer = Driver(spec, schemas, host), buffer
+            results = _materialized(spec, schemas, host, materialize)
+            self._driver, self._buffer = Driver(spec, schemas, host, results), buffer
             self._driver.each = buffer == 1
             self._deferral = Deferral(spec, next(iter(schemas.values())))
-            if host.is_durable or buffer != 1:
+            if host.is_durable or buffer != 1 or materialize is not None:
                 self._deferral.stop()
             self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
             self.life_cycle = LifeCycle(self._delivery)
@@ -174,14 +188,13 @@ class StandaloneOperator:
         waits = self._deferral.takes(message, driver.operator.state.clocks)
         if not waits:
             self._delivery.catch_up()
-        before = len(driver.buffer.positions)
         driver.buffer.add(message, where, reached)
         if driver.buffer.size < (MOST if waits else self._buffer or math.inf):
             return
         try:
             driver.evaluate()
         except BaseException:
-            driver.buffer.remove_last(where, before)
+            driver.buffer.remove_last()
             raise
         self._delivery.settle()
 
@@ -204,10 +217,13 @@ class StandaloneOperator:
         given = rows if isinstance(rows, Mapping) else {driver.port(port): rows}
         frames = {driver.port(name): frame_for(driver.schemas[name], one) for name, one in given.items()}
         reached = [(driver.port(port), one) for one in map(checked, positions) if one is not None]
-        self._deferral.stop()
-        driver.add(frames)
+        self._add(frames)
         driver.reached(reached)
         self._delivery.settle()
+
+    def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        self._deferral.stop()
+        self._driver.add(frames)
 
     def advance(
         self,
@@ -229,7 +245,7 @@ class StandaloneOperator:
             SpecError: if an instant is not one.
         """
         driver = self._delivery.ready()
-        _check_input(self.spec, input)
+        check_input(self.spec, input)
         to = None if watermark is None else instant_us(watermark, "watermark")
         now = None if clock is None else instant_us(clock, "clock")
         driver.step(lambda operator: [operator.advance(now, to, input)])
@@ -274,13 +290,18 @@ class StandaloneOperator:
     def get_result(self) -> list[Emission]:
         """Evaluates the buffer, and returns a copy of all emissions since the last :meth:`flush`.
 
-        They stay, so a second call returns them again.
+        They stay, so a second call returns them again. After a commit that failed, it returns those that
+        were not removed.
 
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the emissions.
         """
-        self._pulled("get_result")
-        self._driver.evaluate()
+        if self._delivery.downstream is not None:
+            rule = "in mode='automatic' the downstream receives all emissions"
+            raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
+        if not self._delivery.failed:
+            self._delivery.check_open()
+            self._driver.evaluate()
         return list(self._driver.outbox)
 
     def drain(self) -> list[Emission]:
@@ -306,14 +327,40 @@ class StandaloneOperator:
 
         Raises:
             DeliveryDisabledError: in `mode="automatic"`, if `downstream` refuses an emission.
-            StateError: if the store cannot be written. It is then as after the commit before.
+            StateError: if the store cannot be written. It is then as after the commit before, and nothing is
+                removed: :meth:`get_result` and :meth:`drain` still return the emissions.
         """
         self._delivery.check_open()
-        found = [] if self._delivery.downstream else self.drain()
+        found = [] if self._delivery.downstream else self.get_result()
         self.timeout()
         self._delivery.check_enabled()
-        self._delivery.commit()
+        self._delivery.commit(accepted=len(found))
         return found
+
+    def remove_waiting(self) -> list[WaitingMessage]:
+        """Removes the messages that wait, and returns them with their ports and positions.
+
+        If the evaluation of a buffer raises an error, its messages stay. Remove them, and add again those
+        that raise none.
+
+        >>> from panewise import PanewiseError, Tumbling, WindowOperator, functions as F
+        >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
+        >>> operator = StandaloneOperator(spec, {"event_time": "bigint", "v": "bigint"}, buffer=None)
+        >>> for v in (2, 2**62, 2**62):
+        ...     operator.add_message({"event_time": 1, "v": v})
+        >>> try:
+        ...     operator.finish()
+        ... except PanewiseError:
+        ...     removed = operator.remove_waiting()
+        >>> for message, port, position in removed[:2]:
+        ...     operator.add_message(message, port, position)
+        >>> operator.finish()
+        >>> [row["total"] for emission in operator.drain() for row in emission.rows.to_dicts()]
+        [4611686018427387906]
+        """
+        self._delivery.check_open()
+        self._delivery.catch_up()
+        return self._driver.buffer.clear()
 
     def close(self) -> None:
         """Calls the callback `teardown`, and closes the store. It commits nothing.
@@ -326,16 +373,15 @@ class StandaloneOperator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _pulled(self, name: str) -> None:
-        self._delivery.check_open()
-        if self._delivery.downstream is not None:
-            rule = "in mode='automatic' the downstream receives all emissions"
-            raise InputError(f"{name}()", rule, "use mode='standalone', or timeout()")
+
+def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
+    """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
+    operator._delivery.ready()
+    operator._add(frames)
+    operator._delivery.settle()
 
 
 def delivery_of(operator: StandaloneOperator) -> Delivery:
@@ -343,32 +389,9 @@ def delivery_of(operator: StandaloneOperator) -> Delivery:
     return operator._delivery
 
 
-def _check_mode(mode: Any, downstream: Any) -> None:
-    if mode not in ("standalone", "automatic"):
-        raise InputError(f"mode={mode!r}", "the modes are 'standalone' and 'automatic'", "give one of these")
-    if (mode == "automatic") != callable(downstream):
-        rule = "mode='automatic' has a downstream, which is a function, and mode='standalone' has none"
-        raise InputError(
-            f"mode={mode!r} with downstream={downstream!r}", rule, "give both, or leave out both"
-        )
-    if inspect.iscoroutinefunction(downstream):
-        rule = "a downstream returns when it has received the emission, and nothing awaits it"
-        raise InputError("downstream with 'async def'", rule, "use AsyncOperator")
-
-
-def _check_input(spec: Any, name: str | None) -> None:
-    """Refuses the name of an input whose watermark the operator does not know (12.5, 40)."""
-    known = list(spec.ports)
-    if len(known) == 1 and isinstance(spec.ports[known[0]].watermark, Inputs):
-        known = list(spec.ports[known[0]].watermark.names)
-    if name is not None and name not in known:
-        rule = f"the watermarks of this operator are those of {known}"
-        raise InputError(f"input={name!r}", rule, "name one of them")
-
-
-def _check_number(name: str, value: Any) -> None:
-    """Checks a number of rows. None is allowed for the buffer alone."""
-    if value is None and name == "buffer":
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{name}={value!r}", "it is a whole number above zero", "give 1 or more")
+def _materialized(spec: Any, schemas: Schemas, host: Host, store: Any) -> Materialized | None:
+    """Returns what puts the results of an operator into a store, None without a store."""
+    if store is None:
+        return None
+    materializable.check(spec, schemas, host.operator.plan.pane_schema, store)
+    return Materialized(spec, store)

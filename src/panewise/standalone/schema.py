@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 
 import polars as pl
 
+from panewise.engine.ingest.validate import MARKS
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
@@ -115,6 +116,10 @@ def for_schemas(spec: Any, schemas: Schemas) -> Any:
 
 def _check_columns(spec: Specification, schemas: Schemas) -> None:
     for port, entry in spec.ports.items():
+        flags = [name for name in schemas[port] if name in MARKS]  # the engine refuses the other such names
+        if flags:
+            rule = "names that start with '__' are the operator's own"
+            raise SpecError(f"column {flags[0]!r}", rule, "rename the column")
         for name in entry.columns_read:
             if name not in schemas[port]:
                 rule = "the columns that an operator reads are in its schema"

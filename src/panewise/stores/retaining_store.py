@@ -42,6 +42,11 @@ class RetainingStore(Store):
         super().__init__(settings, directory, cache_bytes=cache_bytes)
 
     @property
+    def retention(self) -> int:
+        """How long entries can be read, in microseconds."""
+        return self._retention
+
+    @property
     def now(self) -> int | None:
         """The time of the store: the highest one that was put, or that of `advance`; None at first."""
         return self._now

@@ -114,6 +114,16 @@ class WindowStore(RetainingStore):
         )
 
     @property
+    def window_size(self) -> int:
+        """The length of the windows in microseconds."""
+        return self._window_size
+
+    @property
+    def duplicates(self) -> bool:
+        """Whether a key may have several values in a window."""
+        return self._duplicates
+
+    @property
     def ignored_deletes(self) -> int:
         """How many puts of None a store with duplicates has ignored."""
         return self._ignored_deletes

@@ -1,5 +1,8 @@
 """Panes as the operator emits them: one row each, in the order of semantics 23."""
 
+from collections.abc import Mapping
+from typing import Final
+
 import polars as pl
 
 from panewise.engine.columns import END, LIVE, START, live_column
@@ -8,6 +11,7 @@ from panewise.engine.kernels.keys import output_key
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
 
+BOUNDS: Final = ("window_start", "window_end")
 _OP = "__op_rank"
 
 
@@ -16,7 +20,7 @@ def schema(
 ) -> dict[str, pl.DataType]:
     """Returns the columns of a pane (semantics 20)."""
     named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
-    bounds = dict.fromkeys(("window_start", "window_end", *stamped(spec, pl.lit(None))), pl.Int64())
+    bounds = dict.fromkeys((*BOUNDS, *stamped(spec, pl.lit(None))), pl.Int64())
     return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
 
 
@@ -67,6 +71,14 @@ def _pane(
         value = output_key(name, dtype) if name in spec.keys else made.get(name, source)
         expressions.append(value.cast(dtype).alias(name))
     return windows.select(expressions)
+
+
+def identity(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> tuple[list[pl.Expr], list[pl.Expr]]:
+    """Returns the keys of a window, and its bounds, as outputs show them. `schema` is that of the input."""
+    keys = [output_key(name, schema[name]).alias(name) for name in spec.keys]
+    if isinstance(spec.window, Global):
+        return keys, [pl.lit(None, dtype=pl.Int64).alias(name) for name in BOUNDS]
+    return keys, [pl.col(START).alias(BOUNDS[0]), output_end(spec).alias(BOUNDS[1])]
 
 
 def output_end(spec: WindowOperator) -> pl.Expr:

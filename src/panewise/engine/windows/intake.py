@@ -1,6 +1,7 @@
 """Applies a batch of rows to the stored windows, before triggers are evaluated."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import polars as pl
 
@@ -29,6 +30,7 @@ class Intake:
         late_count: the number of rows that are late for all their windows.
         partially_late: the number of applied rows that are late for some windows.
         slices: the slices of sliding windows, as they are now.
+        news: of sliding windows the slices of the rows alone.
     """
 
     touched: pl.DataFrame
@@ -39,6 +41,13 @@ class Intake:
     late_count: int
     partially_late: int = 0
     slices: Slices | None = None
+    news: pl.DataFrame | None = None
+
+    @classmethod
+    def of_clocks(cls, made: pl.DataFrame) -> Self:
+        """Returns the effect of a move of the clocks, which makes windows of slices."""
+        none = made.clear()
+        return cls(touched=made, replaced=none, merged_away=none, late=none, applied=0, late_count=0)
 
 
 def of_rows(

@@ -10,13 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, START, TIME
+from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, TIME
 from panewise.engine.ingest import arrival, validate
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.single_input import SingleInput
 from panewise.engine.kernels.frames import joined
-from panewise.engine.kernels.keys import output_key
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.run import MemoryLibrary
@@ -30,7 +29,7 @@ from panewise.engine.windows.sliding.intake import completed, completed_of_keys,
 from panewise.engine.windows.sliding.slices import Slices
 from panewise.engine.windows.state import WindowState
 from panewise.families import INPUT
-from panewise.spec import Custom, Global, Specification, WindowOperator, merging
+from panewise.spec import Custom, Specification, WindowOperator, merging
 
 _RANK = "__rank"
 
@@ -63,6 +62,7 @@ class Operator(SingleInput):
             self.plan.window_panes, self.plan.late_schema, self.plan.invalid_schema
         )
         self.changed = False  # whether the stored windows have changed since the operator was made
+        self.effects: list[Intake] | None = None  # of this step, for panewise.engine.windows.current
 
     @property
     def clocks_are_own(self) -> bool:
@@ -213,10 +213,7 @@ class Operator(SingleInput):
     def live(self) -> pl.DataFrame:
         """Returns the live windows: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
-        bounds = [pl.col(START).alias("window_start"), panes.output_end(spec).alias("window_end")]
-        if isinstance(spec.window, Global):
-            bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
-        keys = [output_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
+        keys, bounds = panes.identity(spec, self.plan.schema)
         windows = self.state.windows.all()
         windows = key_watermarks.without(windows) if self.plan.by_key else windows
         if self.state.slices is not None and self.plan.made_when_complete:
@@ -339,6 +336,8 @@ class Operator(SingleInput):
     def _settle(self, effect: Intake, rows_in: int) -> Output:
         """Evaluates the windows that got rows, and stores them."""
         plan, now = self.plan, self.state.clocks.processing_time
+        if self.effects is not None:
+            self.effects.append(effect)
         result = firing.evaluate(plan, effect.touched, self.state.clocks)
         self._store(result.stored, pl.concat([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
@@ -357,6 +356,8 @@ class Operator(SingleInput):
         if self.state.slices is not None:
             more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._key_watermarks)
             affected = pl.concat([affected, more])
+            if self.effects is not None:
+                self.effects.append(Intake.of_clocks(more))
             self._store_slices(slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
         if affected.is_empty():

@@ -16,6 +16,7 @@ import polars as pl
 from panewise.engine.columns import ROW
 from panewise.errors import InputError
 from panewise.standalone import Counts, Emission, StandaloneOperator
+from panewise.standalone.operator import add_flagged
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
 from panewise.testing.runtimes.engine import COUNTS, Tables, dicts, plain
@@ -115,7 +116,7 @@ class _Player:
         frames: Mapping[str, pl.DataFrame] = {
             port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()
         }
-        self.operator.add_batch(frames)
+        add_flagged(self.operator, frames)
 
     def _tables(self, emissions: list[Emission]) -> Tables:
         """Returns the tables of the emissions, and the counts of the event."""

@@ -25,6 +25,7 @@ from panewise.engine.columns import (
     TOMBSTONE,
 )
 from panewise.engine.kernels.frames import filter_rows, take_rows
+from panewise.engine.kernels.frames import joined as joined_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
@@ -78,6 +79,7 @@ def of_sliding(
         late_count=split.late.height - split.partially,
         partially_late=split.partially,
         slices=slices.added(plan, news, None if plan.made_when_complete else own.drop(IS_BLOCK)),
+        news=news,
     )
 
 
@@ -257,7 +259,12 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     if windows.is_empty():
         return plan.no_windows()
     found = _Ranges.of(windows, pieces)
-    contents = found.where(found.filled).contents(plan)
+    return _opened(plan, found.where(found.filled), clocks)
+
+
+def _opened(plan: Plan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
+    """Returns windows that contain something as rows of the table."""
+    contents = found.contents(plan)
     opened = window_table.newborn(
         contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
     )
@@ -277,6 +284,39 @@ def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> p
     )
     found = _Ranges.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
+
+
+def unmade_with(
+    plan: Plan, slices: Slices, news: pl.DataFrame, clocks: Clocks, marks: pl.DataFrame
+) -> pl.DataFrame:
+    """Returns the windows of :func:`unmade` that contain or are made by one of the slices `news`.
+
+    They are rows of the table. `marks` are the watermarks of these keys, if each key has its own. The other
+    slices that are read lie within the reach of `news`.
+    """
+    near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
+    new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
+    flagged = joined_frames(near, new, plan.slices.identity, "left").with_columns(
+        pl.col(_NEW).fill_null(False)
+    )
+    mark = [KEY_WATERMARK] if plan.by_key else []
+    if plan.by_key:
+        flagged = key_watermarks.marked(flagged, marks, plan.keys)
+    pieces = in_order(*coded(plan.keys, flagged))
+    made = plan.slide.made(pieces.select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
+    open_ = made.filter(~clocks.complete(plan.spec, pl.col(END))).sort(_NEW, descending=True)
+    windows = open_.unique([SLIDE_CODE, START], keep="first", maintain_order=True)
+    got, whole = _Ranges.of(windows, pieces.filter(_NEW)), _Ranges.of(windows, pieces)
+    return _opened(plan, whole.where(whole.filled & (got.filled | windows[_NEW])), clocks)
+
+
+def _around(plan: Plan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
+    """Returns the slices of the keys of `news` that can be in a window with one of them."""
+    if plan.slices.by == plan.keys:
+        return slices.by_time.of_keys(news, plan.keys)
+    first, last = news.select(pl.col(START).min().alias("first"), pl.col(START).max().alias("last")).row(0)
+    found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
+    return found.join(news, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
 
 
 def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:

@@ -1,0 +1,128 @@
+"""The current results of windows: those of all rows applied so far, whether a trigger has fired or not.
+
+A step records the windows that got rows, as they were before its firings: a firing may close a window, which
+empties it. So the cost of reading what a step has changed depends on these windows alone. Sliding windows
+that are made when they are complete are computed from the slices near the rows of the step.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import polars as pl
+
+from panewise.chrono import saturating_add
+from panewise.engine.columns import CLOSED, END, ONE_KEY
+from panewise.engine.windowing import key_watermarks, panes
+from panewise.engine.windowing.firing import FIRE
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windows.intake import Intake
+from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.sliding.intake import unmade_with
+from panewise.spec import Calendar, Hopping, Sliding, Tumbling, closed_at_end, length
+
+T = TypeVar("T")
+_EXPIRED: Final = "__expired"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an evaluation has changed.
+
+    Attributes:
+        deleted: the sessions that were merged into others: their keys, window_start and window_end.
+        results: the windows that have other results: the same columns, and the aggregates.
+    """
+
+    deleted: pl.DataFrame
+    results: pl.DataFrame
+
+
+def changes_of(operator: Operator, work: Callable[[], T]) -> tuple[T, list[Change]]:
+    """Does a step of an operator; returns what the step returns, and the changes in their order."""
+    effects = list[Intake]()
+    operator.effects = effects
+    try:
+        returned = work()
+    finally:
+        operator.effects = None
+    plan = operator.plan
+    found = [_change(plan, one.touched, one.merged_away) for one in effects if not one.touched.is_empty()]
+    news = [one.news for one in effects if one.news is not None and not one.news.is_empty()]
+    if plan.made_when_complete and news:
+        found.append(_change(plan, _unmade(operator, pl.concat(news))))
+    return returned, found
+
+
+def live_results(operator: Operator) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the results of all live windows, and the identity of those that are closed.
+
+    The results of closed windows are no longer known, as closing empties them.
+    """
+    plan, windows = operator.plan, operator.state.windows.all()
+    windows = key_watermarks.without(windows) if plan.by_key else windows
+    found = [_results(plan, windows.filter(~pl.col(CLOSED)))]
+    slices = None if operator.state.slices is None else operator.state.slices.by_time.all()
+    if plan.made_when_complete and slices is not None and not slices.is_empty():
+        found.append(_results(plan, _unmade(operator, slices)))
+    return pl.concat(found), _identity(plan, windows.filter(CLOSED))
+
+
+def expired(operator: Operator, windows: pl.DataFrame) -> pl.Series:
+    """Returns which windows have expired. They are given by their keys, window_start and window_end.
+
+    Where window_end is null it is that of the window of the specification with this start. If there is none,
+    the window has not expired.
+    """
+    plan, clocks = operator.plan, operator.state.clocks
+    ends = pl.Series(END, [_end(plan, *bounds) for bounds in windows.select(panes.BOUNDS).rows()], pl.Int64)
+    wanted = windows.with_columns(ends)
+    if plan.by_key:
+        one = pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)
+        wanted = wanted if plan.spec.keys else wanted.with_columns(one)
+        wanted = key_watermarks.marked(wanted, _key_watermarks(operator, wanted), plan.keys)
+    found = wanted.with_columns(clocks.expired(plan.spec, pl.col(END)).fill_null(False).alias(_EXPIRED))
+    return found[_EXPIRED]
+
+
+def _end(plan: Plan, start: int, shown: int | None) -> int | None:
+    """Returns the end of a window as tables have it, given its start and the end that outputs show."""
+    if shown is not None:
+        return shown + closed_at_end(plan.spec.window)
+    window = plan.spec.window
+    if isinstance(window, Calendar):
+        assert plan.slicing is not None
+        return next((end for first, end in plan.slicing.windows(start) if first == start), None)
+    assert isinstance(window, (Tumbling, Hopping, Sliding)), window
+    return saturating_add(start, plan.slide.size + 1 if plan.sliding else length(window.size))
+
+
+def _change(plan: Plan, windows: pl.DataFrame, deleted: pl.DataFrame | None = None) -> Change:
+    # A step also touches windows that closed before it, if the watermark of their key moves. They are empty.
+    opened = windows.filter(~pl.col(CLOSED))
+    return Change(_identity(plan, windows.clear() if deleted is None else deleted), _results(plan, opened))
+
+
+def _unmade(operator: Operator, news: pl.DataFrame) -> pl.DataFrame:
+    state, plan = operator.state, operator.plan
+    assert state.slices is not None
+    marks = _key_watermarks(operator, news) if plan.by_key else plan.no_windows()
+    return unmade_with(plan, state.slices, news, state.clocks, marks)
+
+
+def _key_watermarks(operator: Operator, rows: pl.DataFrame) -> pl.DataFrame:
+    plan = operator.plan
+    return key_watermarks.watermarks_of(operator.state.windows.of_keys(rows, plan.keys), plan.keys)
+
+
+def _identity(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+    keys, bounds = panes.identity(plan.spec, plan.schema)
+    return windows.select(*keys, *bounds)
+
+
+def _results(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns windows with the results that a firing would compute."""
+    _, found = plan.aggregation.fired(windows.with_columns(pl.lit(True).alias(FIRE)), FIRE)
+    results = [pl.col(one.name).cast(plan.window_panes[one.name]) for one in plan.spec.aggregates]
+    keys, bounds = panes.identity(plan.spec, plan.schema)
+    return found.select(*keys, *bounds, *results)

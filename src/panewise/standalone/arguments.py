@@ -1,0 +1,51 @@
+"""Checks of the arguments of standalone operators."""
+
+import inspect
+from typing import Any
+
+from panewise.errors import InputError
+from panewise.spec import Inputs
+
+
+def check_mode(mode: Any, downstream: Any) -> None:
+    """Checks the mode, and that a downstream belongs to it.
+
+    Raises:
+        InputError: if they do not fit.
+    """
+    if mode not in ("standalone", "automatic"):
+        raise InputError(f"mode={mode!r}", "the modes are 'standalone' and 'automatic'", "give one of these")
+    if (mode == "automatic") != callable(downstream):
+        rule = "mode='automatic' has a downstream, which is a function, and mode='standalone' has none"
+        raise InputError(
+            f"mode={mode!r} with downstream={downstream!r}", rule, "give both, or leave out both"
+        )
+    if inspect.iscoroutinefunction(downstream):
+        rule = "a downstream returns when it has received the emission, and nothing awaits it"
+        raise InputError("downstream with 'async def'", rule, "use AsyncOperator")
+
+
+def check_input(spec: Any, name: str | None) -> None:
+    """Refuses the name of an input whose watermark the operator does not know (12.5, 40).
+
+    Raises:
+        InputError: for such a name.
+    """
+    known = list(spec.ports)
+    if len(known) == 1 and isinstance(spec.ports[known[0]].watermark, Inputs):
+        known = list(spec.ports[known[0]].watermark.names)
+    if name is not None and name not in known:
+        rule = f"the watermarks of this operator are those of {known}"
+        raise InputError(f"input={name!r}", rule, "name one of them")
+
+
+def check_number(name: str, value: Any) -> None:
+    """Checks a number of rows. None is allowed for the buffer alone.
+
+    Raises:
+        InputError: if it is not a whole number above zero.
+    """
+    if value is None and name == "buffer":
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{name}={value!r}", "it is a whole number above zero", "give 1 or more")

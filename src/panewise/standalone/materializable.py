@@ -1,0 +1,105 @@
+"""Which operators have current results that a store can contain, and in which store (semantics 31.16)."""
+
+from typing import Any, Final
+
+from panewise.chrono import Duration, saturating_add
+from panewise.engine.protocol import Schema, Schemas
+from panewise.errors import InputError, SpecError
+from panewise.families import INPUT
+from panewise.spec import (
+    Calendar,
+    Hopping,
+    Session,
+    Sliding,
+    Tumbling,
+    WindowOperator,
+    counted,
+)
+from panewise.standalone.store_entries import KEY_TYPES, has_bytes
+from panewise.stores import SessionStore, WindowStore
+
+_WINDOWS: Final = (Tumbling, Hopping, Sliding, Calendar, Session)
+_RULE: Final = (
+    "materialize needs a WindowOperator with Tumbling, Hopping, Sliding, Calendar or Session windows"
+)
+
+
+def check(spec: Any, schemas: Schemas, results: Schema, store: Any) -> None:
+    """Checks that a store can have the current results of the windows of a specification.
+
+    Args:
+        spec: the specification.
+        schemas: the columns of each input.
+        results: the columns of the panes.
+        store: the store.
+
+    Raises:
+        SpecError: if the operator has no windows with results, or these have no place in a store.
+        InputError: if the store is of another kind, or has settings that do not fit the windows.
+    """
+    _check_windows(spec)
+    _check_results(spec)
+    _check_types(spec, schemas[INPUT], results)
+    _check_kind(spec, store)
+    _check_settings(spec, store)
+
+
+def _check_windows(spec: Any) -> None:
+    if not isinstance(spec, WindowOperator):
+        raise SpecError(f"materialize with {type(spec).__name__}", _RULE, "leave materialize out")
+    kind = type(spec.window).__name__
+    if counted(spec.window):
+        rule = "windows of rows start at row numbers of each key, and a store has one time for all keys"
+        raise SpecError(f"materialize with {kind} of rows", rule, "use windows of time")
+    if not isinstance(spec.window, _WINDOWS):
+        raise SpecError(f"materialize with {kind} windows", _RULE, "use one of these")
+
+
+def _check_results(spec: WindowOperator) -> None:
+    if spec.accumulation == "discarding":
+        rule = "a current result is that of all rows of a window, and firings discard these"
+        raise SpecError("materialize with accumulation='discarding'", rule, "use 'accumulating'")
+    if spec.evictor is not None:
+        rule = "a current result is that of all rows of a window, and an evictor removes some when it fires"
+        raise SpecError(f"materialize with {spec.evictor!r}", rule, "leave one of them out")
+
+
+def _check_types(spec: WindowOperator, schema: Schema, results: Schema) -> None:
+    for name in spec.keys:
+        if schema[name] not in KEY_TYPES:
+            rule = "the key of a store has whole numbers, texts, Booleans or bytes"
+            raise SpecError(f"materialize with key {name!r} of {schema[name]}", rule, "use another key")
+    for one in spec.aggregates:
+        if has_bytes(results[one.name]):
+            rule = "a result in a store has values that JSON knows, and JSON does not know bytes"
+            raise SpecError(f"materialize with {one.name!r} of {results[one.name]}", rule, "leave it out")
+
+
+def _check_kind(spec: WindowOperator, store: Any) -> None:
+    wanted = SessionStore if isinstance(spec.window, Session) else WindowStore
+    if not isinstance(store, wanted):
+        rule = "results of Session windows are in a SessionStore, those of other windows in a WindowStore"
+        given = f"materialize={type(store).__name__} with {type(spec.window).__name__} windows"
+        raise InputError(given, rule, f"give a {wanted.__name__}")
+
+
+def _check_settings(spec: WindowOperator, store: WindowStore | SessionStore) -> None:
+    size = _size(spec.window)
+    if isinstance(store, WindowStore):
+        if store.duplicates:
+            rule = "a window has one current result, which each put replaces"
+            raise InputError("materialize=WindowStore(duplicates=True)", rule, "leave duplicates out")
+        if size is not None and store.window_size != size:
+            rule = f"the windows of this operator have a size of {Duration(size)}"
+            given = f"materialize=WindowStore(window_size={Duration(store.window_size)})"
+            raise InputError(given, rule, "give this size")
+    live = saturating_add(size or 0, spec.lateness_us or 0)
+    if store.retention < live:
+        rule = f"a window is live for {Duration(live)}: its size and the allowed lateness"
+        given = f"materialize={type(store).__name__}(retention={Duration(store.retention)})"
+        raise InputError(given, rule, "give a longer retention")
+
+
+def _size(window: Any) -> int | None:
+    """Returns the size of all windows in microseconds; None if they have several sizes."""
+    return None if isinstance(window, (Calendar, Session)) else window.size.us

@@ -1,0 +1,105 @@
+"""Puts the current result of each window into a store of the caller (semantics 31.13 to 31.19).
+
+Invariant: unless `behind` is true, the store has the result of every live window as the state of the operator
+has it. A step sets `behind` before it puts anything. So if a put fails, or the state goes back to an earlier
+one, the store is made equal to the state before the next step.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
+
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT
+from panewise.engine.windows.current import changes_of, expired, live_results
+from panewise.spec import WindowOperator
+from panewise.standalone.store_entries import keys_of, stored_key, values_of
+from panewise.stores import SessionStore, WindowStore
+
+T = TypeVar("T")
+Place: TypeAlias = tuple[Any, int, int | None]  # key, start and, in a session store, end
+Entry: TypeAlias = tuple[Place, Any]  # a place and its value; None deletes it
+_BOUNDS: Final = ("window_start", "window_end")
+
+
+class Materialized:
+    """The current results of an operator's windows in a store of the caller.
+
+    Args:
+        spec: the specification, which :func:`panewise.standalone.materializable.check` has accepted.
+        store: the store. It belongs to the operator, but the caller closes it.
+
+    Attributes:
+        behind: whether the store may differ from the state.
+    """
+
+    def __init__(self, spec: WindowOperator, store: WindowStore | SessionStore) -> None:
+        self._keys, self._names = list(spec.keys), [one.name for one in spec.aggregates]
+        self._store = store
+        self.behind = True
+
+    def step(self, operator: Any, work: Callable[[], T]) -> T:
+        """Does a step, and puts the results that it has changed. Returns what the step returns."""
+        if self.behind:
+            self.synchronise(operator)
+        returned, changes = changes_of(operator, work)
+        self.behind = True
+        for change in changes:
+            deleted = [(place, None) for place in self._places(change.deleted)]
+            self._put([*deleted, *self._entries(change.results)])
+        self.behind = False
+        return returned
+
+    def synchronise(self, operator: Any) -> None:
+        """Makes the store equal to the state.
+
+        Entries of windows that have expired or closed stay, as their results are final. All other entries
+        that are not those of live windows are deleted.
+        """
+        self.behind = True
+        results, closed = live_results(operator)
+        live = {*self._places(results), *self._places(closed)}
+        others = [place for place in self._stored_places() if place not in live]
+        final = expired(operator, self._windows(others, results.schema))
+        deleted = [(place, None) for place, stays in zip(others, final, strict=True) if not stays]
+        self._put([*deleted, *self._entries(results)])
+        self.behind = False
+
+    def commit(self) -> None:
+        """Makes the store durable, if it has a directory.
+
+        It is called before the state is committed. So a crash between the two leaves a store that is ahead
+        of the state, which :meth:`synchronise` mends. One that is behind would lack final results.
+        """
+        self._store.commit()
+
+    def _put(self, entries: Iterable[Entry]) -> None:
+        """Puts entries. The lateness of the operator decides what is too late, not the grace of the store."""
+        if isinstance(self._store, SessionStore):
+            self._store.restore((key, start, end or 0, value) for (key, start, end), value in entries)
+        else:
+            self._store.restore(
+                (key, value, start) for (key, start, _), value in entries if start > MIN_INSTANT
+            )
+
+    def _entries(self, results: pl.DataFrame) -> list[Entry]:
+        return list(zip(self._places(results), values_of(results.select(self._names)), strict=True))
+
+    def _places(self, windows: pl.DataFrame) -> list[Place]:
+        start, end = (windows[name].to_list() for name in _BOUNDS)
+        if not isinstance(self._store, SessionStore):
+            end = [None] * windows.height
+        return list(zip(keys_of(windows, self._keys), start, end, strict=True))
+
+    def _stored_places(self) -> list[Place]:
+        if isinstance(self._store, SessionStore):
+            with self._store.fetch_keys(None, None) as sessions:
+                return [(one.key, one.start, one.end) for one in sessions]
+        with self._store.all() as windows:
+            return [(one.key, one.start, None) for one in windows]
+
+    def _windows(self, places: Sequence[Place], schema: pl.Schema) -> pl.DataFrame:
+        """Returns the windows at these places."""
+        columns = [*self._keys, *_BOUNDS]
+        rows = [(*stored_key(key), start, end) for key, start, end in places]
+        return pl.DataFrame(rows, {name: schema[name] for name in columns}, orient="row", strict=False)
