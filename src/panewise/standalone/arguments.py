@@ -7,8 +7,16 @@ from panewise.errors import InputError
 from panewise.spec import Inputs
 
 
-def check_mode(mode: Any, downstream: Any) -> None:
+def check_mode(
+    mode: Any, downstream: Any, *, receives: str = "emission", remedy: str = "use AsyncOperator"
+) -> None:
     """Checks the mode, and that a downstream belongs to it.
+
+    Args:
+        mode: the mode.
+        downstream: the downstream.
+        receives: what it receives.
+        remedy: what to do if it is a coroutine function.
 
     Raises:
         InputError: if they do not fit.
@@ -21,8 +29,8 @@ def check_mode(mode: Any, downstream: Any) -> None:
             f"mode={mode!r} with downstream={downstream!r}", rule, "give both, or leave out both"
         )
     if inspect.iscoroutinefunction(downstream):
-        rule = "a downstream returns when it has received the emission, and nothing awaits it"
-        raise InputError("downstream with 'async def'", rule, "use AsyncOperator")
+        rule = f"a downstream returns when it has received the {receives}, and nothing awaits it"
+        raise InputError("downstream with 'async def'", rule, remedy)
 
 
 def check_input(spec: Any, name: str | None) -> None:

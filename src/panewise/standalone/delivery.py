@@ -5,10 +5,11 @@ least once, and a repeated one has the numbers of the first time.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from panewise.errors import DeliveryDisabledError, InputError
 from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.calls import refuses
 from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
 
@@ -55,7 +56,7 @@ class Delivery:
     def evaluate(self) -> None:
         """Evaluates the messages that wait."""
         if self.driver.buffer.size:
-            self.check_outside()
+            self.driver.check_outside()
             self.driver.evaluate()
             self.settle()
 
@@ -81,7 +82,7 @@ class Delivery:
             self.disabled = True
             with self.driver.calls():
                 self.callbacks.write("output")
-                if _refuses(self.downstream(outbox[0])):
+                if refuses(self.downstream(outbox[0])):
                     return False
             outbox.popleft()
         self.disabled = False
@@ -101,7 +102,7 @@ class Delivery:
 
     def close(self) -> None:
         """Calls the callback `teardown`, and releases the store."""
-        self.check_outside()
+        self.driver.check_outside()
         if not self.closed:
             self.closed = True
             self.changed()
@@ -120,18 +121,6 @@ class Delivery:
 
     def check_open(self) -> None:
         """Raises InputError if the operator is closed, or has called the function that calls it."""
-        self.check_outside()
+        self.driver.check_outside()
         if self.closed:
             raise InputError("a closed operator", "a closed operator takes no calls", "make a new one")
-
-    def check_outside(self) -> None:
-        """Raises InputError if a function of the caller runs within a call of the operator."""
-        if self.driver.calling:
-            rule = "a function that an operator calls does not call the operator"
-            raise InputError("a call within another call", rule, "return first, then make the call")
-
-
-def _refuses(answer: Any) -> bool:
-    """Returns whether a downstream has returned False, or the False of NumPy, which is another object."""
-    kind = getattr(getattr(answer, "dtype", None), "kind", None)
-    return answer is False or (kind == "b" and answer.shape == () and not answer)

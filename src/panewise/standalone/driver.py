@@ -10,8 +10,7 @@ Invariants:
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -21,6 +20,7 @@ from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer
+from panewise.standalone.calls import CallGuard
 from panewise.standalone.emission import Emission, Numbering, Totals
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
@@ -30,7 +30,7 @@ from panewise.standalone.positions import Position, Positions
 Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
 
 
-class Driver:
+class Driver(CallGuard):
     """An operator of the engine, with what waits before it and behind it.
 
     Args:
@@ -43,7 +43,6 @@ class Driver:
         outbox: the emissions that the caller has not accepted yet, the oldest first.
         each: whether each message is a step of its own, even if it waits (:class:`Deferral`).
         uncommitted: the steps since the last commit, each counted by its rows, at least 1.
-        calling: whether a function of the caller may be running: in a step, a delivery or a commit.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Driver:
         self._materialized = materialized
         self.buffer = Buffer(spec, schemas)
         self.outbox = deque[Emission]()
-        self.each = self.calling = False
+        self.each = False
         self.uncommitted = 0
         self.read_notes()
         self._synchronise()
@@ -122,15 +121,6 @@ class Driver:
         if self._materialized is not None:
             with self.calls():
                 self._materialized.synchronise(self.operator)
-
-    @contextmanager
-    def calls(self) -> Iterator[None]:
-        """Marks work that calls functions of the caller, which then must not call the operator."""
-        self.calling = True
-        try:
-            yield
-        finally:
-            self.calling = False
 
     def reached(self, positions: Iterable[tuple[str, Position]]) -> None:
         """Notes the positions of rows that a step has added, each with its port."""

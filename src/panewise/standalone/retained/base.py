@@ -60,9 +60,8 @@ class WindowState(ABC):
         session = () if settings.session_key is None else (settings.session_key,)
         self._join_keys, self._rows = tuple(join_keys), Rows(spec, self._schema, (*session, *join_keys))
         self._grid, self._windows = grid_of(settings), WindowTable()
-        types = {name: str(dtype) for name, dtype in self._schema.items()}
-        made_with = {**settings.to_json(), "spec": to_dict(spec), "types": types}
         layout = settings.layout() if stores_messages else None
+        made_with = self._made_with(spec)
         self._files = WindowFiles(store, made_with, layout, bool(session), callbacks.write)
         self._messages = self._files.messages
         self._retirements: Retirements | None = None
@@ -73,6 +72,11 @@ class WindowState(ABC):
         self._updates = Updates(settings, self._windows)
         self._flush_due = self._closed = False
         self._load()
+
+    def _made_with(self, spec: WindowOperator) -> dict[str, Any]:
+        """Returns what a store has to be opened with again."""
+        types = {name: str(dtype) for name, dtype in self._schema.items()}
+        return {**self._settings.to_json(), "spec": to_dict(spec), "types": types}
 
     def _load(self) -> None:
         for window in self._files.windows():

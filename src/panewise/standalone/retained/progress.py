@@ -31,6 +31,12 @@ class Progress:
     restore_until: int | None = None
     counts: Counts = field(default_factory=Counts)
 
+    def apply(self, offset: int, time: int) -> None:
+        """Counts a message as applied, and moves the mark and the watermark."""
+        self.mark, self.received = offset, self.received + 1
+        self.watermark = time if self.watermark is None else max(self.watermark, time)
+        self.count("applied")
+
     def count(self, kind: str) -> None:
         """Counts a message that was added, and what became of it."""
         self.counts += Counts(rows_in=1, **{kind: 1})

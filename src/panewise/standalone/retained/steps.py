@@ -10,6 +10,7 @@ from typing import Any
 
 from panewise.standalone.retained.base import WindowState
 from panewise.standalone.retained.codec import to_json
+from panewise.standalone.retained.grids import Placement
 from panewise.standalone.retained.outputs import Classified, Firing, RejectedMessage, WindowOutput
 from panewise.standalone.retained.window import Arrival, Message, Window
 
@@ -45,12 +46,18 @@ class WindowSteps(WindowState):
         self._store(arrival)
         kind, before = self._classified(arrival), self._position()
         placement = self._grid.place(self._windows, arrival, floor)
-        progress = self._progress
-        progress.mark, progress.received = arrival.offset, arrival.number + 1
-        progress.watermark = max(
-            arrival.time, arrival.time if progress.watermark is None else progress.watermark
-        )
-        progress.count("applied")
+        self._progress.apply(arrival.offset, arrival.time)
+        self._follow(placement, before)
+        for window in self._include(placement.windows, arrival):
+            self._updates.pending(window, self._progress.clock)
+        for window in placement.windows:
+            self._windows.touch(window)
+        self._update(placement.windows)
+        opens_tuple = bool(placement.opened) and not self._settings.by_time
+        return "future" if opens_tuple and arrival.number else kind
+
+    def _follow(self, placement: Placement, before: int) -> None:
+        """Retracts merged sessions, and takes new bounds into the queues. `before` is the progress so far."""
         for window in placement.merged:
             self._emit(self._retraction(window))
         for window in placement.opened:
@@ -59,14 +66,7 @@ class WindowSteps(WindowState):
         for window in placement.grown:
             self._updates.grown(window, before)
             self._retention.add(window)
-        for window in self._include(placement.windows, arrival):
-            self._updates.pending(window, progress.clock)
-        for window in placement.windows:
-            self._windows.touch(window)
         self._flush_due = self._flush_due or bool(placement.opened)
-        self._update(placement.windows)
-        opens_tuple = bool(placement.opened) and not self._settings.by_time
-        return "future" if opens_tuple and arrival.number else kind
 
     def _update(self, touched: Iterable[Window] = ()) -> None:
         """Lets the windows emit whose policy says so, then removes those that have expired.
