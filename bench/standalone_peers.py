@@ -21,18 +21,20 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import polars as pl
 
-from bench.standalone import SIZE, SPEC, TYPES, WINDOW, batches, rows
+from bench.standalone import SIZE, SPEC, TYPES, WINDOW, rows
 from panewise.standalone import StandaloneOperator
 
 ENVIRONMENT = Path(__file__).parents[1] / ".venv-peers"
 JOBS = Path(__file__).with_name("peer_jobs")
-PEERS = {
-    "Bytewax, fold_window": ("bytewax_job.py", "fold"),
-    "Bytewax, stateful_batch": ("bytewax_job.py", "batch"),
-    "Pathway, csv": ("pathway_job.py", "csv"),
-    "Pathway, pandas": ("pathway_job.py", "pandas"),
+DEFAULT = 1  # the rows that a source of Bytewax gives at once, unless it is told another number
+PEERS = {  # by name: the program, its way, and the rows of a batch, None for as many as panewise has
+    "Bytewax, fold_window, default batches": ("bytewax_job.py", "fold", DEFAULT),
+    "Bytewax, fold_window": ("bytewax_job.py", "fold", None),
+    "Bytewax, stateful_batch": ("bytewax_job.py", "batch", None),
+    "Pathway, csv": ("pathway_job.py", "csv", None),
+    "Pathway, pandas": ("pathway_job.py", "pandas", None),
 }
-OURS = "add_batch"
+OURS, LIMIT = "add_batch", "Polars, one query"
 ONE_CORE = {"POLARS_MAX_THREADS": "1", "PATHWAY_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -49,7 +51,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rows", default=SIZE, help="rows of a batch; default: %(default)s", **number)
     parser.add_argument("--batches", default=2, help="batches of a run; default: %(default)s", **number)
     parser.add_argument("--rounds", default=3, help="runs of each; default: %(default)s", **number)
-    parser.add_argument("--run-once", type=Path, help=argparse.SUPPRESS)  # what a process of ours does
+    parser.add_argument("--run-once", nargs=2, help=argparse.SUPPRESS)  # what a process of ours does
     asked = parser.parse_args(argv)
     if min(asked.rows, asked.batches, asked.rounds) < 1:
         parser.error("a number below 1 | rows, batches and rounds are 1 or more | give a greater number")
@@ -62,24 +64,30 @@ def expected(given: pl.DataFrame) -> pl.DataFrame:
     return given.group_by("k", start).agg(pl.col("v").sum().alias("total")).sort("start", "k")
 
 
-def run_once(folder: Path) -> None:
-    """Adds the batches of a folder to an operator, prints the seconds as JSON, and writes the sums.
-
-    A first operator warms up. It has the same part in a run as the few rows of Pathway's warm-up.
-    """
-    given = pl.read_parquet(folder / "rows.parquet")
-    parts = given.partition_by("batch", maintain_order=True, include_key=False)
-    batches(StandaloneOperator(SPEC, TYPES), [part.head(1000) for part in parts])
+def added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Returns the sums that an operator emits, whose watermark follows each batch by one window."""
     operator, found = StandaloneOperator(SPEC, TYPES), list[pl.DataFrame]()
-    began = time.perf_counter()
     for part in parts:
         operator.add_batch(part)
         operator.advance(watermark=int(part["event_time"].max()) - WINDOW)  # type: ignore[arg-type]
         found += [emission.rows for emission in operator.drain()]
     operator.finish()
     found += [emission.rows for emission in operator.drain()]
+    return pl.concat(found).select("k", pl.col("window_start").alias("start"), "total")
+
+
+def run_once(name: str, folder: Path) -> None:
+    """Computes the sums of the rows in a folder, prints the seconds as JSON, and writes the sums.
+
+    A first operator warms up. It has the same part in a run as the few rows of Pathway's warm-up.
+    """
+    given = pl.read_parquet(folder / "rows.parquet")
+    parts = given.partition_by("batch", maintain_order=True, include_key=False)
+    added([part.head(1000) for part in parts])
+    expected(given.head(1000))
+    began = time.perf_counter()
+    sums = added(parts) if name == OURS else expected(given)
     seconds = time.perf_counter() - began
-    sums = pl.concat(found).select("k", pl.col("window_start").alias("start"), "total")
     sums.write_parquet(folder / "sums.parquet")
     print(json.dumps({"seconds": seconds}))
 
@@ -91,12 +99,12 @@ def seconds_of(name: str, folder: Path, core: int, batch: int, wanted: pl.DataFr
         SystemExit: if the peer is not installed.
         AssertionError: if its sums are not those of the query.
     """
-    command = [sys.executable, "-m", "bench.standalone_peers", "--run-once", str(folder)]
-    if name != OURS:
-        python, (job, way) = ENVIRONMENT / "bin" / "python", PEERS[name]
+    command = [sys.executable, "-m", "bench.standalone_peers", "--run-once", name, str(folder)]
+    if name in PEERS:
+        python, (job, way, own) = ENVIRONMENT / "bin" / "python", PEERS[name]
         if not python.exists():
             raise SystemExit(f"no {python} | peers have an environment of their own | run make bench-peers")
-        files = [str(folder / "rows.parquet"), str(folder / "sums.parquet"), str(batch)]
+        files = [str(folder / "rows.parquet"), str(folder / "sums.parquet"), str(own or batch)]
         command = [str(python), "-W", "ignore", str(JOBS / job), way, *files]
     done = subprocess.run(
         ["taskset", "--cpu-list", str(core), *command],
@@ -115,7 +123,7 @@ def main() -> None:
     """Runs all of them in turn; prints the medians, and how many times as fast ours is."""
     asked = arguments()
     if asked.run_once:
-        run_once(asked.run_once)
+        run_once(asked.run_once[0], Path(asked.run_once[1]))
         return
     made = [rows(n, asked.rows).with_columns(batch=pl.lit(n)) for n in range(asked.batches)]
     given, core = pl.concat(made), max(os.sched_getaffinity(0))
@@ -123,14 +131,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-peers-") as folder:
         given.write_parquet(Path(folder) / "rows.parquet")
         for _ in range(asked.rounds):
-            for name in (OURS, *PEERS):
+            for name in (OURS, LIMIT, *PEERS):
                 seconds.setdefault(name, []).append(seconds_of(name, Path(folder), core, asked.rows, wanted))
     rates = {name: given.height / median(taken) for name, taken in seconds.items()}
     print(
         f"{asked.batches} batches of {asked.rows:,} rows, one core, the same sums; medians of {asked.rounds}"
     )
     for name, rate in rates.items():
-        print(f"{name:<26} {rate:>12,.0f} events/s   ours is {rates[OURS] / rate:>6.1f} times as fast")
+        print(f"{name:<38} {rate:>12,.0f} events/s   ours is {rates[OURS] / rate:>6.1f} times as fast")
 
 
 if __name__ == "__main__":

@@ -25,14 +25,14 @@ import pyarrow.parquet as pq
 from bytewax.dataflow import Dataflow
 from bytewax.testing import TestingSink, TestingSource, run_main
 
-MINUTE = timedelta(minutes=1)
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 WINDOW = 60_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def folded(flow: Dataflow, source: TestingSource, out: list[Any]) -> None:
     """Builds the dataflow with `fold_window`. Rows are (key, (time, value)); no row is late."""
-    clock = win.EventClock(lambda row: row[0], wait_for_system_duration=MINUTE)
+    clock = win.EventClock(lambda row: row[0], wait_for_system_duration=DAY)
     windower = win.TumblingWindower(length=MINUTE, align_to=EPOCH)
     rows = op.input("rows", flow, source)
     sums = win.fold_window(

@@ -29,10 +29,13 @@ def test_sums_by_key_and_window() -> None:
     assert standalone_peers.expected(given).rows() == [(0, 0, 8), (1, 0, 3), (1, WINDOW, 4)]
 
 
-def test_a_run_of_ours_has_the_sums_of_the_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", [standalone_peers.OURS, standalone_peers.LIMIT])
+def test_a_run_has_the_sums_of_the_query(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     given = pl.concat(rows(n, 2000).with_columns(batch=pl.lit(n)) for n in range(3))
     given.write_parquet(tmp_path / "rows.parquet")
-    standalone_peers.run_once(tmp_path)
+    standalone_peers.run_once(name, tmp_path)
     found = pl.read_parquet(tmp_path / "sums.parquet").sort("start", "k")
     assert found.equals(standalone_peers.expected(given))
     assert '"seconds": ' in capsys.readouterr().out

@@ -39,6 +39,6 @@ def soak(count: int) -> settings:
     )
 
 
-DEFAULT = examples(80)
-FEW = examples(30)
+DEFAULT = examples(50)
+FEW = examples(20)
 SOAK = soak(20_000)

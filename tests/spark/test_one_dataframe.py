@@ -197,4 +197,10 @@ def test_a_session_without_a_mirror(spark: SparkSession, feed: Feed, source: Inp
 
 def copies(spark: SparkSession) -> list[Path]:
     """Returns the files of the mirror on this machine."""
-    return list(Path(spark.conf.get("spark.local.dir", "")).glob("**/panewise/*.run"))
+    return [
+        Path(folder) / name
+        for folder, _, names in os.walk(spark.conf.get("spark.local.dir", ""))  # Spark deletes some meanwhile
+        if Path(folder).name == "panewise"
+        for name in names
+        if name.endswith(".run")
+    ]
