@@ -84,6 +84,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.joins flat
 	@$(PYTHON) -m bench.joins skew
 	@$(PYTHON) -m bench.standalone
+	@$(PYTHON) -m bench.retained
 	@$(PYTHON) -m bench.stores
 
 $(FLINK_READY): bench/flink-requirements.txt

@@ -22,11 +22,12 @@ from panewise.spec.column_values import MISFIT, ColumnType, is_long
 
 Message: TypeAlias = Mapping[str, Any]
 
-_PLAIN: Final[Mapping[pl.DataType, set[type]]] = {
+PLAIN: Final[Mapping[pl.DataType, set[type]]] = {
     pl.Int64(): {int, type(None)},
     pl.Float64(): {float, type(None)},
     pl.String(): {str, type(None)},
     pl.Boolean(): {bool, type(None)},
+    pl.Binary(): {bytes, type(None)},
 }
 _KINDS: Final[Mapping[pl.DataType, str]] = {
     pl.Int64(): "bigint",
@@ -87,7 +88,7 @@ def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> Fitted:
 
 def _plain(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series | None:
     """Returns the column if all its values have its plain type, else None."""
-    if not set(map(type, values)) <= _PLAIN.get(dtype, set()):
+    if not set(map(type, values)) <= PLAIN.get(dtype, set()):
         return None
     try:
         return pl.Series(name, values, dtype, strict=True)

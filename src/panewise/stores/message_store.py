@@ -6,7 +6,7 @@ in the order of their positions, so those that retire are a range. Retiring move
 obey. If the store has one prefix, the range is deleted at once, otherwise when its prefix is read.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -209,15 +209,19 @@ class MessageStore(Store):
             raise InputError(given, rule, "give both, or none of them")
         return self._delete(prefix, horizon, last_offset)
 
-    def purge(self) -> int:
-        """Deletes all retired messages of all prefixes. Returns their number; reads all keys."""
+    def purge(self, wanted: Callable[[Message], bool] | None = None) -> int:
+        """Deletes all retired messages of all prefixes. Returns their number; reads all keys.
+
+        Args:
+            wanted: is called with each message. Those for which it returns False are deleted, too.
+        """
         self._check_open()
         retired = []
         for place, data in self._map.scan(_PREFIX, prefix_end(_PREFIX)):
             message, _ = self._decoded(place, data)
             position = message.time if self._by_time else message.offset
             assert position is not None
-            if position < self._horizon:
+            if position < self._horizon or (wanted is not None and not wanted(message)):
                 retired.append(place)
         for place in retired:
             self._map.delete(place)

@@ -3,10 +3,10 @@
 from panewise.errors import InputError
 
 
-class Positions:
+class TopicPositions:
     """The highest offset of each topic and partition.
 
-    >>> positions = Positions()
+    >>> positions = TopicPositions()
     >>> positions.advance("orders", 0, 7)
     >>> positions.advance("orders", 0, 5)
     >>> positions.by_topic()

@@ -23,7 +23,7 @@ from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_key, encode_int64, encode_key
 from panewise.stores.late_index import LateIndex
-from panewise.stores.positions import Positions
+from panewise.stores.positions import TopicPositions
 from panewise.stores.recent_values import ENCODED, PLAIN, RecentValues
 from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, check_at_least, key_range
 from panewise.stores.timed_layout import BY_TIME, TimedEntry
@@ -104,7 +104,7 @@ class WindowStore(RetainingStore):
         self._duplicates = duplicates
         self._write_horizon = MIN_INSTANT - 1  # times above can be put
         self._sequence = self._ignored_deletes = 0
-        self._positions = Positions()
+        self._positions = TopicPositions()
         self._keys: dict[Any, bytes] = {}
         self._recent = RecentValues(_CACHED_VALUES if directory is None else _CACHED_VALUES_DURABLE)
         self._unindexed = LateIndex()
@@ -337,7 +337,7 @@ class WindowStore(RetainingStore):
     def _restore_state(self, state: dict[str, Any]) -> None:
         super()._restore_state(state)
         self._sequence, self._ignored_deletes = state["sequence"], state["ignored_deletes"]
-        self._positions = Positions(state["position"])
+        self._positions = TopicPositions(state["position"])
 
 
 def _entry_time(time: InstantLike) -> int:

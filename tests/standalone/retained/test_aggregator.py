@@ -1,6 +1,7 @@
 """The windowed aggregator of S1, step by step."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
 from decimal import Decimal
 from typing import Any
 
@@ -261,7 +262,14 @@ def test_a_batch_is_added_row_by_row() -> None:
 
 
 def test_types_that_json_does_not_have_come_back_from_the_message_store() -> None:
-    types = {"event_time": "timestamp", "d": "decimal(5,2)", "b": "binary", "f": "double", "day": "date"}
+    types: dict[str, Any] = {
+        "event_time": "timestamp",
+        "d": "decimal(5,2)",
+        "b": "binary",
+        "f": "double",
+        "day": "date",
+    }
+    types = {**types, "clock": pl.Time(), "times": pl.List(pl.Time()), "wait": pl.Duration("us")}
     settings = AggregatorSettings(measure="time", size="1 day", advance="1 day", **WHOLE)
     operator = WindowedAggregator(
         settings, [F.median("f").alias("m"), F.collect_list("d").alias("all")], types
@@ -272,6 +280,9 @@ def test_types_that_json_does_not_have_come_back_from_the_message_store() -> Non
         "b": b"\x00\xff",
         "f": float("inf"),
         "day": date(1969, 1, 2),
+        "clock": time_of_day(23, 59, 0, 1),
+        "times": [time_of_day(1), None],
+        "wait": timedelta(days=-1, microseconds=3),
     }
     operator.add_message(message)
     (stored,) = operator.get_messages(-(10**12), 10**12)
@@ -300,3 +311,67 @@ def test_a_downstream_does_not_call_its_operator() -> None:
     operator = tumbling(mode="automatic", downstream=lambda output: operator.timeout())
     with pytest.raises(InputError, match="a call within another call"):
         add(operator, 1, 11)
+
+
+@pytest.mark.parametrize("aggregate", [F.sum("v"), F.median("v"), F.collect_list("v")])
+@pytest.mark.parametrize("shape", [{"advance": 10}, {"session_key": "k", "advance": None}])
+def test_a_deleted_window_opens_again_without_its_messages(aggregate: Any, shape: dict[str, Any]) -> None:
+    """semantics 26.9: whether results are computed from partials or from stored messages."""
+    chosen = AggregatorSettings(
+        measure="time", size=10, retention_size=99, retention_time=99, early="each", **shape
+    )
+    found = []
+    for deleted in (True, False):
+        one = WindowedAggregator(chosen, [aggregate.alias("a")], {**TYPES, "k": "string"})
+        if deleted:
+            one.add_message({"event_time": 4, "v": 100, "k": "a"}, 0)
+            assert one.del_window(4 if "session_key" in shape else 0, "a" if "session_key" in shape else None)
+            one.drain()
+        one.add_message({"event_time": 3, "v": 7, "k": "a"}, 1)
+        found.append([output.window.value for output in one.drain()])
+    assert found[0] == found[1] != []
+
+
+def test_a_result_with_nan_can_be_put() -> None:
+    """semantics 26.9: NaN is the result that the partial has."""
+    chosen = AggregatorSettings(measure="time", size=10, advance=10, retention_size=99, retention_time=99)
+    types = {"event_time": "bigint", "v": "double", "n": "bigint"}
+    one = WindowedAggregator(chosen, [F.max("v").alias("a"), F.sum("n").alias("n")], types)
+    one.add_message({"event_time": 4, "v": float("nan"), "n": 3})
+    window = one.get_window(0)
+    assert window is not None
+    assert window.value is not None
+    one.put_window(window)
+    for value in (None, {"a": 1.0, "n": 3}, {"a": float("nan")}, {"a": "x", "n": 3}):
+        with pytest.raises(InputError, match="the value of a window is the result of its partial"):
+            one.put_window(window._replace(value=value))
+    other = WindowedAggregator(chosen, [F.max("v").alias("b")], types)
+    other.add_message({"event_time": 4, "v": 1.0})
+    (foreign,) = other.get_windows(0, 9)
+    for partial in (b"not an Arrow file", foreign.partial):
+        with pytest.raises(InputError, match="a partial is an Arrow file with the columns"):
+            one.put_window(window._replace(partial=partial))
+
+
+def test_a_session_retires_after_its_last_instant() -> None:
+    """semantics 26.9: its end is after the last instant at which a message would belong to it."""
+    chosen = AggregatorSettings(
+        measure="time", size=10, session_key="k", retention_size=99, retention_time=99
+    )
+    one = WindowedAggregator(chosen, SUM, {**TYPES, "k": "string"})
+    for time in (1, 90):
+        one.add_message({"event_time": time, "v": 1, "k": "a"})
+    assert [window.end_time for window in one.get_windows(0, 99)] == [11, 100]
+    assert (one.retire(11), one.retire(12)) == (0, 1)
+
+
+def test_a_window_that_was_never_opened_expires_with_a_later_one() -> None:
+    """semantics 26.2: retention by number, 26.6 for windows of messages."""
+    chosen = AggregatorSettings(measure="time", size=10, advance=10, retention_size=1, retention_time=999)
+    one = WindowedAggregator(chosen, SUM, TYPES)
+    kinds = [one.add_message({"event_time": time, "v": 1}) for time in (15, 25, 3, 26)]
+    assert kinds == ["in_time", "future", "out_of_retention", "in_time"]
+    chosen = AggregatorSettings(measure="tuple", size=2, advance=2, retention_size=9, retention_time=999)
+    one = WindowedAggregator(chosen, SUM, TYPES)
+    kinds = [one.add_message({"event_time": 1, "v": 1}) for _ in range(4)]
+    assert kinds == ["in_time", "in_time", "future", "in_time"]

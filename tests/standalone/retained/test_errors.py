@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from panewise import functions as F
@@ -190,3 +191,34 @@ def test_sessions_that_would_be_one_are_not_put() -> None:
     for start in (11, -11):
         operator.put_window(window._replace(start=start, start_time=start, end_time=start + 10))
     assert [one.start for one in operator.get_windows(-99, 99)] == [-11, 0, 11]
+
+
+def test_a_row_that_raises_ends_a_batch() -> None:
+    """The rows before it have been added, and counts say how many."""
+    operator = aggregator()
+    rows = pl.DataFrame(
+        {"event_time": [1, None, 2, 3], "v": [MAX_INSTANT, 1, 1, -1], "k": ["a"] * 4}, operator._schema
+    )
+    with pytest.raises(AggregateOverflowError):
+        operator.add_batch(rows, offset=4)
+    assert (operator.counts.applied, operator.counts.invalid) == (1, 1)
+    assert operator.add_message({"event_time": 3, "v": -1}) == "in_time"
+    assert operator.get_windows(0, 9)[0].last_offset == 5  # one after the mark, which was 4
+
+
+def test_a_rejected_message_shares_its_offset_with_the_next_one() -> None:
+    operator = aggregator()
+    operator.add_message({"event_time": 1, "v": 1})
+    for _ in range(2):
+        operator.add_message({"event_time": None, "v": 1})
+    assert [one.offset for one in operator.drain_rejected()] == [1, 1]
+
+
+def test_a_message_that_was_tried_is_counted() -> None:
+    """An overflow is refused before the message is added, also by the first window and the first message."""
+    operator = aggregator()
+    add(operator, 1, v=MAX_INSTANT)
+    with pytest.raises(AggregateOverflowError):
+        add(operator, 2)
+    assert operator.counts.applied == 1
+    assert [one.value for one in operator.get_windows(0, 9)] == [{"total": MAX_INSTANT}]

@@ -10,12 +10,14 @@ import pytest
 from panewise import functions as F
 from panewise.errors import StoreError
 from panewise.standalone import AggregatorSettings, Callbacks, WindowedAggregator
-from panewise.stores import DurableMap
+from panewise.stores import DurableMap, MessageStore
 
 TYPES = {"event_time": "bigint", "v": "bigint"}
 
 
-def opened(store: Path, writes: Any = None, aggregate: Any = None, **settings: Any) -> WindowedAggregator:
+def opened(
+    store: Path, writes: Any = None, aggregate: Any = None, types: Any = TYPES, **settings: Any
+) -> WindowedAggregator:
     given = {
         "measure": "time",
         "size": 10,
@@ -30,7 +32,7 @@ def opened(store: Path, writes: Any = None, aggregate: Any = None, **settings: A
     return WindowedAggregator(
         AggregatorSettings(**{**given, **settings}),
         [aggregate],
-        TYPES,
+        types,
         store=store,
         callbacks=callbacks,
         **automatic,
@@ -131,3 +133,76 @@ def test_restoring_can_be_ended(tmp_path: Path) -> None:
     with opened(tmp_path) as operator:
         operator.end_restore()
         assert not operator.restoring
+
+
+SESSIONS = {"session_key": "k", "advance": None, "retention_time": 0}
+KEYED = {**TYPES, "k": "string"}
+
+
+def keyed(operator: WindowedAggregator, offset: int, time: int, k: str) -> str:
+    return operator.add_message({"event_time": time, "v": time, "k": k}, offset)
+
+
+def times(operator: WindowedAggregator) -> list[int]:
+    return sorted(message["event_time"] for message in operator.get_messages(-99, 999))
+
+
+@pytest.mark.parametrize("measure", ["time", "tuple"])
+def test_a_failure_in_the_last_commit_leaves_no_messages_of_expired_sessions(
+    measure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 26.10"""
+    settings = {**SESSIONS, "measure": measure, "size": 3, "retention_size": 1, "types": KEYED}
+    commit, commits = MessageStore.commit, []
+
+    def failing(store: MessageStore) -> None:
+        commits.append(1)
+        if len(commits) == 2:
+            raise StoreError("a full disk", "a commit writes", "make room")
+        commit(store)
+
+    with opened(tmp_path, **settings) as operator:
+        for offset, (time, k) in enumerate(((1, "a"), (2, "b"), (3, "b"), (4, "b"), (20, "b"), (40, "b"))):
+            keyed(operator, offset, time, k)
+        wanted = times(operator)
+        assert 1 not in wanted
+        monkeypatch.setattr(MessageStore, "commit", failing)
+        with pytest.raises(StoreError, match="a full disk"):
+            operator.flush()
+    monkeypatch.undo()
+    with opened(tmp_path, **settings) as operator:
+        assert operator.position == 5
+        assert times(operator) == wanted
+
+
+def test_only_messages_of_windows_in_retention_are_restored(tmp_path: Path) -> None:
+    """semantics 26.11: neither those below `restore_from`, nor rejected ones, nor those of other sessions."""
+    settings = {**SESSIONS, "retention_time": 5, "size": 3, "types": KEYED}
+    given = [(1, "b"), (50, "a"), (30, "a"), (60, "b"), (52, "a"), (54, "b")]
+    with opened(tmp_path, **settings) as operator:
+        kinds = [keyed(operator, offset, time, k) for offset, (time, k) in enumerate(given)]
+        assert kinds[2] == "out_of_retention"
+        wanted = times(operator)
+        operator.flush()
+    shutil.rmtree(tmp_path / "messages")
+    with opened(tmp_path, **settings) as operator:
+        assert operator.restore_from is not None
+        assert operator.restore_from > 0
+        assert {keyed(operator, offset, *one) for offset, one in enumerate(given)} == {"restored"}
+        assert not operator.restoring
+        assert times(operator) == wanted
+
+
+def test_an_operator_that_cannot_be_made_releases_its_files(tmp_path: Path) -> None:
+    """The error holds the frames of the call, and with them the operator."""
+
+    def broken() -> None:
+        raise OSError("no metrics")
+
+    settings = AggregatorSettings(measure="time", size=10, advance=10, retention_size=99, retention_time=20)
+    with pytest.raises(OSError, match="no metrics") as error:
+        WindowedAggregator(
+            settings, [F.median("v").alias("m")], TYPES, store=tmp_path, callbacks=Callbacks(setup=broken)
+        )
+    opened(tmp_path).close()
+    assert error.value.args == ("no metrics",)

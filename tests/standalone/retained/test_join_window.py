@@ -115,3 +115,46 @@ def test_metadata_can_be_put() -> None:
         one.put_window(window._replace(value={"a": 1}))
     with pytest.raises(InputError, match="the first offset of a window is not above its last one"):
         one.put_window(window._replace(last_offset=-1))
+
+
+def times(one: JoinWindowOperator) -> list[int]:
+    return sorted(row["event_time"] for row in one.get_messages(-99, 99))
+
+
+@pytest.mark.parametrize(
+    ("settings", "end", "kept"),
+    [
+        ({"advance": 10}, 10, [10, 12, 13, 14, 30]),
+        ({"advance": 10, "origin": 3}, 13, [13, 14, 30]),
+        ({"advance": 5}, 10, [5, 9, 10, 12, 13, 14, 30]),
+        ({"advance": 5}, 14, [5, 9, 10, 12, 13, 14, 30]),
+        ({"advance": 4}, 12, [4, 5, 9, 10, 12, 13, 14, 30]),  # [0, 10) has gone, [4, 14) has not
+    ],
+)
+def test_messages_of_retired_windows_are_not_returned(
+    settings: dict[str, Any], end: int, kept: list[int]
+) -> None:
+    """semantics 26.9: those before the first start on the grid that is in retention."""
+    one = operator(**settings)
+    add(one, *((time, 1) for time in (1, 2, 4, 5, 9, 10, 12, 13, 14, 30)))
+    one.retire(end)
+    assert times(one) == kept
+
+
+def test_messages_of_expired_windows_are_not_returned() -> None:
+    """semantics 26.2, 26.10: by time, at the very end of the retention."""
+    one = operator(advance=10, retention_time=5)
+    add(one, (1, 1), (9, 1), (10, 1), (14, 1))
+    assert times(one) == [1, 9, 10, 14]
+    add(one, (15, 1))
+    assert times(one) == [10, 14, 15]
+
+
+def test_messages_of_retired_windows_of_messages_are_not_returned() -> None:
+    """semantics 26.9: also if no window is left."""
+    one = operator(measure="tuple", size=2, advance=2, full="at_size")
+    add(one, (1, 1), (2, 1))
+    assert one.retire(1) == 1
+    assert times(one) == []
+    add(one, (3, 1))
+    assert times(one) == [3]

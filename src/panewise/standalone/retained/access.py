@@ -31,7 +31,7 @@ class WindowAccess(WindowSteps):
         self._check_open()
         self._check_session(session_key, needed=False)
         low, high = instant_us(start, "start"), instant_us(end, "end")
-        return self._metadata([one for one in self._overlapping(low, high) if self._is_of(one, session_key)])
+        return self._metadata(list(self._overlapping(low, high, session_key)))
 
     def get_window(self, start: InstantLike, session_key: KeyValue | None = None) -> WindowMetadata | None:
         """Returns the window with this start, or None. The start is an offset for windows of messages."""
@@ -45,7 +45,7 @@ class WindowAccess(WindowSteps):
     def del_window(self, start: InstantLike, session_key: KeyValue | None = None) -> bool:
         """Deletes a window with what it has not emitted. Returns whether there was one.
 
-        Its messages stay in the message store. A later message in its range opens the window again.
+        A later message in its range opens it again, without the messages that it had (semantics 26.9).
         """
         window = self._at(start, session_key)
         if window is not None:
@@ -91,16 +91,24 @@ class WindowAccess(WindowSteps):
         What the windows have not emitted yet is emitted before.
 
         Args:
-            end: windows that end at or before it are removed. For windows of messages: those whose last
-                offset is at most `end`.
+            end: windows that end at or before it are removed. As `end_time` is the first instant after a
+                window, but the last one of a session, these are windows with `end_time <= end`, and
+                sessions with `end_time < end`. For windows of messages: those whose last offset is at
+                most `end`.
             session_key: only sessions of this key.
-            join_keys: no windows, only the messages with these equal fields.
+            join_keys: no windows, only the messages with these equal fields, and with a session key if there
+                are sessions. `end` is exclusive for event times, and inclusive for offsets. What was not
+                emitted of them is never emitted.
 
         Returns:
             The number of windows, or with `join_keys` of messages.
 
         Raises:
-            InputError: as `get_messages`.
+            DeliveryDisabledError: if `downstream` or `error_output` has refused what still waits.
+            InputError: for a session key without sessions; for join keys that are not the first part of the
+                keys of messages, or without the session key that is.
+            SpecError: if `end` is not an instant.
+            StoreError: if the store cannot be used.
         """
         self._check_open()
         self._outbox.check_enabled()
@@ -113,10 +121,8 @@ class WindowAccess(WindowSteps):
         by_time = self._settings.by_time
         found = [
             one
-            for one in self._windows
-            if one.full
-            and self._is_of(one, session_key)
-            and (one.end if by_time else one.last_offset) <= limit
+            for one in self._windows.of_key(session_key)
+            if one.full and (one.end if by_time else one.last_offset) <= limit
         ]
         if by_time and self._settings.session_key is None:
             self._retention.floor = max([self._retention.floor, *(one.end for one in found)])

@@ -7,18 +7,16 @@ from typing import Any
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
-from panewise.families import INPUT
 from panewise.spec import Aggregate, Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.retained.operator import RetainedWindows
 from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, Outbox
 from panewise.standalone.retained.outputs import Firing, WindowOutput
-from panewise.standalone.retained.results import Results, of_bytes, row_of, to_bytes
+from panewise.standalone.retained.results import Results, row_of, to_bytes
+from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
-from panewise.standalone.schema import for_schemas, schemas_of
 
 
 class WindowedAggregator(RetainedWindows):
@@ -60,7 +58,7 @@ class WindowedAggregator(RetainedWindows):
     >>> [(output.window.start, output.firing, output.window.value) for output in highest.drain()]
     [(0, 'full', {'highest': 5})]
 
-    Source: S1 "Basic Algorithm for Windowed Aggregators"; semantics 26 to 26.13.
+    Source: S1 "Basic Algorithm for Windowed Aggregators"; semantics 26 to 26.11.
     """
 
     def __init__(
@@ -80,25 +78,26 @@ class WindowedAggregator(RetainedWindows):
             raise SpecError(
                 f"settings of the type {type(settings).__name__}", rule, "give AggregatorSettings(...)"
             )
-        spec = _spec(settings, aggregates)
-        self._results = Results(spec.aggregates, spec, _typed(spec, schema))
-        ordered_sessions = settings.session_key is not None and self._results.ordered
-        self._full_state = not self._results.bounded or ordered_sessions
+        spec, columns = checked(_spec(settings, aggregates), schema)
+        self._results = Results(spec.aggregates, spec, columns)
+        self._full_state = self._results.need_messages(sessions=settings.session_key is not None)
         if self._full_state and settings.message_store is False:
             rule = "these aggregates are computed from the messages of a window"
             raise SpecError("message_store=False", rule, "leave it out")
-        stores = self._full_state or bool(settings.message_store)
         callbacks = callbacks or Callbacks()
         super().__init__(
             settings,
             spec,
-            schema,
-            stores_messages=stores,
+            columns,
+            stores_messages=self._full_state or bool(settings.message_store),
             join_keys=(),
             outbox=Outbox(mode, downstream, error_output, callbacks.write),
             store=store,
             callbacks=callbacks,
         )
+
+    def _load(self) -> None:
+        super()._load()
         for window in self._windows:
             self._results.count_partial(window.partial)
         if self._full_state and len(self._windows) and self._results.sums:
@@ -116,13 +115,13 @@ class WindowedAggregator(RetainedWindows):
         """
         self._check_open()
         window = self._window_of(metadata)
-        partial = of_bytes(metadata.partial)
+        partial = self._results.partial_of(metadata.partial)
         if self._full_state != (partial is None):
             rule = "a partial is given where results are computed from it, and only there"
             raise InputError(
                 f"a partial of {len(metadata.partial)} bytes", rule, "give what get_window returned"
             )
-        if partial is not None and row_of(self._results.values(partial)) != metadata.value:
+        if partial is not None and not self._results.are(partial, metadata.value):
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
@@ -141,7 +140,7 @@ class WindowedAggregator(RetainedWindows):
         groups = self._grid.before(self._windows, arrival, floor)
         if not self._full_state:
             self._results.check(groups, arrival.message)
-            self._results.recount(self._windows)
+            self._results.recount(self._windows, arrival.message)
             return
         for group in groups:
             stored = [message for window in group for message in self._ordered(window)]
@@ -171,14 +170,11 @@ class WindowedAggregator(RetainedWindows):
         described = self._described(window, window.emitted)
         return WindowOutput(described, self._progress.sequence + 1, "retraction")
 
-    def _restored(self, message: Message, time: int, offset: int) -> Iterable[Window]:
+    def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
         if not self._full_state:
             return []
-        self._results.count([message])
-        low = time if self._settings.by_time else offset
-        key = None if self._settings.session_key is None else message[self._settings.session_key]
-        found = (one for one in self._overlapping(low, low) if self._is_of(one, key))
-        return [one for one in found if one.incomplete or one.pending_since is not None]
+        self._results.count([arrival.message])
+        return [one for one in windows if one.incomplete or one.pending_since is not None]
 
     def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
         self._fold(windows)
@@ -197,10 +193,3 @@ def _spec(settings: AggregatorSettings, aggregates: Iterable[Aggregate]) -> Wind
     return WindowOperator(
         window=Global(), aggregates=aggregates, keys=keys, event_time=settings.time, null_keys=False
     )
-
-
-def _typed(spec: WindowOperator, schema: Any) -> Schema:
-    """Returns the columns as Polars types, after checking that the aggregates can use them."""
-    schemas = schemas_of(spec, schema)
-    for_schemas(spec, schemas)
-    return schemas[INPUT]

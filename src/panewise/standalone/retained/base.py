@@ -1,13 +1,13 @@
 """The state of S1's window operators, and what each of the two does in its own way."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from panewise.chrono import MIN_INSTANT, InstantLike, instant_us
+from panewise.engine.protocol import Schema
 from panewise.errors import InputError
-from panewise.families import INPUT
 from panewise.spec import WindowOperator
 from panewise.spec.codec import to_dict
 from panewise.standalone.callbacks import Callbacks
@@ -23,9 +23,9 @@ from panewise.standalone.retained.rows import Rows
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.table import WindowTable
 from panewise.standalone.retained.updates import Updates
-from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata, session_bytes
-from panewise.standalone.schema import for_schemas, schemas_of
+from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
 from panewise.stores.keys import KeyValue
+from panewise.stores.message_store import Message as StoredMessage
 
 
 class WindowState(ABC):
@@ -33,8 +33,8 @@ class WindowState(ABC):
 
     Args:
         settings: the settings.
-        spec: what is read of a message.
-        schema: the columns of messages with their types.
+        spec: what is read of a message, checked against the schema.
+        schema: the columns of messages.
         stores_messages: whether messages are stored.
         join_keys: the columns of equal fields.
         outbox: where outputs wait.
@@ -46,7 +46,7 @@ class WindowState(ABC):
         self,
         settings: AggregatorSettings,
         spec: WindowOperator,
-        schema: Mapping[str, Any],
+        schema: Schema,
         *,
         stores_messages: bool,
         join_keys: Sequence[str],
@@ -54,11 +54,10 @@ class WindowState(ABC):
         store: str | Path | None,
         callbacks: Callbacks,
     ) -> None:
-        self._settings, self._callbacks, self._outbox = settings, callbacks, outbox
-        schemas = schemas_of(spec, schema)
-        spec, self._schema = for_schemas(spec, schemas), schemas[INPUT]
+        self._settings, self._schema = settings, schema
+        self._callbacks, self._outbox = callbacks, outbox
         session = () if settings.session_key is None else (settings.session_key,)
-        self._join_keys, self._rows = tuple(join_keys), Rows(spec, self._schema, (*session, *join_keys))
+        self._join_keys, self._rows = tuple(join_keys), Rows(spec, schema, (*session, *join_keys))
         self._grid, self._windows = grid_of(settings), WindowTable()
         layout = settings.layout() if stores_messages else None
         made_with = self._made_with(spec)
@@ -71,7 +70,14 @@ class WindowState(ABC):
         self._retention = Retention(settings, self._progress.floor)
         self._updates = Updates(settings, self._windows)
         self._flush_due = self._closed = False
-        self._load()
+        try:
+            self._load()
+            self._callbacks.setup()
+            if self._files.header:
+                self._callbacks.restored("commit")
+        except BaseException:
+            self._files.close()
+            raise
 
     def _made_with(self, spec: WindowOperator) -> dict[str, Any]:
         """Returns what a store has to be opened with again."""
@@ -79,18 +85,23 @@ class WindowState(ABC):
         return {**self._settings.to_json(), "spec": to_dict(spec), "types": types}
 
     def _load(self) -> None:
+        """Takes what is stored."""
         for window in self._files.windows():
             self._windows.put(window)
             self._updates.add(window)
             self._retention.add(window)
         self._windows.changed.clear()
-        if self._settings.session_key is None:
-            self._retire_to_first()  # what a failure after the last commit of metadata has left
+        self._purge_messages()
         if not len(self._windows):
             self._progress.restore_until = None
-        self._callbacks.setup()
-        if self._files.header:
-            self._callbacks.restored("commit")
+
+    def _purge_messages(self) -> None:
+        """Removes the messages of expired windows that a failure after the metadata has left (26.10)."""
+        mark, messages = self._progress.mark, self._messages
+        if self._settings.session_key is None:
+            self._retire_to_first()
+        elif messages is not None and mark is not None:
+            messages.purge(lambda one: one.offset > mark or bool(self._containing(_arrival_of(one))))
 
     @abstractmethod
     def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
@@ -109,8 +120,8 @@ class WindowState(ABC):
         """Returns the retraction of a session that became a part of another one; None if none is needed."""
 
     @abstractmethod
-    def _restored(self, message: Message, time: int, offset: int) -> Iterable[Window]:
-        """Returns the windows that can correct what they emitted, after a message was restored."""
+    def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+        """Returns those windows that can correct what they emitted, after a message of them was restored."""
 
     @abstractmethod
     def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
@@ -165,19 +176,26 @@ class WindowState(ABC):
             window.session_key, window.start, window.start_offset, window.last_offset, *times
         )
 
-    def _overlapping(self, low: int, high: int) -> Iterator[Window]:
-        if self._settings.session_key is None and self._settings.by_time:
-            return (
-                one
-                for one in self._windows.from_start(low - self._settings.length + 1, high)
-                if one.end > low
-            )
+    def _overlapping(self, low: int, high: int, session_key: KeyValue | None) -> Iterator[Window]:
+        """Returns the windows that share an instant or an offset with [low, high], only those of a key."""
         by_time = self._settings.by_time
+        found = self._windows.of_key(session_key)
+        if by_time and self._settings.session_key is None:
+            found = self._windows.from_start(low - self._settings.length + 1, high)
         return (
             one
-            for one in self._windows
+            for one in found
             if one.start <= high and (one.end > low if by_time else one.last_offset >= low)
         )
+
+    def _containing(self, arrival: Arrival) -> list[Window]:
+        """Returns the windows that contain a message, which is not above the mark."""
+        at = arrival.time if self._settings.by_time else arrival.offset
+        return [
+            one
+            for one in self._overlapping(at, at, arrival.session_key)
+            if one.start_offset <= arrival.offset <= one.last_offset and arrival.time <= one.last_time
+        ]
 
     def _stored_messages(
         self,
@@ -202,20 +220,22 @@ class WindowState(ABC):
                     yield one.offset, of_json(one.value, self._schema)
 
     def _of_window(self, window: Window) -> list[tuple[int, Message]]:
-        """Returns the offsets and the stored messages of a window, in the order of their keys."""
+        """Returns the offsets and the stored messages of a window, in the order of their keys.
+
+        Its range may have others: those of a window that was deleted, and messages that were rejected.
+        """
         by_time = self._settings.by_time
         low, high = (window.start, window.end - 1) if by_time else (window.start, window.last_offset)
-        return list(self._stored_messages(low, high, window.session_key))
+        stored = self._stored_messages(low, high, window.session_key)
+        return [one for one in stored if window.start_offset <= one[0] <= window.last_offset]
 
     def _retire_to_first(self) -> None:
         """Retires the messages before the first one that a window of a fixed size can contain."""
-        if self._retirements is not None:
-            position = self._retention.first_position(self._windows, self._progress.watermark)
+        if self._retirements is not None and self._progress.mark is not None:
+            floor = self._retention.floor_at(self._progress.watermark)
+            position = self._grid.first_position(self._windows, floor, self._progress.mark)
             if position > MIN_INSTANT:
                 self._retirements.add(position if self._settings.by_time else position - 1)
-
-    def _is_of(self, window: Window, session_key: KeyValue | None) -> bool:
-        return session_key is None or session_bytes(window.session_key) == session_bytes(session_key)
 
     def _settle(self) -> None:
         """Delivers outputs. It flushes if one was delivered, or a window was opened or removed."""
@@ -236,3 +256,9 @@ class WindowState(ABC):
         self._windows.changed.clear()
         self._windows.removed.clear()
         self._flush_due = False
+
+
+def _arrival_of(stored: StoredMessage) -> Arrival:
+    """Returns where a stored message belongs. Its values do not matter for that."""
+    assert stored.time is not None  # `_store` gives each message its event time
+    return Arrival({}, stored.offset, stored.time, 0, stored.session_key)

@@ -1,13 +1,13 @@
 """Messages as values of a message store, by the types of their columns.
 
-JSON has texts, whole numbers, Booleans and null. All else is written as a text or a number: floats that are
-not finite, decimals and bytes as texts, instants as microseconds, dates and lengths of time as numbers.
+JSON has texts, whole numbers, Booleans and null. All else has the form that it has in the stores of current
+results (semantics 31.15): decimals, dates and times of day are texts, instants and durations microseconds.
+Bytes, which those stores refuse, are texts, too.
 """
 
-import math
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -23,8 +23,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 def to_json(message: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Returns a message as JSON values.
 
-    >>> to_json({"v": float("inf"), "b": b"x"}, {"v": pl.Float64(), "b": pl.Binary()})
-    {'v': 'inf', 'b': 'eA=='}
+    >>> to_json({"day": date(1970, 1, 2), "b": b"x"}, {"day": pl.Date(), "b": pl.Binary()})
+    {'day': '1970-01-02', 'b': 'eA=='}
     """
     return {name: _written(message.get(name)) for name in schema}
 
@@ -32,8 +32,8 @@ def to_json(message: dict[str, Any], schema: Schema) -> dict[str, Any]:
 def of_json(stored: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Returns the message of JSON values.
 
-    >>> of_json({'v': 'inf', 'b': 'eA=='}, {"v": pl.Float64(), "b": pl.Binary()})
-    {'v': inf, 'b': b'x'}
+    >>> of_json({'day': '1970-01-02', 'b': 'eA=='}, {"day": pl.Date(), "b": pl.Binary()})
+    {'day': datetime.date(1970, 1, 2), 'b': b'x'}
     """
     return {name: _read(stored.get(name), dtype) for name, dtype in schema.items()}
 
@@ -65,19 +65,18 @@ def _instant(value: datetime) -> int:
 
 
 _WRITE: Final[Mapping[type, Callable[[Any], Any]]] = {
-    float: lambda value: value if math.isfinite(value) else str(value),
     Decimal: str,
     bytes: lambda value: b64encode(value).decode(),
     datetime: _instant,
-    date: date.toordinal,
+    date: date.isoformat,
+    time: time.isoformat,
     timedelta: lambda value: value // _MICROSECOND,
 }
 _READ: Final[Mapping[type, Callable[[Any], Any]]] = {
-    pl.Float64: float,
-    pl.Float32: float,
     pl.Decimal: Decimal,
     pl.Binary: b64decode,
-    pl.Date: date.fromordinal,
+    pl.Date: date.fromisoformat,
+    pl.Time: time.fromisoformat,
     pl.Duration: lambda value: value * _MICROSECOND,
     pl.Datetime: lambda value: _EPOCH + value * _MICROSECOND,
 }

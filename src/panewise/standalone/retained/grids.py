@@ -51,6 +51,16 @@ class Grid(Protocol):
         """Returns whether a window of an event time has bounds that are instants (semantics 6.3)."""
         ...
 
+    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+        """Returns the first time or offset at which a message can belong to a window in retention.
+
+        Args:
+            windows: the windows in the table.
+            floor: the instant up to which windows have expired.
+            mark: the highest offset of an applied message.
+        """
+        ...
+
 
 def grid_of(settings: AggregatorSettings) -> Grid:
     """Returns the windows that the settings describe."""
@@ -107,6 +117,16 @@ class TimeGrid:
         """Returns whether a window of an event time has bounds that are instants."""
         return bool(self._starts(time, MIN_INSTANT))
 
+    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+        """Returns the first start of a window that ends after the floor.
+
+        While messages are restored no window is removed, so one in the table may start before.
+        """
+        lowest = floor - self._size + 1
+        first = lowest + (self._origin - lowest) % self._step
+        present = windows.first()
+        return max(MIN_INSTANT, first if present is None else min(first, present.start))
+
 
 class TupleGrid:
     """Windows of a fixed number of messages: every `advance` messages one of them starts."""
@@ -149,6 +169,11 @@ class TupleGrid:
     def in_range(self, time: int) -> bool:
         """Returns True: these windows have no instants."""
         return True
+
+    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+        """Returns the start of the first window. Without a window only later messages will be in one."""
+        first = windows.first()
+        return mark + 1 if first is None else first.start
 
 
 class TimeSessions:
@@ -197,6 +222,10 @@ class TimeSessions:
         """Returns whether the end of a session of this event time is an instant."""
         return time + self._gap + 1 <= MAX_INSTANT
 
+    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+        """Returns no bound: messages, each a gap before the one before it, can extend a session."""
+        return MIN_INSTANT
+
 
 class TupleSessions:
     """Sessions of a key that end after more than a number of messages with other keys."""
@@ -231,6 +260,10 @@ class TupleSessions:
     def in_range(self, time: int) -> bool:
         """Returns True: these sessions have no instants."""
         return True
+
+    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+        """Returns no bound: the messages of a session are deleted by its key."""
+        return MIN_INSTANT
 
 
 def _renamed(window: Window, start: int) -> Window:

@@ -11,8 +11,9 @@ from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.retained.operator import RetainedWindows
 from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, Outbox
 from panewise.standalone.retained.outputs import Firing, WindowOutput
+from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import JoinWindowSettings
-from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
+from panewise.standalone.retained.window import Arrival, Window, WindowMetadata
 
 
 class JoinWindowOperator(RetainedWindows):
@@ -45,7 +46,7 @@ class JoinWindowOperator(RetainedWindows):
     >>> [message["value"] for message in orders.get_messages(0, 2, join_keys=(3,))]
     [20]
 
-    Source: S1 "Basic Algorithm for Join Window Operators"; semantics 26 to 26.13.
+    Source: S1 "Basic Algorithm for Join Window Operators"; semantics 26 to 26.11.
     """
 
     def __init__(
@@ -64,18 +65,19 @@ class JoinWindowOperator(RetainedWindows):
             rule = "a join window operator has JoinWindowSettings"
             raise SpecError(f"settings of the type {kind.__name__}", rule, "give JoinWindowSettings(...)")
         keys = () if settings.session_key is None else (settings.session_key,)
-        spec = WindowOperator(
+        described = WindowOperator(
             window=Global(),
             aggregates=[count().alias("messages")],
             keys=keys,
             event_time=settings.time,
             null_keys=False,
         )
+        spec, columns = checked(described, schema)
         callbacks = callbacks or Callbacks()
         super().__init__(
             settings,
             spec,
-            schema,
+            columns,
             stores_messages=True,
             join_keys=settings.keyed_message_store,
             outbox=Outbox(mode, downstream, error_output, callbacks.write),
@@ -119,9 +121,8 @@ class JoinWindowOperator(RetainedWindows):
         """Returns None: messages that were emitted stay emitted when sessions merge."""
         return None
 
-    def _restored(self, message: Message, time: int, offset: int) -> Iterable[Window]:
-        low = time if self._settings.by_time else offset
-        return [one for one in self._overlapping(low, low) if (time, offset) in one.fresh]
+    def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+        return [one for one in windows if (arrival.time, arrival.offset) in one.fresh]
 
     def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
         return [self._bounds(window) for window in windows]

@@ -25,22 +25,29 @@ class RetainedWindows(WindowAccess):
 
         Args:
             message: the values by column. A column that is missing is null.
-            offset: its offset. Offsets increase; one that is not above the highest one so far is a replay.
-                Default: the next offset.
+            offset: its offset. Offsets increase; one that is not above the mark, the highest offset of an
+                applied message, is a replay. Default: one after the mark. A rejected message does not move
+                the mark, so the next message without an offset has the same one.
             now: processing time; an earlier one than before changes nothing.
 
         Returns:
             What became of it. "in_time", "past" or "future": it was applied, and its event time is in the
-            current window, before it, or behind it. The current window is the one with the highest start.
-            For windows of messages it is "future" if it opens a window. "replay": it was applied before.
-            "restored": it went to the message store alone. "out_of_retention" or "invalid": it was rejected.
+            current window, before it, or after it. The current window is the one with the highest start.
+            For windows of messages it is "future" if it opens a window, but "in_time" if it is the first
+            message of all. "replay": it was applied before. "restored": it went at most to the message
+            store. "out_of_retention" or "invalid": it was rejected.
 
         Raises:
             DeliveryDisabledError: if `downstream` or `error_output` has refused what still waits.
             InputError: if the message is no mapping, or the offset no whole number of 64 bits.
+            SpecError: if `now` is not an instant.
             AggregateOverflowError: if a sum does not fit its type. The message is not added.
             StoreError: if the store cannot be used. `counts` says whether the message was applied; what was
                 due is due again in the next call.
+
+        An error of `downstream` or `error_output` leaves this call, too. What it refused waits, and delivery
+        is disabled until `timeout` returns True. The message has been applied or rejected, and is not
+        repeated.
         """
         self._check_open()
         self._outbox.check_enabled()
@@ -55,6 +62,9 @@ class RetainedWindows(WindowAccess):
     ) -> list[Classified]:
         """Adds the rows of a batch, one after the other. If delivery is disabled, the rest is not added.
 
+        A row that is invalid or out of retention is rejected, as a message is. A row that raises an error
+        ends the call: the rows before it have been added, those after it have not. `counts` says how many.
+
         Args:
             rows: a Polars DataFrame, or a table or record batch of PyArrow.
             offset: the offset of the first row; the others follow it. Default: the next offset.
@@ -65,8 +75,10 @@ class RetainedWindows(WindowAccess):
             the downstream refused an output.
 
         Raises:
-            DeliveryDisabledError: if `downstream` had refused an output before.
+            DeliveryDisabledError: if `downstream` or `error_output` had refused something before.
             InputError: if a column is missing or has another type, or the offset is no whole number.
+            SpecError, AggregateOverflowError, StoreError: as `add_message`, and errors of `downstream` and
+                `error_output`.
         """
         self._check_open()
         self._outbox.check_enabled()
@@ -84,10 +96,12 @@ class RetainedWindows(WindowAccess):
             now: processing time; None: the clock does not move.
 
         Returns:
-            Whether delivery is enabled. If `downstream` refuses an output, the clock does not move.
+            Whether delivery is enabled. If `downstream` refuses an output that waited before, the clock does
+            not move. It has moved if an output of this call is the first that is refused.
 
         Raises:
             SpecError: if `now` is not an instant.
+            StoreError: if the store cannot be used.
         """
         self._check_open()
         reading = None if now is None else instant_us(now, "now")
@@ -152,7 +166,8 @@ class RetainedWindows(WindowAccess):
     def restore_from(self) -> int | None:
         """The offset from which messages are to be repeated to restore the message store.
 
-        It is the lowest offset of a window in retention. None if nothing is missing.
+        It is the lowest offset of a window in retention. None if nothing is missing. Messages below it
+        change nothing.
         """
         return min((one.start_offset for one in self._windows), default=None) if self.restoring else None
 
@@ -171,7 +186,7 @@ class RetainedWindows(WindowAccess):
 
     @property
     def position(self) -> int | None:
-        """The offset of the last flush, None before it. After a restart the caller continues behind it."""
+        """The offset of the last flush, None before it. After a restart the caller continues after it."""
         return self._files.position
 
     @property

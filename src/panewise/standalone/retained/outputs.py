@@ -24,7 +24,7 @@ class WindowOutput:
         messages: in a join window operator the messages that are new since the last output of the window, in
             the order of the keys of the message store. Otherwise empty.
 
-    Source: S1 "Window outputs"; semantics 26.8.
+    Source: S1 "Window outputs"; semantics 26.4, 26.7, 26.8.
     """
 
     window: WindowMetadata

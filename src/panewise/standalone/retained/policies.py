@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import MAX_INSTANT, Duration, DurationLike
+from panewise.engine.windowing.trigger.periods import last_boundary
 from panewise.errors import SpecError
 from panewise.spec import Always, Every
 
@@ -61,6 +62,4 @@ def deadline(policy: Policy | None, since: int, *, inclusive: bool) -> int:
             return since
         case AfterFirst():
             return since + policy.delay
-    period, offset = policy.period.us, policy.offset.us
-    passed = (since - offset - inclusive) // period
-    return offset + (passed + 1) * period
+    return last_boundary(policy, since - inclusive) + policy.period.us

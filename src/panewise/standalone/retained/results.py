@@ -14,6 +14,7 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.kernels.frames import grouped
 from panewise.engine.protocol import Schema
+from panewise.errors import InputError
 from panewise.spec import Aggregate, Entry
 from panewise.spec.column_values import is_long
 from panewise.standalone.messages import fitted
@@ -33,16 +34,12 @@ class Results:
         schema: the columns of messages.
 
     Attributes:
-        bounded: whether partials do not grow with the number of messages.
-        ordered: whether results depend on the order in which messages were added.
         sums: whether one of them is a sum that may not fit its type.
     """
 
     def __init__(self, aggregates: Sequence[Aggregate], entry: Entry, schema: Schema) -> None:
         self._aggregation = Aggregation(tuple(aggregates), dict(schema))
         self._entry, self._schema = entry, schema
-        self.bounded = all(part.pair or part.merge_sides for part in self._aggregation.parts)
-        self.ordered = self._aggregation.ordered
         sums = [one for one in self._aggregation.parts if one.sums is not None and not one.dtype.is_float()]
         self._summed = [one.sums for one in sums if one.sums is not None]
         self._sums = [one.name for one in sums]
@@ -50,6 +47,15 @@ class Results:
         self.sums = bool(sums)
         self._plain = whole and all(one.fn != "user" for one in aggregates)
         self._total = self._unsafe = 0
+
+    def need_messages(self, *, sessions: bool) -> bool:
+        """Returns whether results are computed from messages, and not from partials.
+
+        They are if partials would grow with the number of messages; in sessions, which merge, also if the
+        results depend on the order in which messages were added.
+        """
+        bounded = all(part.pair or part.merge_sides for part in self._aggregation.parts)
+        return not bounded or (sessions and self._aggregation.ordered)
 
     def is_safe(self, message: Message) -> bool:
         """Returns whether aggregating a message cannot raise an error. It counts the message.
@@ -75,13 +81,17 @@ class Results:
         if self._plain and partial is not None:
             self._total += sum(abs(value or 0) for name in self._sums for value in partial[name])
 
-    def recount(self, windows: WindowTable) -> None:
-        """Counts what windows contain, instead of all messages. It costs a step in each so many calls."""
+    def recount(self, windows: WindowTable, message: Message) -> None:
+        """Counts what windows contain, and a message that is about to be added, instead of all messages.
+
+        It costs a step in each so many calls.
+        """
         if self._plain and self._unsafe > len(windows):
             self._total = self._unsafe = 0
             for window in windows:
                 self.count_partial(window.partial)
                 self.count(window.rows)
+            self.count([message])
 
     def check(self, groups: Iterable[Sequence[Window]], message: Message) -> None:
         """Aggregates windows that would be combined with a message, without adding it.
@@ -125,6 +135,33 @@ class Results:
     def values(self, partial: pl.DataFrame) -> pl.DataFrame:
         """Returns the results of partials in one row."""
         return self._values(self._merged([partial]))
+
+    def partial_of(self, data: bytes) -> pl.DataFrame | None:
+        """Returns the partial in the metadata of a window; None for no bytes.
+
+        Raises:
+            InputError: if it is not one of these aggregates.
+        """
+        rule = "a partial is an Arrow file with the columns of these aggregates, in one row"
+        try:
+            partial = of_bytes(data)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(
+                f"a partial of {len(data)} bytes", rule, "give what get_window returned"
+            ) from error
+        if partial is not None and (dict(partial.schema), partial.height) != (self._aggregation.schema, 1):
+            raise InputError(f"a partial with {partial.schema}", rule, "give what get_window returned")
+        return partial
+
+    def are(self, partial: pl.DataFrame, value: dict[str, Any] | None) -> bool:
+        """Returns whether a row has the results of a partial. NaN is equal to NaN."""
+        results = self.values(partial)
+        if value is None or set(value) != {*results.columns}:
+            return False
+        try:
+            return results.equals(pl.DataFrame([value], results.schema))
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            return False
 
     def _lifted(self, messages: Sequence[Message], places: list[int]) -> pl.DataFrame:
         frame = fitted(self._entry, self._schema, messages).frame

@@ -28,7 +28,6 @@ class Retention:
     def __init__(self, settings: AggregatorSettings, floor: int = MIN_INSTANT) -> None:
         self._size, self._us = settings.retention_size, settings.retained_us
         self._sessions, self._by_time = settings.session_key is not None, settings.by_time
-        self._length = settings.length
         self.floor = floor
         self._ends = DueQueue(lambda window: window.end)
         self._numbers = DueQueue(lambda window: window.last_number)
@@ -90,14 +89,3 @@ class Retention:
                 lambda one: one.full and (one.end <= floor or one.last_number < oldest), sessions
             )
         return sorted(found, key=lambda one: one.place)
-
-    def first_position(self, windows: WindowTable, watermark: int | None) -> int:
-        """Returns the first time or offset at which a message can belong to a window in retention.
-
-        Not for sessions: any number of messages, each a gap before the one before it, can extend a session.
-        """
-        first = windows.first()
-        if not self._by_time:
-            return MIN_INSTANT if first is None else first.start
-        possible = saturating_add(self.floor_at(watermark), -self._length)
-        return possible if first is None else min(first.start, possible)

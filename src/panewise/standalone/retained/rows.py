@@ -15,18 +15,15 @@ from panewise.engine.columns import REASON, TIME
 from panewise.engine.ingest.validate import validate
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
+from panewise.families import INPUT
 from panewise.spec import WindowOperator
 from panewise.spec.column_values import is_long, is_text
-from panewise.standalone.messages import fitted
+from panewise.standalone.messages import PLAIN, fitted
 from panewise.standalone.retained.window import Message
+from panewise.standalone.schema import for_schemas, schemas_of
 
-_TESTS: Final[Mapping[pl.DataType, Callable[[Any], bool]]] = {
-    pl.Int64(): is_long,
-    pl.String(): is_text,
-    pl.Boolean(): lambda value: type(value) is bool,
-    pl.Float64(): lambda value: type(value) is float,
-    pl.Binary(): lambda value: type(value) is bytes,
-}
+# What a value of a plain type has to be besides.
+_LIMITS: Final[Mapping[type, Callable[[Any], bool]]] = {int: is_long, str: is_text}
 _KEYS: Final = (pl.String(), pl.Boolean(), pl.Binary())
 
 
@@ -35,6 +32,17 @@ class ValidMessage(NamedTuple):
 
     message: Message
     time: int
+
+
+def checked(spec: WindowOperator, given: Any) -> tuple[WindowOperator, Schema]:
+    """Returns what is read of a message, and the columns, after checking that it can read them.
+
+    Raises:
+        InputError: if `given` has no type for each column, or an unknown one.
+        SpecError: if a column is missing, or has a type that the specification cannot use.
+    """
+    schemas = schemas_of(spec, given)
+    return for_schemas(spec, schemas), schemas[INPUT]
 
 
 class Rows:
@@ -57,7 +65,7 @@ class Rows:
                 raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
         self._spec, self._schema, self._compared = spec, schema, compared
         (self._time,) = spec.time_columns
-        self._tests = [(name, _TESTS.get(dtype)) for name, dtype in schema.items()]
+        self._kinds = [(name, PLAIN.get(dtype, set())) for name, dtype in schema.items()]
         self._plain_time = schema[self._time] == pl.Int64()
 
     def check(self, message: Any, clock: int) -> ValidMessage | str:
@@ -81,12 +89,12 @@ class Rows:
     def _quick(self, message: Mapping[str, Any]) -> ValidMessage | None:
         """Returns the message if it is valid for sure."""
         row = {}
-        for name, test in self._tests:
+        for name, kinds in self._kinds:
             value = row[name] = message.get(name)
             if value is None:
                 if name == self._time or name in self._spec.keys:
                     return None
-            elif test is None or not test(value):
+            elif (kind := type(value)) not in kinds or (kind in _LIMITS and not _LIMITS[kind](value)):
                 return None
         time: Any = row[self._time]
         return ValidMessage(row, time) if time != MIN_INSTANT else None

@@ -24,10 +24,11 @@ class AggregatorSettings:
             longest gap between two messages of a session, which belongs to it: a length of event time, or a
             number of messages with other session keys.
         advance: the distance of the starts of two windows, at most `size`. Not with `session_key`.
-        retention_size: a window whose messages are all older than the last so many messages expires, after
-            all windows before it. Older means added earlier. With `measure="tuple"` it is at least `size`.
-        retention_time: a window expires when the watermark is so far behind its end, or further. The
-            watermark is the highest event time of all applied messages.
+        retention_size: a window whose messages are all older than the last so many messages expires. Older
+            means added earlier. With `measure="tuple"` and without `session_key` it is at least `size`.
+        retention_time: a window expires when the watermark is this far after its end, or further. The
+            watermark is the highest event time of all applied messages. A window expires only after all
+            windows before it, by time and by number.
         session_key: the column with the key of sessions. Default: None, windows have a fixed size.
         origin: an instant at which a window of time starts. Default: 0, 1970-01-01 UTC.
         time: the column of event times. Default: "event_time".

@@ -167,10 +167,12 @@ class WindowSteps(WindowState):
         """Adds a message to the message store alone, and lets windows correct what they have emitted."""
         progress = self._progress
         session = self._settings.session_key
-        key = None if session is None else message[session]
-        self._store(Arrival(message, offset, time, 0, key))
+        arrival = Arrival(message, offset, time, 0, None if session is None else message[session])
+        containing = self._containing(arrival)
+        if containing:
+            self._store(arrival)
         progress.count("replays")
-        affected = list(self._restored(message, time, offset))
+        affected = self._corrected(containing, arrival)
         if offset == progress.restore_until:
             progress.restore_until = None
         for window in affected:

@@ -108,6 +108,10 @@ class WindowTable:
         places = self._windows.irange((start, b""), (last + 1, b""), inclusive=(True, False))
         return (self._windows[place] for place in places)
 
+    def of_key(self, session_key: KeyValue | None) -> Iterator[Window]:
+        """Returns the windows in the order of their starts, with a session key those of this key."""
+        return iter(self) if session_key is None else self.sessions(session_key)
+
     def sessions(self, session_key: KeyValue | None) -> Iterator[Window]:
         """Returns the sessions of a key, in the order of their starts."""
         return iter(self._sessions.get(session_bytes(session_key), {}).values())

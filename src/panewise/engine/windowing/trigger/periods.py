@@ -24,7 +24,7 @@ def due(every: Every, now: TriggerContext) -> pl.Expr:
     """Returns whether rows are pending and the first boundary after the earliest of them has been reached."""
     period, at = every.period.us, now.clocks.processing_time
     if every.aligned:
-        return now.pending & (now.pending_since < _last_boundary(every, at))
+        return now.pending & (now.pending_since < last_boundary(every, at))
     begun = (now.pending_since - now.waits_since).floordiv(period)
     return now.pending & (begun < (at - now.waits_since).floordiv(period))
 
@@ -32,12 +32,12 @@ def due(every: Every, now: TriggerContext) -> pl.Expr:
 def latest(rules: Iterable[Every], processing_time: int) -> int | None:
     """Returns the latest F with which a window can be ready; None if there are no periodic triggers."""
     bounds = [
-        _last_boundary(every, processing_time) - 1 if every.aligned else processing_time - every.period.us
+        last_boundary(every, processing_time) - 1 if every.aligned else processing_time - every.period.us
         for every in rules
     ]
     return max((max(MIN_INSTANT, bound) for bound in bounds), default=None)
 
 
-def _last_boundary(every: Every, processing_time: int) -> int:
+def last_boundary(every: Every, processing_time: int) -> int:
     """Returns the last aligned boundary at or before a processing time."""
     return processing_time - (processing_time - every.offset.us) % every.period.us
