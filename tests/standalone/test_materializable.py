@@ -188,10 +188,10 @@ KINDS = "results of Session windows are in a SessionStore, those of other window
         ),
         (
             Session(10),
-            SessionStore(11),
+            SessionStore(21),
             [
-                "materialize=SessionStore(retention=11 microseconds)",
-                "a window is live for 12 microseconds: its size and the allowed lateness",
+                "materialize=SessionStore(retention=21 microseconds)",
+                "a window is live for 22 microseconds: its gap and the allowed lateness",
                 "give a longer retention",
             ],
         ),
@@ -202,6 +202,29 @@ def test_stores_that_do_not_fit(window: Any, found: Any, parts: list[str]) -> No
     with pytest.raises(InputError) as caught:
         StandaloneOperator(spec(window, allowed_lateness=12), TYPES, materialize=found)
     assert str(caught.value).split(" | ") == parts
+
+
+def test_unlimited_lateness_is_refused() -> None:
+    """semantics 31.16"""
+    with pytest.raises(InputError) as caught:
+        StandaloneOperator(spec(allowed_lateness="unlimited"), TYPES, materialize=store())
+    assert str(caught.value).split(" | ") == [
+        "materialize with allowed_lateness='unlimited'",
+        "a result stays for the retention of the store, and with this lateness windows stay live",
+        "give a duration as the allowed lateness",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("unit", "n", "days"),
+    [("day", 2, 2), ("week", 1, 7), ("month", 1, 31), ("quarter", 1, 92), ("year", 1, 366)],
+)
+def test_the_longest_calendar_window_is_within_the_retention(unit: Any, n: int, days: int) -> None:
+    """semantics 31.16: with the end of summer time a window is longer by an hour."""
+    window, needed = Calendar(unit, n), (days * 24 + 1) * 3_600_000_000
+    StandaloneOperator(spec(window), TYPES, materialize=store(retention=needed))
+    with pytest.raises(InputError, match="its size and the allowed lateness"):
+        StandaloneOperator(spec(window), TYPES, materialize=store(retention=needed - 1))
 
 
 def test_a_refusal_leaves_the_directory_unlocked(tmp_path: Any) -> None:

@@ -126,10 +126,14 @@ def materializable(data: st.DataObject, kind: str) -> WindowOperator:
     """Draws a specification whose results a store can have."""
     if kind == "sliding when complete":  # their windows are not in the table before
         whole = {"keys": [], "trigger": AfterWatermark(), "on_time": "if_pending", "closing": "if_pending"}
-        return data.draw(specs("sliding", accumulation="accumulating", evictor=None, **whole))
+        return data.draw(specs("sliding", accumulation="accumulating", evictor=None, **whole).filter(limited))
     keys = data.draw(st.sampled_from([["key"], ["key"], [], ["shop"], ["shop", "key"]]))
     how = data.draw(st.sampled_from(["accumulating", "retracting"]))
-    return data.draw(specs(kind, keys=keys, accumulation=how, evictor=None))
+    return data.draw(specs(kind, keys=keys, accumulation=how, evictor=None).filter(limited))
+
+
+def limited(spec: WindowOperator) -> bool:
+    return spec.lateness_us is not None
 
 
 def singly(event: dict[str, Any]) -> list[dict[str, Any]]:

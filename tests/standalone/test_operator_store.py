@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from panewise import InputError
+from panewise import InputError, StateError, Tumbling, WindowOperator
+from panewise import functions as F
 from panewise.standalone import AsyncOperator, OperatorStore, StandaloneOperator
+from panewise.state.file_store import FileRunStore
 from tests.standalone.test_operator import SPEC, TYPES, message, totals
 from tests.standalone.test_store import events, lines, next_offset, play
 
@@ -135,3 +137,17 @@ def test_a_directory_may_be_any_path(tmp_path: Path) -> None:
     for path in (tmp_path / "a", str(tmp_path / "b")):
         StandaloneOperator(SPEC, TYPES, store=path).close()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_an_operator_does_not_close_a_store_of_files_of_the_caller(tmp_path: Path) -> None:
+    """semantics 31.11"""
+    store = FileRunStore(tmp_path)
+    for rows in (1, 2):
+        with StandaloneOperator(SPEC, TYPES, store=store) as operator:
+            operator.add_message(message(1, rows))
+            operator.flush()
+        assert store.manifest() is not None
+    with pytest.raises(StateError):
+        StandaloneOperator(WindowOperator(window=Tumbling(7), aggregates=[F.count()]), TYPES, store=store)
+    assert store.manifest() is not None
+    store.close()

@@ -253,9 +253,9 @@ def test_what_has_expired_is_deleted_without_a_read() -> None:
 @pytest.mark.parametrize(
     ("names", "rule"),
     [
-        ({"retention": 0}, "retention is at least 1: otherwise nothing could be stored"),
-        ({"grace": 0}, "grace is at least 1: otherwise nothing could be stored"),
-        ({"window_size": -1}, "window_size is at least 0: otherwise nothing could be stored"),
+        ({"retention": 0}, "retention is 1 microsecond or longer"),
+        ({"grace": 0}, "grace is 1 microsecond or longer"),
+        ({"window_size": -1}, "window_size is 0 seconds or longer"),
         ({"grace": 101}, "grace is at most the retention"),
         ({"window_size": 101}, "window_size is at most the retention"),
     ],

@@ -38,6 +38,8 @@ from panewise.testing.columns import infer
         ([{"a": 1}, {"b b": None}], "struct<a:bigint,`b b`:bigint>"),
         ([{"a": []}, {"a": [b"x"]}], "struct<a:array<binary>>"),
         ([{}], "string"),
+        ([{}, {"a": 1}], "struct<a:bigint>"),
+        ([[{}, {"a": "x"}]], "array<struct<a:string>>"),
     ],
 )
 def test_types_are_inferred(values: list[Any], kind: str) -> None:
@@ -89,6 +91,18 @@ def test_given_types_win() -> None:
         ("timestamp", datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), 1_000_000),
         ("date", datetime(1970, 1, 1, tzinfo=UTC), MISFIT),
         ("binary", b"a", b"a"),
+        ("tinyint", -128, -128),
+        ("tinyint", 128, MISFIT),
+        ("smallint", -(2**15) - 1, MISFIT),
+        ("int", 2**31 - 1, 2**31 - 1),
+        ("int", 2**31, MISFIT),
+        ("array<int>", [True], MISFIT),
+        ("float", 0.1, 0.10000000149011612),
+        ("float", 16_777_217, 16_777_216.0),
+        ("float", 1e39, MISFIT),
+        ("float", float("inf"), float("inf")),
+        ("timestamp_ntz", datetime(1969, 12, 31, 23, 59, 59), -1_000_000),  # noqa: DTZ001 - it has no zone
+        ("timestamp_ntz", datetime(1970, 1, 1, tzinfo=UTC), MISFIT),
     ],
 )
 def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
@@ -97,7 +111,7 @@ def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["int", "decimal", "decimal(39,0)", "decimal(2,3)", "decimal(0,0)", "double x"]
+    "text", ["integer", "decimal", "decimal(39,0)", "decimal(2,3)", "decimal(0,0)", "double x"]
 )
 def test_unknown_types_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:

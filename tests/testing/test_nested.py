@@ -122,6 +122,12 @@ SHOWN = {
     "t": [datetime(2026, 1, 1, tzinfo=UTC), -1, None],
     "b": [b"\x00\xff", b"", None],
     "n": [{1: [{"a": date(2026, 1, 1)}, None]}, {2: None}, None],
+    "w": [datetime(2026, 1, 1), -1, None],  # noqa: DTZ001 - it has no zone
+    "i": [2**31 - 1, -(2**31), None],
+    "h": [2**15 - 1, -(2**15), None],
+    "y": [127, -128, None],
+    "f": [0.5, -0.0, None],
+    "z": [{"i": [1, None], "y": -1, "f": 1.5, "w": 5}, {}, None],
 }
 TYPES = {
     "l": "array<bigint>",
@@ -131,13 +137,19 @@ TYPES = {
     "t": "timestamp",
     "b": "binary",
     "n": "map<bigint,array<struct<a:date>>>",
+    "w": "timestamp_ntz",
+    "i": "int",
+    "h": "smallint",
+    "y": "tinyint",
+    "f": "float",
+    "z": "struct<i:array<int>,y:tinyint,f:float,w:timestamp_ntz>",
 }
 
 
 def entries(value: Any) -> Any:
     """Returns a map as the list of its entries, and an instant as microseconds."""
     if isinstance(value, datetime):
-        return int(value.timestamp()) * 1_000_000
+        return int(value.replace(tzinfo=UTC).timestamp()) * 1_000_000
     return [{"key": key, "value": one} for key, one in value.items()] if isinstance(value, dict) else value
 
 
@@ -152,6 +164,7 @@ def test_rows_pass_through_every_runtime(runtime: str) -> None:
     spec = WindowOperator(window=Tumbling(10), aggregates=made)
     played = TestStream(spec).rows(*rows[:1]).restart().rows(*rows[1:]).end().play(runtime, types=TYPES)
     wanted = {name: [entries(value) for value in values[:2]] for name, values in SHOWN.items()}
+    wanted["z"] = [SHOWN["z"][0], {"i": None, "y": None, "f": None, "w": None}]
     wanted["s"] = [{"a": 1, "b": ["x", None]}, {"a": None, "b": None}]
     [pane] = played.panes
     for name, values in wanted.items():
@@ -179,6 +192,12 @@ def test_rows_pass_through_every_runtime(runtime: str) -> None:
         ("timestamp", datetime(2026, 1, 1)),  # noqa: DTZ001 - that it has no zone is the point
         ("array<timestamp>", [2**63]),
         ("binary", "a"),
+        ("tinyint", 128),
+        ("array<smallint>", [True]),
+        ("int", -(2**31) - 1),
+        ("struct<a:float>", {"a": 1e39}),
+        ("float", Decimal(1)),
+        ("timestamp_ntz", datetime(2026, 1, 1, tzinfo=UTC)),
         ("decimal(3,1)", Decimal("1.25")),
         ("array<decimal(3,1)>", [Decimal("1.25")]),
     ],
@@ -198,6 +217,11 @@ def test_misfits_in_nested_values(runtime: str, kind: str, value: Any) -> None:
     [
         ("date", [date(2026, 1, 1), date(1, 1, 1)]),
         ("timestamp", [5, -1]),
+        ("timestamp_ntz", [5, -1]),
+        ("int", [5, -1]),
+        ("smallint", [5, -1]),
+        ("tinyint", [5, -1]),
+        ("float", [1.5, -0.5]),
         ("binary", [b"a", b""]),
         ("decimal(4,1)", [Decimal("1.5"), Decimal("-1.5")]),
     ],
@@ -241,6 +265,26 @@ def test_a_difference_is_shown_in_full() -> None:
     lines = str(caught.value).splitlines()
     assert lines[:2] == ["panes: expected 1 (-), got 1 (+)", "- c=[{'a': 1, 'b': []}]"]
     assert "+ c=[{'a': 1, 'b': [None]}]" in lines
+
+
+@pytest.mark.parametrize("runtime", ["oracle", *RUNTIMES, pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize("kind", ["tinyint", "smallint", "int", "float"])
+def test_sums_of_smaller_numbers_are_wide(runtime: str, kind: str) -> None:
+    """semantics 31.20"""
+    spec = WindowOperator(
+        window=Tumbling(10),
+        aggregates=[
+            F.sum("c").alias("s"),
+            F.avg("c").alias("a"),
+            F.min("c").alias("m"),
+            F.max("c").alias("x"),
+        ],
+    )
+    rows = [{"event_time": n, "c": 100} for n in range(4)]
+    played = TestStream(spec).rows(*rows).end().play(runtime, types={"c": kind})
+    [pane] = played.panes
+    assert (pane["s"], pane["a"], pane["m"], pane["x"]) == (400, 100.0, 100, 100)
+    assert type(pane["s"]) is (float if kind == "float" else int)
 
 
 @pytest.mark.parametrize("runtime", ["oracle", *RUNTIMES])

@@ -338,10 +338,11 @@ def test_runtimes_and_options_are_known() -> None:
 
 def test_types_are_known() -> None:
     with pytest.raises(InputError) as caught:
-        run(SPEC, [], types={"v": "int"})
-    simple = "bigint, double, string, boolean, date, timestamp, binary, decimal(p,s) with s <= p <= 38"
+        run(SPEC, [], types={"v": "integer"})
+    simple = "tinyint, smallint, int, bigint, float, double, string, boolean, date, timestamp, "
+    simple += "timestamp_ntz, binary, decimal(p,s) with s <= p <= 38"
     rule = f"a type is {simple}, array<T>, struct<name:T> or map<K,V>"
-    assert str(caught.value) == f"type='int' | {rule} | give one of these"
+    assert str(caught.value) == f"type='integer' | {rule} | give one of these"
 
 
 @RUNTIMES

@@ -1,5 +1,6 @@
-"""Maps in the types of columns: all of Polars works with lists of their entries."""
+"""Nested column types with other leaves, and without maps: Polars works with lists of their entries."""
 
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -11,12 +12,32 @@ def without_maps(dtype: Any) -> pl.DataType:
     >>> without_maps(pl.List(pl.Map(pl.String, pl.Int64)))
     List(List(Struct({'key': String, 'value': Int64})))
     """
-    made: pl.DataType = dtype
+    return with_leaves(dtype, lambda leaf: leaf)
+
+
+def whole_instants(dtype: Any) -> pl.DataType:
+    """Returns the type with whole numbers in place of instants.
+
+    >>> whole_instants(pl.List(pl.Datetime("us", "UTC")))
+    List(Int64)
+    """
+    return with_leaves(dtype, lambda leaf: pl.Int64() if isinstance(leaf, pl.Datetime) else leaf)
+
+
+def with_leaves(dtype: Any, change: Callable[[pl.DataType], pl.DataType]) -> pl.DataType:
+    """Returns a type with other types of its values, however deep they are nested, and without maps.
+
+    >>> with_leaves(pl.Struct({"a": pl.List(pl.Int8)}), lambda leaf: pl.Int64())
+    Struct({'a': List(Int64)})
+    """
     match dtype:
         case pl.Map():
-            made = pl.List(pl.Struct({"key": without_maps(dtype.key), "value": without_maps(dtype.value)}))
+            entry = {"key": with_leaves(dtype.key, change), "value": with_leaves(dtype.value, change)}
+            return pl.List(pl.Struct(entry))
+        case pl.Array():
+            return pl.Array(with_leaves(dtype.inner, change), dtype.size)
         case pl.List():
-            made = pl.List(without_maps(dtype.inner))
+            return pl.List(with_leaves(dtype.inner, change))
         case pl.Struct():
-            made = pl.Struct({field.name: without_maps(field.dtype) for field in dtype.fields})
-    return made
+            return pl.Struct({field.name: with_leaves(field.dtype, change) for field in dtype.fields})
+    return change(dtype)

@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -15,7 +16,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _NESTED = re.compile(r"(array|struct|map)<(.*)>", re.DOTALL)
 _FIELD = re.compile(r"(`(?:[^`]|``)*`|\w+):(.*)", re.DOTALL)
-_PLAIN = ("bigint", "double", "string", "boolean", "date", "timestamp", "binary")
+_LIMITS = {"bigint": 2**63, "int": 2_147_483_648, "smallint": 32_768, "tinyint": 128}
+_BEYOND_FLOAT = float.fromhex("0x1.FFFFFFp127")  # from here on the nearest of 32 bits is infinite
+_PLAIN = (
+    *_LIMITS,
+    "double",
+    "float",
+    "string",
+    "boolean",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+    "binary",
+)
 
 
 def check_type(column: str, kind: str) -> None:
@@ -48,6 +61,8 @@ def fits(value: Any, kind: str | None) -> bool:
     """Returns whether a value is of the type; null is of every type. Without a type every value fits."""
     if value is None or kind is None:
         return True
+    if kind in _LIMITS:
+        return is_integer(value) and -_LIMITS[kind] <= value < _LIMITS[kind]
     if kind in _FITS:
         return _FITS[kind](value)
     if _NESTED.fullmatch(kind):
@@ -56,14 +71,18 @@ def fits(value: Any, kind: str | None) -> bool:
 
 
 _FITS: dict[str, Callable[[Any], bool]] = {
-    "bigint": is_long,
     "double": lambda value: (
         isinstance(value, float) or (is_integer(value) and abs(value) <= sys.float_info.max)
+    ),
+    "float": lambda value: (
+        (isinstance(value, float) and (is_nan(value) or math.isinf(value) or abs(value) < _BEYOND_FLOAT))
+        or (is_integer(value) and abs(value) < _BEYOND_FLOAT)
     ),
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "date": lambda value: isinstance(value, date) and not isinstance(value, datetime),
     "timestamp": lambda value: is_long(value) or (isinstance(value, datetime) and value.tzinfo is not None),
+    "timestamp_ntz": lambda value: is_long(value) or (isinstance(value, datetime) and value.tzinfo is None),
     "binary": lambda value: isinstance(value, bytes),
 }
 
@@ -151,15 +170,18 @@ def decimal_scale(kind: str) -> int:
 def as_type(value: Any, kind: str | None) -> Any:
     """Returns the value as a column of the type contains it.
 
-    A double column has only floats, an instant is a whole number of microseconds, a struct has all fields,
-    and a map is a list of its entries (semantics 31.20).
+    A double column has only floats and a float column those of 32 bits. An instant is a whole number of
+    microseconds, a struct has all fields, and a map is a list of its entries (semantics 31.20).
     """
     if value is None or kind is None:
         return value
     if kind == "double":
         return float(value)
-    if isinstance(value, datetime) and kind == "timestamp":
-        return (value - _EPOCH) // timedelta(microseconds=1)
+    if kind == "float":
+        return array("f", [value])[0]
+    if isinstance(value, datetime) and kind.startswith("timestamp"):
+        epoch = _EPOCH if kind == "timestamp" else _EPOCH.replace(tzinfo=None)
+        return (value - epoch) // timedelta(microseconds=1)
     if kind.startswith("struct"):
         return {name: as_type(value.get(name), part) for name, part in fields_of(kind).items()}
     if not _NESTED.fullmatch(kind):

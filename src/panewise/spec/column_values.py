@@ -1,8 +1,9 @@
 """The values of Python that fit a column: plain values in, values of the column's type out."""
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
 from typing import Any, Final
 
@@ -12,7 +13,21 @@ from panewise.spec.type_text import TypeText
 
 MISFIT: Final = object()  # the result of `ColumnType.fit` for a value of another type
 _EXACT = 200  # more digits than any decimal(p,s) has, so that no value is rounded before it is validated
-_SIMPLE: Final = ("bigint", "double", "string", "boolean", "date", "timestamp", "binary")
+_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_SIMPLE: Final = (
+    *_BITS,
+    "float",
+    "double",
+    "string",
+    "boolean",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+    "binary",
+)
+_NUMBERS: Final = (*_BITS, "float", "double", "decimal")
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - the beginning of times without a zone
+_MICROSECOND: Final = timedelta(microseconds=1)
 ENTRY: Final = ("key", "value")  # the fields of an entry of a map
 
 
@@ -21,7 +36,8 @@ class ColumnType:
     """A column's type: a simple one, decimal(precision, scale), or a list, a struct or a map of types.
 
     Attributes:
-        name: bigint, double, string, boolean, date, timestamp, binary, decimal, array, struct or map.
+        name: tinyint, smallint, int, bigint, float, double, string, boolean, date, timestamp, timestamp_ntz,
+            binary, decimal, array, struct or map.
         precision: the number of digits of a decimal.
         scale: the number of its digits after the point.
         fields: the parts of a nested type by name, as in `TypeText`.
@@ -70,7 +86,8 @@ class ColumnType:
     def fit(self, value: Any) -> Any:
         """Returns the value converted to this type; null for null, MISFIT for a value of another type.
 
-        An instant becomes a whole number of microseconds, and a map a list of its entries.
+        An instant becomes a whole number of microseconds, a time without a zone those since 1970 in its own
+        zone, and a map a list of its entries. A number is rounded to a float.
         """
         if value is None:
             return None
@@ -81,13 +98,14 @@ class ColumnType:
                 return self._struct(value)
             case "map":
                 return self._entries.fit(value)
-            case "timestamp":
-                return _instant(value)
-            case "string" | "boolean" | "date" | "binary":
-                return value if _is_simple(value, self.name) else MISFIT
+        return self._number(value) if self.name in _NUMBERS else _other(value, self.name)
+
+    def _number(self, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             return MISFIT
-        return {"bigint": _whole, "double": _double, "decimal": self._decimal}[self.name](value)
+        if self.name in _BITS:
+            return value if is_whole_of(value, _BITS[self.name]) else MISFIT
+        return {"float": _float, "double": _double, "decimal": self._decimal}[self.name](value)
 
     @property
     def _entries(self) -> "ColumnType":
@@ -119,6 +137,13 @@ class ColumnType:
             return Decimal(int(scaled)).scaleb(-self.scale)
 
 
+def _other(value: Any, name: str) -> Any:
+    """Returns a value that is no number."""
+    if name.startswith("timestamp"):
+        return _instant(value) if name == "timestamp" else _local_time(value)
+    return value if _is_simple(value, name) else MISFIT
+
+
 def _is_simple(value: Any, name: str) -> bool:
     match name:
         case "string":
@@ -140,9 +165,22 @@ def _instant(value: Any) -> Any:
         return MISFIT
 
 
+def _local_time(value: Any) -> Any:
+    """Returns a datetime without a time zone, or a whole number of microseconds, as the latter."""
+    if not isinstance(value, datetime):
+        return _whole(value)
+    return MISFIT if value.tzinfo is not None else (value - _EPOCH) // _MICROSECOND
+
+
+def is_whole_of(value: Any, bits: int) -> bool:
+    """Returns whether the value is a whole number that fits in so many bits."""
+    most = 2 ** (bits - 1)
+    return isinstance(value, int) and not isinstance(value, bool) and -most <= value < most
+
+
 def is_long(value: Any) -> bool:
     """Returns whether the value is a whole number that fits in 64 bits."""
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+    return is_whole_of(value, 64)
 
 
 def is_text(value: Any) -> bool:
@@ -167,3 +205,12 @@ def _double(value: Any) -> Any:
     if isinstance(value, Decimal) or abs(value) > 1.7976931348623157e308 and isinstance(value, int):
         return MISFIT
     return float(value)
+
+
+def _float(value: Any) -> Any:
+    """Returns the nearest number of 32 bits; MISFIT for one beyond their range."""
+    double = _double(value)
+    try:
+        return double if double is MISFIT else struct.unpack("<f", struct.pack("<f", double))[0]
+    except OverflowError:
+        return MISFIT

@@ -13,7 +13,6 @@ from panewise.engine.store.cache import Cache
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
 from panewise.standalone.operator_store import OperatorStore
-from panewise.state.file_store import FileRunStore
 
 Saved: TypeAlias = tuple[Operator, Mapping[str, Any]]  # an operator with a saved state, and its notes
 FIELD: Final = "standalone"  # the field of the manifest with what this package stores there
@@ -103,8 +102,9 @@ class StoreHost:
     Args:
         spec: the specification.
         schemas: the columns of each port.
-        store: the store, which it closes if it is that of a directory.
+        store: the store.
         on_write: is called with the name of each kind of write before it: "state", then "position".
+        close: closes the store, if the operator opened it; it does nothing for a store of the caller.
 
     Raises:
         StateError: if the store cannot be used, or was made with another specification or other types.
@@ -118,8 +118,9 @@ class StoreHost:
         schemas: Schemas,
         store: OperatorStore,
         on_write: Callable[[str], object],
+        close: Callable[[], None],
     ) -> None:
-        self._spec, self._schemas, self._on_write = spec, schemas, on_write
+        self._spec, self._schemas, self._on_write, self._close = spec, schemas, on_write, close
         self.store, self._cache = store, Cache()
         try:
             self._stored = self._load()
@@ -182,8 +183,7 @@ class StoreHost:
 
     def close(self) -> None:
         """Closes the store, if the operator opened it."""
-        if isinstance(self.store, FileRunStore):
-            self.store.close()
+        self._close()
 
 
 class _Observed:

@@ -19,6 +19,9 @@ from panewise.standalone.store_entries import KEY_TYPES, has_bytes
 from panewise.stores import SessionStore, WindowStore
 
 _WINDOWS: Final = (Tumbling, Hopping, Sliding, Calendar, Session)
+_DAY: Final = 86_400_000_000
+_DAYS: Final = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}  # the longest of each unit
+_CLOCK_CHANGE: Final = 3_600_000_000  # a window with the end of summer time is longer by an hour
 _RULE: Final = (
     "materialize needs a WindowOperator with Tumbling, Hopping, Sliding, Calendar or Session windows"
 )
@@ -84,22 +87,36 @@ def _check_kind(spec: WindowOperator, store: Any) -> None:
 
 
 def _check_settings(spec: WindowOperator, store: WindowStore | SessionStore) -> None:
-    size = _size(spec.window)
+    if spec.lateness_us is None:
+        rule = "a result stays for the retention of the store, and with this lateness windows stay live"
+        given = "materialize with allowed_lateness='unlimited'"
+        raise InputError(given, rule, "give a duration as the allowed lateness")
     if isinstance(store, WindowStore):
-        if store.duplicates:
-            rule = "a window has one current result, which each put replaces"
-            raise InputError("materialize=WindowStore(duplicates=True)", rule, "leave duplicates out")
-        if size is not None and store.window_size != size:
-            rule = f"the windows of this operator have a size of {Duration(size)}"
-            given = f"materialize=WindowStore(window_size={Duration(store.window_size)})"
-            raise InputError(given, rule, "give this size")
-    live = saturating_add(size or 0, spec.lateness_us or 0)
+        _check_store_of_windows(spec.window, store)
+    live = saturating_add(_longest(spec.window), spec.lateness_us)
     if store.retention < live:
-        rule = f"a window is live for {Duration(live)}: its size and the allowed lateness"
+        length = "gap" if isinstance(spec.window, Session) else "size"
+        rule = f"a window is live for {Duration(live)}: its {length} and the allowed lateness"
         given = f"materialize={type(store).__name__}(retention={Duration(store.retention)})"
         raise InputError(given, rule, "give a longer retention")
 
 
-def _size(window: Any) -> int | None:
-    """Returns the size of all windows in microseconds; None if they have several sizes."""
-    return None if isinstance(window, (Calendar, Session)) else window.size.us
+def _check_store_of_windows(window: Any, store: WindowStore) -> None:
+    if store.duplicates:
+        rule = "a window has one current result, which each put replaces"
+        raise InputError("materialize=WindowStore(duplicates=True)", rule, "leave duplicates out")
+    if not isinstance(window, Calendar) and store.window_size != window.size.us:
+        rule = f"the windows of this operator have a size of {window.size}"
+        given = f"materialize=WindowStore(window_size={Duration(store.window_size)})"
+        raise InputError(given, rule, "give this size")
+
+
+def _longest(window: Any) -> int:
+    """Returns the size of the longest window, or the gap of sessions, in microseconds; 0 for gaps of rows."""
+    match window:
+        case Calendar():
+            return saturating_add(window.n * _DAYS[window.unit] * _DAY, _CLOCK_CHANGE)
+        case Session():
+            return window.gap.us if isinstance(window.gap, Duration) else 0
+    size: int = window.size.us
+    return size

@@ -7,7 +7,6 @@ value, and only they can have misfits. So a batch without misfits needs no flags
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache
 from typing import Any, Final, TypeAlias
 
 import polars as pl
@@ -15,10 +14,12 @@ import polars as pl
 from panewise.chrono import instant_us
 from panewise.engine.columns import PLACE
 from panewise.engine.ingest.validate import BAD_TIME, BAD_TYPE, OUT_OF_RANGE
+from panewise.engine.map_types import whole_instants, with_leaves
 from panewise.engine.protocol import Schema
 from panewise.errors import SpecError
 from panewise.spec import Entry
-from panewise.spec.column_values import MISFIT, ColumnType, is_long
+from panewise.spec.column_values import MISFIT
+from panewise.standalone.value_types import kind_of
 
 Message: TypeAlias = Mapping[str, Any]
 
@@ -28,14 +29,6 @@ PLAIN: Final[Mapping[pl.DataType, set[type]]] = {
     pl.String(): {str, type(None)},
     pl.Boolean(): {bool, type(None)},
     pl.Binary(): {bytes, type(None)},
-}
-_KINDS: Final[Mapping[pl.DataType, str]] = {
-    pl.Int64(): "bigint",
-    pl.Float64(): "double",
-    pl.String(): "string",
-    pl.Boolean(): "boolean",
-    pl.Date(): "date",
-    pl.Binary(): "binary",
 }
 # Values that replace misfits in keys and positions, except the first misfit of a row. A null there would be
 # another reason why the row is invalid, and one that is tested earlier.
@@ -120,66 +113,17 @@ def _instant(value: Any) -> Any:
 
 
 def _fit_value(value: Any, dtype: pl.DataType) -> Any:
-    if value is None:
-        return None
-    kind = _kind_of(dtype)
-    if kind is not None:
-        return kind.fit(value)
-    if isinstance(dtype, pl.Datetime):
-        return _instant(value) if is_long(_instant(value)) or dtype.time_zone is None else MISFIT
-    if isinstance(value, bool) and dtype.is_numeric():
-        return MISFIT
-    try:
-        pl.Series([value], dtype=dtype, strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        return MISFIT
-    return value
-
-
-@cache
-def _kind_of(dtype: pl.DataType) -> ColumnType | None:
-    """Returns the type that fits values to a column; None for a type of Polars that it does not have."""
-    match dtype:
-        case pl.Decimal():
-            return ColumnType("decimal", dtype.precision or 38, dtype.scale)
-        case pl.Datetime() if dtype.time_zone is not None and dtype.time_unit == "us":
-            return ColumnType("timestamp")
-        case pl.List():
-            return _nested("array", {"element": dtype.inner})
-        case pl.Struct():
-            return _nested("struct", {field.name: field.dtype for field in dtype.fields})
-    return ColumnType(_KINDS[dtype]) if dtype in _KINDS else None
-
-
-def _nested(name: str, parts: Mapping[str, Any]) -> ColumnType | None:
-    fields = [(field, kind) for field, dtype in parts.items() if (kind := _kind_of(dtype)) is not None]
-    return ColumnType(name, fields=tuple(fields)) if len(fields) == len(parts) else None
+    return kind_of(dtype).fit(value)
 
 
 def _series(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
     """Returns the column. Instants are whole numbers at first: Python's range of datetimes is smaller."""
-    if _kind_of(dtype) is not None:
-        return pl.Series(name, values, whole_instants(dtype), strict=True).cast(dtype)
-    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
-        instants = pl.Series(name, values, pl.Int64()).cast(pl.Datetime("us", dtype.time_zone))
-        return instants.cast(dtype)
-    return pl.Series(name, values, dtype, strict=True)
+    whole = pl.Series(name, values, whole_instants(dtype), strict=True)
+    return whole.cast(with_leaves(dtype, _in_microseconds)).cast(dtype)
 
 
-def whole_instants(dtype: Any) -> Any:
-    """Returns the type with whole numbers in place of instants.
-
-    >>> whole_instants(pl.List(pl.Datetime("us", "UTC")))
-    List(Int64)
-    """
-    match dtype:
-        case pl.Datetime():
-            return pl.Int64()
-        case pl.List():
-            return pl.List(whole_instants(dtype.inner))
-        case pl.Struct():
-            return pl.Struct({field.name: whole_instants(field.dtype) for field in dtype.fields})
-    return dtype
+def _in_microseconds(leaf: pl.DataType) -> pl.DataType:
+    return pl.Datetime("us", leaf.time_zone) if isinstance(leaf, pl.Datetime) else leaf
 
 
 def _first(entry: Entry, misfits: Mapping[str, Any]) -> str | None:

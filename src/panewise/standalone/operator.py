@@ -43,8 +43,9 @@ class StandaloneOperator:
     Args:
         spec: what to run: windows, a chain, OVER, policy windows, a join, a cogroup or windowed streams.
         schema: the columns of the input, each with a type of Polars or one of "bigint", "int", "smallint",
-            "tinyint", "double", "float", "string", "boolean", "decimal(p,s)", "timestamp", "date" and
-            "binary". With several inputs: such a mapping for each input, by its name.
+            "tinyint", "double", "float", "string", "boolean", "decimal(p,s)", "timestamp", "timestamp_ntz",
+            "date", "binary", "array<T>", "struct<a:T,b:T>" and "map<K,V>". With several inputs: such a
+            mapping for each input, by its name.
         mode: "standalone" or "automatic". Default: "standalone".
         downstream: with `mode="automatic"` a function that receives each emission. If it returns False or
             raises, it has refused the emission, and delivery is disabled (semantics 32).
@@ -96,11 +97,7 @@ class StandaloneOperator:
         check_number("commit_rows", commit_rows)
         schemas, callbacks = schemas_of(spec, schema), callbacks or Callbacks()
         spec = for_schemas(spec, schemas)
-        host: Host = (
-            MemoryHost(spec, schemas)
-            if store is None
-            else StoreHost(spec, schemas, opened(store), callbacks.write)
-        )
+        host = _host(spec, schemas, store, callbacks)
         try:
             results = _materialized(spec, schemas, host, materialize)
             self._driver, self._buffer = Driver(spec, schemas, host, results), buffer
@@ -387,6 +384,14 @@ def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]
 def delivery_of(operator: StandaloneOperator) -> Delivery:
     """Returns the way of an operator's emissions, for the front of asyncio."""
     return operator._delivery
+
+
+def _host(spec: Specification, schemas: Schemas, store: Any, callbacks: Callbacks) -> Host:
+    """Returns the place of an operator's state."""
+    if store is None:
+        return MemoryHost(spec, schemas)
+    found, close = opened(store)
+    return StoreHost(spec, schemas, found, callbacks.write, close)
 
 
 def _materialized(spec: Any, schemas: Schemas, host: Host, store: Any) -> Materialized | None:

@@ -1,9 +1,10 @@
 """What an operator needs of the store of its state, and the stores that are opened for a directory."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from panewise.errors import InputError
 from panewise.state import RunStore
@@ -36,22 +37,26 @@ class OperatorStore(RunStore, Protocol):
         ...
 
 
-_METHODS: Final = ("commit", "manifest", "put_manifest", "run", "put_run", "drop_run", "copy", "put_copy")
+_METHODS: Final = tuple(name for name in dir(OperatorStore) if not name.startswith("_"))
+Close: TypeAlias = Callable[[], None]
 
 
-def opened(store: Any) -> OperatorStore:
-    """Returns the store of a directory, or the given store.
+def opened(store: Any) -> tuple[OperatorStore, Close]:
+    """Returns the store of a directory, or the given store, and what closes it at the end.
+
+    The operator closes what it has opened: to close a given store does nothing (semantics 31.11).
 
     Raises:
         InputError: if it is neither.
         StateError: if the directory cannot be used.
     """
     if isinstance(store, (str, PathLike)):
-        return FileRunStore(Path(store))
+        found = FileRunStore(Path(store))
+        return found, found.close
     missing = [name for name in _METHODS if not callable(getattr(store, name, None))]
     if missing:
         rule = "a store is a directory, or an object with the methods of OperatorStore"
         remedy = "give the path of a directory"
         raise InputError(f"store={store!r}, without {missing[0]}()", rule, remedy)
     made: OperatorStore = store
-    return made
+    return made, lambda: None

@@ -12,7 +12,6 @@ from panewise.families import INPUT
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
-from panewise.spec.type_text import TypeText
 
 ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
 
@@ -67,29 +66,29 @@ def dtype_of(name: str, given: Any) -> pl.DataType:
         InputError: if it is neither.
     """
     if isinstance(given, str):
-        return _of_tree(name, given, TypeText.of(given))
+        try:
+            return _polars(ColumnType.of(given))
+        except InputError as error:
+            raise _unknown(name, given) from error
     made = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given
     if not isinstance(made, pl.DataType):
         raise _unknown(name, given)
     return made
 
 
-def _of_tree(name: str, given: str, tree: TypeText) -> pl.DataType:
-    """Returns the Polars type of a type text. A map is a list of its entries (semantics 31.20)."""
-    inner = {field: _of_tree(name, given, part) for field, part in tree.fields}
-    match tree.name:
+def _polars(kind: ColumnType) -> pl.DataType:
+    """Returns the Polars type of a column type. A map is a list of its entries (semantics 31.20)."""
+    inner = {name: _polars(part) for name, part in kind.fields}
+    match kind.name:
         case "array":
             return pl.List(inner["element"])
         case "struct":
             return pl.Struct(inner)
         case "map":
             return pl.List(pl.Struct(inner))
-        case "decimal" if tree.digits:
-            kind = ColumnType.of(str(tree))
+        case "decimal":
             return pl.Decimal(kind.precision, kind.scale)
-    if tree.name not in _NAMED or tree.digits:
-        raise _unknown(name, given)
-    return _NAMED[tree.name]
+    return _NAMED[kind.name]
 
 
 def _unknown(name: str, given: Any) -> InputError:

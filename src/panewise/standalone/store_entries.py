@@ -3,10 +3,12 @@
 A key of one column is its value, any other key a tuple. A result is a dict by the names of the aggregates.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import polars as pl
+
+from panewise.engine.map_types import with_leaves
 
 KEY_TYPES: Final = (*pl.datatypes.group.INTEGER_DTYPES, pl.String, pl.Boolean, pl.Binary)
 
@@ -37,9 +39,9 @@ def values_of(results: pl.DataFrame) -> list[dict[str, Any]]:
     >>> values_of(pl.DataFrame({"total": [Decimal("1.50")], "rows": [2]}))
     [{'total': '1.50', 'rows': 2}]
     """
-    changed = {name: _mapped(dtype, _value_type) for name, dtype in results.schema.items()}
+    changed = {name: with_leaves(dtype, _value_type) for name, dtype in results.schema.items()}
     casts = [
-        pl.col(name).cast(_mapped(results.schema[name], _in_microseconds)).cast(dtype)
+        pl.col(name).cast(with_leaves(results.schema[name], _in_microseconds)).cast(dtype)
         for name, dtype in changed.items()
         if dtype != results.schema[name]
     ]
@@ -52,7 +54,7 @@ def has_bytes(dtype: pl.DataType) -> bool:
     >>> has_bytes(pl.List(pl.Binary())), has_bytes(pl.String())
     (True, False)
     """
-    return _mapped(dtype, lambda leaf: pl.Null() if leaf == pl.Binary else leaf) != dtype
+    return with_leaves(dtype, lambda leaf: pl.Null() if leaf == pl.Binary else leaf) != dtype
 
 
 def _in_microseconds(leaf: pl.DataType) -> pl.DataType:
@@ -65,15 +67,3 @@ def _value_type(leaf: pl.DataType) -> pl.DataType:
     if isinstance(leaf, (pl.Datetime, pl.Duration)):
         return pl.Int64()
     return pl.String() if isinstance(leaf, (pl.Decimal, pl.Date, pl.Time)) else leaf
-
-
-def _mapped(dtype: Any, change: Callable[[pl.DataType], pl.DataType]) -> pl.DataType:
-    """Returns a type with other types of its values, however deep they are nested."""
-    match dtype:
-        case pl.Array():
-            return pl.Array(_mapped(dtype.inner, change), dtype.size)
-        case pl.List():
-            return pl.List(_mapped(dtype.inner, change))
-        case pl.Struct():
-            return pl.Struct([pl.Field(one.name, _mapped(one.dtype, change)) for one in dtype.fields])
-    return change(dtype)

@@ -127,5 +127,5 @@ def key_range(
 def check_at_least(name: str, value: int, least: int) -> None:
     """Raises SpecError if a duration is too short."""
     if value < least:
-        rule = f"{name} is at least {least}: otherwise nothing could be stored"
+        rule = f"{name} is {Duration(least)} or longer"
         raise SpecError(f"{name}={Duration(value)}", rule, f"give a longer {name}")

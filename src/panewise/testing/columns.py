@@ -57,7 +57,8 @@ def infer(
 
 
 def _inferred(values: list[Any]) -> TypeText:
-    """Returns the type of the values, of which none is null."""
+    """Returns the type of the values, of which none is null. An empty dict has no field that tells a type."""
+    values = [value for value in values if value != {}] or values
     kinds = {_kind(value) for value in values}
     if kinds == {"bigint", "double"}:
         return TypeText("double")

@@ -20,12 +20,22 @@ _SIMPLE: Final = (
     "date",
     "timestamp",
     "binary",
+    "timestamp_ntz",
+    "int",
+    "smallint",
+    "tinyint",
+    "float",
 )
 _MORE: Final[dict[str, list[Any]]] = {
     **VALUES,
     "date": [date(1970, 1, 1), date(1, 1, 1), date(9999, 12, 31), date(2024, 2, 29)],
     "timestamp": [0, -1, 1, 1_700_000_000_000_000, 2**62],
+    "timestamp_ntz": [0, -1, 1, 1_700_000_000_000_000, 2**62],
     "binary": [b"", b"\x00", b"a\xff"],
+    "int": [0, 1, -(2**31), 2**31 - 1],
+    "smallint": [0, 1, -(2**15), 2**15 - 1],
+    "tinyint": [0, 1, -128, 127],
+    "float": [0.0, -0.0, 1.5, float("nan"), float("-inf"), 3.4028234663852886e38],
 }
 
 

@@ -266,7 +266,9 @@ def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
             return f"decimal({min(38, precision + 10)},{scale})"
         return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"
     if what.fn == "sum":
-        return kind
+        return {"float": "double", "int": "bigint", "smallint": "bigint", "tinyint": "bigint"}.get(
+            kind or "", kind
+        )
     return (
         "double"
         if what.fn in ("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile")

@@ -10,12 +10,12 @@ import polars as pl
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.columns import ROW
 from panewise.engine.ingest.output import Output
+from panewise.engine.map_types import whole_instants
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import InputError
-from panewise.standalone.messages import whole_instants
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script

@@ -1,0 +1,91 @@
+"""Which values of messages fit a Polars type, in nested values as in columns (semantics 31.21)."""
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.spec.column_values import MISFIT, ColumnType, is_long
+
+_NAMES: Final = {
+    pl.Int8(): "tinyint",
+    pl.Int16(): "smallint",
+    pl.Int32(): "int",
+    pl.Int64(): "bigint",
+    pl.Float32(): "float",
+    pl.Float64(): "double",
+    pl.String(): "string",
+    pl.Boolean(): "boolean",
+    pl.Date(): "date",
+    pl.Binary(): "binary",
+}
+_UNITS: Final = {"ms": (1, 1_000), "us": (1, 1), "ns": (1_000, 1)}  # a unit is microseconds * first / second
+
+
+@cache
+def kind_of(dtype: Any) -> ColumnType:
+    """Returns the type that fits values to a Polars type.
+
+    >>> kind_of(pl.List(pl.Int32())).fit([1, None]), kind_of(pl.List(pl.Int32())).fit([True]) is MISFIT
+    ([1, None], True)
+    """
+    match dtype:
+        case pl.Decimal():
+            return ColumnType("decimal", dtype.precision or 38, dtype.scale)
+        case pl.Datetime():
+            name = "timestamp_ntz" if dtype.time_zone is None else "timestamp"
+            return ColumnType(name) if dtype.time_unit == "us" else _Instant(name, unit=dtype.time_unit)
+        case pl.List():
+            return ColumnType("array", fields=(("element", kind_of(dtype.inner)),))
+        case pl.Array():
+            return _Array("array", fields=(("element", kind_of(dtype.inner)),), size=dtype.size)
+        case pl.Struct():
+            return ColumnType("struct", fields=tuple((one.name, kind_of(one.dtype)) for one in dtype.fields))
+    return ColumnType(_NAMES[dtype]) if dtype in _NAMES else _OfPolars(str(dtype), dtype=dtype)
+
+
+@dataclass(frozen=True)
+class _Instant(ColumnType):
+    """Instants in milliseconds or nanoseconds. One that the unit cannot express does not fit."""
+
+    unit: str = "us"
+
+    def fit(self, value: Any) -> Any:
+        """Returns whole microseconds."""
+        found = ColumnType(self.name).fit(value)
+        if found is None or found is MISFIT:
+            return found
+        times, divisor = _UNITS[self.unit]
+        return found if found % divisor == 0 and is_long(found * times) else MISFIT
+
+
+@dataclass(frozen=True)
+class _Array(ColumnType):
+    """Lists of one length."""
+
+    size: int = 0
+
+    def fit(self, value: Any) -> Any:
+        """Returns the list, if it has this length."""
+        found = super().fit(value)
+        return MISFIT if isinstance(found, list) and len(found) != self.size else found
+
+
+@dataclass(frozen=True)
+class _OfPolars(ColumnType):
+    """A type that only Polars has: Polars decides which values fit."""
+
+    dtype: Any = field(default_factory=pl.Null)
+
+    def fit(self, value: Any) -> Any:
+        """Returns the value, if Polars takes it strictly. A Boolean is no number."""
+        if value is None:
+            return None
+        if isinstance(value, bool) and self.dtype.is_numeric():
+            return MISFIT
+        try:
+            pl.Series([value], dtype=self.dtype, strict=True)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+            return MISFIT
+        return value
