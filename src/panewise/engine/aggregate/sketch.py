@@ -19,6 +19,8 @@ from typing import Any
 import polars as pl
 import xxhash
 
+from panewise.engine.map_types import whole_instants
+
 _RANGE = 2.0**64
 
 
@@ -39,6 +41,8 @@ def hash_values(values: pl.Series) -> pl.Series:
     """
     if values.dtype.is_temporal():
         values = values.to_physical()
+    elif values.dtype.is_nested():
+        values = values.cast(whole_instants(values.dtype))  # Python has no dates after the year 9999
     return pl.Series(
         [None if value is None else xxhash.xxh64_intdigest(_bytes(value)) for value in values.to_list()],
         dtype=pl.UInt64,
