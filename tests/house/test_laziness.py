@@ -38,7 +38,8 @@ def test_the_processor_on_the_driver_loads_no_operator() -> None:
         "panewise.engine.columns",
         "panewise.engine.ingest",
         "panewise.engine.ingest.output",
-        "panewise.engine.map_types",
+        "panewise.engine.kernels",
+        "panewise.engine.kernels.map_types",
     }
     assert "pandas" not in loaded
 
