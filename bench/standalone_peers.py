@@ -26,9 +26,9 @@ from panewise.standalone import StandaloneOperator
 
 ENVIRONMENT = Path(__file__).parents[1] / ".venv-peers"
 JOBS = Path(__file__).with_name("peer_jobs")
-DEFAULT = 1  # the rows that a source of Bytewax gives at once, unless it is told another number
+SMALL = 10_000  # a source of one row at a time, Bytewax's default, did not end: each call visits all keys
 PEERS = {  # by name: the program, its way, and the rows of a batch, None for as many as panewise has
-    "Bytewax, fold_window, default batches": ("bytewax_job.py", "fold", DEFAULT),
+    "Bytewax, fold_window, small batches": ("bytewax_job.py", "fold", SMALL),
     "Bytewax, fold_window": ("bytewax_job.py", "fold", None),
     "Bytewax, stateful_batch": ("bytewax_job.py", "batch", None),
     "Pathway, csv": ("pathway_job.py", "csv", None),
