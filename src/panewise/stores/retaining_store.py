@@ -79,7 +79,8 @@ class RetainingStore(Store):
 
     def _move(self, now: int) -> None:
         self._now = self._latest = now
-        self._horizon = max(now - self._retention, MIN_INSTANT - 1)
+        horizon = now - self._retention
+        self._horizon = horizon if horizon >= MIN_INSTANT else MIN_INSTANT - 1  # max() would cost a call
 
     def _expire(self) -> None:
         """Deletes what has expired, if that frees memory."""

@@ -26,8 +26,17 @@ def encode_value(value: Any) -> bytes:
         InputError: if JSON would not return the value unchanged: a tuple, a dict with keys that are no texts,
             an object of another class; nested lists, or an int, that are too large for JSON.
     """
+    kind = type(value)
     try:
-        return _encoded(value)
+        if kind is int:
+            return b"i%d" % value
+        if kind is bytes:
+            return b"b%b" % value
+        if kind is str:
+            return b"s%b" % value.encode("utf-8", "surrogatepass")
+        if kind is float:
+            return b"f" + struct.pack(">d", value)
+        return _json(value)
     except InputError:
         raise
     except (RecursionError, ValueError) as error:
@@ -35,16 +44,7 @@ def encode_value(value: Any) -> bytes:
         raise InputError(f"value=(a {type(value).__name__})", rule, _REMEDY) from error
 
 
-def _encoded(value: Any) -> bytes:
-    kind = type(value)
-    if kind is bytes:
-        return b"b%b" % value
-    if kind is int:
-        return b"i%d" % value
-    if kind is str:
-        return b"s%b" % value.encode("utf-8", "surrogatepass")
-    if kind is float:
-        return b"f" + struct.pack(">d", value)
+def _json(value: object) -> bytes:
     if not _is_json(value):
         raise InputError(f"value={value!r}", "a value is bytes, or what JSON returns unchanged", _REMEDY)
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

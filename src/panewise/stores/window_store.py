@@ -102,7 +102,6 @@ class WindowStore(RetainingStore):
         self._grace = period if grace is None else Duration.of(grace, "grace").us
         _check_durations(period, self._window_size, self._grace)
         self._duplicates = duplicates
-        self._write_horizon = MIN_INSTANT - 1  # times above can be put
         self._sequence = self._ignored_deletes = 0
         self._positions = TopicPositions()
         self._keys: dict[Any, bytes] = {}
@@ -150,7 +149,7 @@ class WindowStore(RetainingStore):
         data = None if value is None else encode_value(value)
         if time > self._latest:
             self._move(time)
-        if time <= self._write_horizon:
+        if time <= self._latest - self._grace:
             self._expired_puts += 1
             return False
         self._puts += 1
@@ -298,10 +297,6 @@ class WindowStore(RetainingStore):
                 self._keys.clear()
             self._keys[key] = found
         return found
-
-    def _move(self, now: int) -> None:
-        super()._move(now)
-        self._write_horizon = now - self._grace
 
     def _tidy(self) -> None:
         """Deletes what has expired, and bounds the caches and the entries that are not under their key."""
