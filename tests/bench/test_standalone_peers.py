@@ -29,7 +29,7 @@ def test_sums_by_key_and_window() -> None:
     assert standalone_peers.expected(given).rows() == [(0, 0, 8), (1, 0, 3), (1, WINDOW, 4)]
 
 
-@pytest.mark.parametrize("name", [standalone_peers.OURS, standalone_peers.LIMIT])
+@pytest.mark.parametrize("name", [standalone_peers.OURS, standalone_peers.QUERY])
 def test_a_run_has_the_sums_of_the_query(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
