@@ -19,7 +19,7 @@ SESSIONS = st.sampled_from(["s", "ss"])
 
 
 class AnyMessageStore(AnyStore):
-    """semantics 25.1 to 25.6, 34, 34.3"""
+    """semantics 25.1 to 25.7, 34, 34.3"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,6 +116,20 @@ class AnyMessageStore(AnyStore):
             or (self.sessions and message.session_key != session)
             or (equal_first and message.join_keys != fields)
         }
+
+    @rule(least=TIMES)
+    def copy(self, least: int) -> None:
+        with self.store.dump(lambda message: message.offset >= least) as dumped:
+            other = MessageStore(self.layout, sessions=self.sessions)
+            other.load(dumped)
+        with other.dump(lambda message: True) as dumped:
+            self.store.load(dumped)
+        self.model = {
+            key: message
+            for key, message in self.model.items()
+            if self.position(message) >= self.horizon and message.offset >= least
+        }
+        self.horizon = MIN_INSTANT
 
     @rule()
     def purge(self) -> None:

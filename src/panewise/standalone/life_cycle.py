@@ -1,15 +1,39 @@
 """The life cycle of an operator, as S5 describes it for windows: drain, checkpoint, reset, evict."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from panewise.engine.ingest.output import Output
 from panewise.errors import InputError
-from panewise.standalone.delivery import Delivery
+from panewise.standalone.callbacks import Callbacks
+
+
+@dataclass(frozen=True)
+class LifeCycleSteps:
+    """What an operator does in its life cycle.
+
+    Args:
+        check_open: raises InputError if the operator is closed, or has called the caller.
+        drain: completes outstanding work, and returns whether nothing waits any more.
+        save: saves the whole state under a name.
+        restore: returns to a saved state, or for None to the initial one. It returns False if there is none.
+        evict: evicts a partition; None: the operator has no partitions.
+    """
+
+    check_open: Callable[[], object]
+    drain: Callable[[], bool]
+    save: Callable[[str], object]
+    restore: Callable[[str | None], bool]
+    evict: Callable[[Mapping[str, Any]], object] | None = None
 
 
 class LifeCycle:
     """The life cycle of an operator, as its attribute `life_cycle`.
+
+    Args:
+        steps: what the operator does.
+        callbacks: what is called after it.
+        continues: whether the operator continues the last commit of its store.
 
     >>> from panewise import StreamWindow
     >>> from panewise.streamwindow import count
@@ -22,26 +46,23 @@ class LifeCycle:
     >>> operator.live()["pending"].to_list()
     [1]
 
-    Source: S5 "StateHandler"; semantics 33.1 to 33.5.
+    Source: S5 "StateHandler"; semantics 33.1 to 33.8.
     """
 
-    def __init__(self, delivery: Delivery) -> None:
-        self._delivery, self._driver = delivery, delivery.driver
-        self._callbacks = delivery.callbacks
+    def __init__(self, steps: LifeCycleSteps, callbacks: Callbacks, *, continues: bool) -> None:
+        self._steps, self._callbacks = steps, callbacks
         self._callbacks.setup()
-        if self._driver.host.notes:
+        if continues:
             self._callbacks.restored("commit")
 
     def drain(self) -> bool:
-        """Completes outstanding work: evaluates the buffer and, in `mode="automatic"`, delivers emissions.
+        """Completes outstanding work: evaluates the buffer and, in `mode="automatic"`, delivers what waits.
 
         Returns:
-            Whether nothing waits any more; False if the downstream refused an emission.
+            Whether nothing waits any more; False if the downstream refused something.
         """
-        self._delivery.check_open()
-        if self._delivery.deliver():
-            self._delivery.evaluate()
-        if self._delivery.disabled:
+        self._steps.check_open()
+        if not self._steps.drain():
             return False
         self._callbacks.drained()
         return True
@@ -49,45 +70,42 @@ class LifeCycle:
     def checkpoint(self, name: str) -> None:
         """Saves the whole state, with the positions, under a name. With a store the copy is durable.
 
-        Messages that wait are evaluated first. A checkpoint of the same name is replaced.
+        Messages that wait are evaluated first. A checkpoint of the same name is replaced. What the operator
+        has emitted is not a part of the state: drain it before.
 
         Raises:
-            DeliveryDisabledError: if the downstream has refused an emission that still waits.
+            DeliveryDisabledError: if the downstream has refused what still waits.
             InputError: if the name is not a non-empty string.
-            StateError: if the store cannot be written.
+            StateError, StoreError: if the store cannot be written.
         """
+        self._steps.check_open()
         _check_name(name)
-        self._delivery.ready().save(name)
+        self._steps.save(name)
         self._callbacks.checkpoint(name)
 
     def reset(self, name: str) -> None:
         """Returns to a checkpoint. What came since is discarded without an output.
 
-        Processing time does not turn back: what is due at it happens at once. Numbers of rows continue.
-        Messages that wait are discarded, and so are emissions of later steps.
+        Processing time does not turn back: what is due at it happens at once. Numbers of rows and of outputs
+        continue. Messages that wait are discarded, and so is what later steps have emitted.
 
         Raises:
             InputError: if there is no such checkpoint.
+            StateError, StoreError: if the store cannot be read or written.
         """
-        self._delivery.check_open()
-        self._delivery.catch_up()
+        self._steps.check_open()
         _check_name(name)
-        now = self._driver.operator.state.clocks.processing_time
-        if not self._driver.restore(name):
+        if not self._steps.restore(name):
             raise InputError(f"reset({name!r})", "a reset returns to a checkpoint", "make it before")
-        self._driver.step(lambda operator: [operator.advance(processing_time=now)])
-        self._delivery.settle()
         self._callbacks.restored(name)
 
     def reset_to_initial(self) -> None:
         """Returns to the state before the first row, without an output. Processing time does not turn back.
 
-        Messages and emissions that wait are discarded, and so are the positions.
+        What waits is discarded, and so are the positions.
         """
-        self._delivery.check_open()
-        self._delivery.catch_up()
-        self._driver.restore(None)
-        self._delivery.settle()
+        self._steps.check_open()
+        self._steps.restore(None)
         self._callbacks.restored(None)
 
     def evict_partition(self, partition: Mapping[str, Any]) -> None:
@@ -101,16 +119,11 @@ class LifeCycle:
             InputError: if the operator is not one of policy windows with `partition_by`, or the columns or
                 the types of the values are others.
         """
-        if not hasattr(self._driver.operator, "evict"):
+        self._steps.check_open()
+        if self._steps.evict is None:
             rule = "only policy windows have partitions that can be evicted (semantics 10.23)"
             raise InputError("evict_partition()", rule, "use a StreamWindow with partition_by")
-        self._delivery.ready().step(lambda operator: [_evicted(operator, partition)])
-        self._delivery.settle()
-
-
-def _evicted(operator: Any, partition: Mapping[str, Any]) -> Output:
-    output: Output = operator.evict(partition)
-    return output
+        self._steps.evict(partition)
 
 
 def _check_name(name: Any) -> None:

@@ -16,6 +16,7 @@ from panewise.standalone import materializable
 from panewise.standalone.arguments import check_input, check_mode, check_number
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.checkpointing import steps_of
 from panewise.standalone.deferral import MOST, Deferral
 from panewise.standalone.delivery import Delivery, Downstream
 from panewise.standalone.driver import Driver
@@ -106,7 +107,7 @@ class StandaloneOperator:
             if host.is_durable or buffer != 1 or materialize is not None:
                 self._deferral.stop()
             self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
-            self.life_cycle = LifeCycle(self._delivery)
+            self.life_cycle = LifeCycle(steps_of(self._delivery), callbacks, continues=bool(host.notes))
         except BaseException:
             host.close()
             raise

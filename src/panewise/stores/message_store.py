@@ -37,7 +37,7 @@ class Message(NamedTuple):
 
 
 class MessageStore(Store):
-    """The messages of all windows in retention, each stored once (semantics 25.1 to 25.6).
+    """The messages of all windows in retention, each stored once (semantics 25.1 to 25.7).
 
     Args:
         layout: the fields of the keys, as `message_key_layout` returns them. Its positions are times if it
@@ -164,8 +164,7 @@ class MessageStore(Store):
         def found(opened: Snapshot) -> Iterator[Message]:
             for place, data in opened.scan(*bounds):
                 message, encoded = self._decoded(place, data)
-                position = message.time if self._by_time else message.offset
-                assert position is not None
+                position = self._position(message)
                 if (
                     first <= position
                     and low <= (position, message.offset) <= high
@@ -219,13 +218,44 @@ class MessageStore(Store):
         retired = []
         for place, data in self._map.scan(_PREFIX, prefix_end(_PREFIX)):
             message, _ = self._decoded(place, data)
-            position = message.time if self._by_time else message.offset
-            assert position is not None
-            if position < self._horizon or (wanted is not None and not wanted(message)):
+            if self._position(message) < self._horizon or (wanted is not None and not wanted(message)):
                 retired.append(place)
         for place in retired:
             self._map.delete(place)
         return len(retired)
+
+    def dump(self, wanted: Callable[[Message], bool]) -> Entries[tuple[bytes, bytes]]:
+        """Returns messages as pairs of bytes, which `load` of a store with the same settings takes.
+
+        Args:
+            wanted: is called with each message that has not been retired. Those for which it returns False
+                are left out.
+        """
+        self._check_open()
+        horizon = self._horizon
+
+        def found(opened: Snapshot) -> Iterator[tuple[bytes, bytes]]:
+            for place, data in opened.scan(_PREFIX, prefix_end(_PREFIX)):
+                message, _ = self._decoded(place, data)
+                if self._position(message) >= horizon and wanted(message):
+                    yield place, data
+
+        return self._entries(found)
+
+    def load(self, dumped: Iterable[tuple[bytes, bytes]]) -> None:
+        """Replaces all messages by those that `dump` returned. No position is retired any more."""
+        self._check_open()
+        found = list(dumped)
+        self._map.delete_range(_PREFIX, prefix_end(_PREFIX))
+        for place, data in found:
+            self._map.put(place, data)
+        self._horizon = MIN_INSTANT
+
+    def _position(self, message: Message) -> int:
+        """Returns the time of a message or, in a layout without a timestamp, its offset."""
+        position = message.time if self._by_time else message.offset
+        assert position is not None  # a layout with a timestamp stores no message without one
+        return position
 
     def _place(
         self,

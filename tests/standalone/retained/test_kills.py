@@ -32,11 +32,11 @@ class Writes:
     """Ends the process before the writes with these numbers."""
 
     def __init__(self, ends: Sequence[int] = ()) -> None:
-        self._ends, self._number = set(ends), 0
+        self._ends, self.number = set(ends), 0
 
     def __call__(self, kind: str) -> None:
-        self._number += 1
-        if self._number in self._ends:
+        self.number += 1
+        if self.number in self._ends:
             raise KilledError(kind)
 
 

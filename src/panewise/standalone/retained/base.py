@@ -11,6 +11,7 @@ from panewise.errors import InputError
 from panewise.spec import WindowOperator
 from panewise.spec.codec import to_dict
 from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.life_cycle import LifeCycle, LifeCycleSteps
 from panewise.standalone.retained.codec import of_json
 from panewise.standalone.retained.files import WindowFiles
 from panewise.standalone.retained.grids import grid_of
@@ -58,23 +59,15 @@ class WindowState(ABC):
         self._callbacks, self._outbox = callbacks, outbox
         session = () if settings.session_key is None else (settings.session_key,)
         self._join_keys, self._rows = tuple(join_keys), Rows(spec, schema, (*session, *join_keys))
-        self._grid, self._windows = grid_of(settings), WindowTable()
+        self._grid = grid_of(settings)
         layout = settings.layout() if stores_messages else None
         made_with = self._made_with(spec)
         self._files = WindowFiles(store, made_with, layout, bool(session), callbacks.write)
-        self._messages = self._files.messages
-        self._retirements: Retirements | None = None
-        if self._messages is not None:
-            self._retirements = Retirements(self._messages, at_once=store is None)
-        self._progress = Progress.of_json(self._files.header)
-        self._retention = Retention(settings, self._progress.floor)
-        self._updates = Updates(settings, self._windows)
+        self._messages, self._in_memory = self._files.messages, store is None
         self._flush_due = self._closed = False
         try:
-            self._load()
-            self._callbacks.setup()
-            if self._files.header:
-                self._callbacks.restored("commit")
+            self._begin()
+            self.life_cycle = LifeCycle(self._life_cycle(), callbacks, continues=bool(self._files.header))
         except BaseException:
             self._files.close()
             raise
@@ -83,6 +76,20 @@ class WindowState(ABC):
         """Returns what a store has to be opened with again."""
         types = {name: str(dtype) for name, dtype in self._schema.items()}
         return {**self._settings.to_json(), "spec": to_dict(spec), "types": types}
+
+    @abstractmethod
+    def _life_cycle(self) -> LifeCycleSteps:
+        """Returns the steps of the life cycle."""
+
+    def _begin(self) -> None:
+        """Begins with what is stored, in place of all that the operator has in memory."""
+        self._windows, self._progress = WindowTable(), Progress.of_json(self._files.header)
+        self._retention = Retention(self._settings, self._progress.floor)
+        self._updates = Updates(self._settings, self._windows)
+        self._retirements: Retirements | None = None
+        if self._messages is not None:
+            self._retirements = Retirements(self._messages, at_once=self._in_memory)
+        self._load()
 
     def _load(self) -> None:
         """Takes what is stored."""

@@ -3,38 +3,30 @@
 S1's order: messages, then metadata, then the position of the input. So metadata never refer to messages that
 are not stored. The metadata contain the *mark*, the highest offset of an applied message, in the same commit.
 So messages between the position and the mark, which are repeated after a failure, are recognised.
+
+A checkpoint is a copy of all this beside the metadata. A reset puts it back in two commits, as messages are
+in a store of their own. So a commit before these says what the reset does. If it does not get to its end, it
+is done again when the files are opened.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from panewise.errors import StoreError
-from panewise.standalone.retained.results import of_bytes, to_bytes
 from panewise.standalone.retained.window import Window
+from panewise.standalone.retained.window_codec import decode_window, encode_window
 from panewise.stores.durable_map import DurableMap
+from panewise.stores.keys import encode_key
 from panewise.stores.memory_map import MemoryMap
 from panewise.stores.message_layout import KeyLayout
 from panewise.stores.message_store import MessageStore
 from panewise.stores.ordered_map import OrderedMap, prefix_end
 
 _HEADER, _POSITION, _WINDOWS = b"h", b"p", b"w"
+_COPY, _MESSAGES, _RESET = b"c", b"m", b"r"
 _FORMAT: Final = 1
-_PLAIN: Final = (
-    "session_key",
-    "start",
-    "boundary",
-    "end",
-    "start_offset",
-    "last_offset",
-    "first_number",
-    "last_number",
-    "last_time",
-    "full",
-    "pending_since",
-    "incomplete",
-)
 
 
 class WindowFiles:
@@ -75,8 +67,9 @@ class WindowFiles:
                 if self.lost:
                     self._mark_lost()
                 self.messages = MessageStore(layout, sessions=sessions, directory=at)
+            self._finish_reset()
         except BaseException:
-            self._metadata.close(commit=False)
+            self.close()
             raise
 
     def _mark_lost(self) -> None:
@@ -94,7 +87,7 @@ class WindowFiles:
     def windows(self) -> Iterable[Window]:
         """Returns the stored windows."""
         for _, data in self._metadata.scan(_WINDOWS, prefix_end(_WINDOWS)):
-            yield _decoded(data)
+            yield decode_window(data)
 
     def flush(self, changed: Iterable[Window], removed: Iterable[bytes], header: dict[str, Any]) -> None:
         """Writes messages, metadata and the position, each in a commit of its own.
@@ -108,7 +101,7 @@ class WindowFiles:
         for key in removed:
             self._metadata.delete(key)
         for window in changed:
-            self._metadata.put(window.stored_key(), _encoded(window))
+            self._metadata.put(window.stored_key(), encode_window(window))
         self._put_header(header)
         self._on_write("metadata")
         self._metadata.commit()
@@ -116,6 +109,78 @@ class WindowFiles:
             self._metadata.put(_POSITION, str(header["mark"]).encode())
             self._on_write("position")
             self._metadata.commit()
+
+    def save(
+        self,
+        name: str,
+        windows: Iterable[Window],
+        header: dict[str, Any],
+        messages: Iterable[tuple[bytes, bytes]],
+    ) -> None:
+        """Makes a durable copy of the state under a name, in place of an earlier one.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        copy = _copy(name)
+        self._metadata.delete_range(copy, prefix_end(copy))
+        self._metadata.put(copy + _HEADER, json.dumps(header).encode())
+        for window in windows:
+            self._metadata.put(copy + window.stored_key(), encode_window(window))
+        for place, data in messages:
+            self._metadata.put(copy + _MESSAGES + place, data)
+        self._on_write("metadata")
+        self._metadata.commit()
+
+    def saved(self, name: str) -> dict[str, Any] | None:
+        """Returns the header of a copy; None if there is none of this name."""
+        stored = self._metadata.get(_copy(name) + _HEADER)
+        return None if stored is None else dict(json.loads(stored))
+
+    def reset(self, name: str | None, header: dict[str, Any]) -> None:
+        """Puts a copy back, or with None the initial state, and makes it durable.
+
+        Args:
+            name: the name of the copy.
+            header: the header to put in place of that of the copy.
+
+        Raises:
+            StoreError: if it cannot be written. The files are then those before the reset, or the reset is
+                done when they are opened again. So the caller closes them.
+        """
+        self._metadata.put(_RESET, json.dumps({"name": name, "header": header}).encode())
+        self._on_write("metadata")
+        self._metadata.commit()
+        self._finish_reset()
+
+    def _finish_reset(self) -> None:
+        """Does the reset that has been stored, if there is one."""
+        stored = self._metadata.get(_RESET)
+        if stored is None:
+            return
+        made = json.loads(stored)
+        copy, mark = made["name"] and _copy(made["name"]), made["header"]["mark"]
+        if self.messages is not None:
+            self.messages.load(self._copied(copy, _MESSAGES))
+            self._on_write("messages")
+            self.messages.commit()
+        self._metadata.delete_range(_WINDOWS, prefix_end(_WINDOWS))
+        for key, data in self._copied(copy, _WINDOWS):
+            self._metadata.put(_WINDOWS + key, data)
+        self._put_header(made["header"])
+        self._metadata.delete(_POSITION)
+        if mark is not None:
+            self._metadata.put(_POSITION, str(mark).encode())
+        self._metadata.delete(_RESET)
+        self._on_write("metadata")
+        self._metadata.commit()
+        self.header = self._read_header()
+
+    def _copied(self, copy: bytes | None, part: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Returns the entries of a part of a copy, without what their keys begin with."""
+        if copy is not None:
+            for key, data in self._metadata.scan(copy + part, prefix_end(copy + part)):
+                yield key[len(copy) + len(part) :], data
 
     def forget(self, removed: set[bytes]) -> None:
         """Deletes removed windows in memory at once: nothing returns to them, and nobody may ever flush."""
@@ -153,28 +218,11 @@ class WindowFiles:
         return header
 
 
+def _copy(name: str) -> bytes:
+    """Returns what the keys of a copy begin with. No name's bytes are the beginning of another one's."""
+    return _COPY + encode_key(name)
+
+
 def _opened(directory: Path) -> OrderedMap:
     directory.parent.mkdir(parents=True, exist_ok=True)
     return DurableMap(directory)
-
-
-def _encoded(window: Window) -> bytes:
-    plain = {name: getattr(window, name) for name in _PLAIN}
-    if isinstance(window.session_key, bytes):
-        plain["session_key"] = {"bytes": window.session_key.hex()}
-    text = json.dumps({**plain, "fresh": window.fresh}).encode()
-    partial = to_bytes(window.partial)
-    lengths = len(text).to_bytes(4, "big") + len(partial).to_bytes(4, "big")
-    return lengths + text + partial + to_bytes(window.emitted)
-
-
-def _decoded(data: bytes) -> Window:
-    text, partial = (int.from_bytes(data[at : at + 4], "big") for at in (0, 4))
-    plain = json.loads(data[8 : 8 + text])
-    if isinstance(plain["session_key"], dict):
-        plain["session_key"] = bytes.fromhex(plain["session_key"]["bytes"])
-    fresh = [(time, offset) for time, offset in plain.pop("fresh")]
-    behind = 8 + text + partial
-    return Window(
-        **plain, fresh=fresh, partial=of_bytes(data[8 + text : behind]), emitted=of_bytes(data[behind:])
-    )

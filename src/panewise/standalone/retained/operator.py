@@ -4,18 +4,18 @@ Invariant: a flush follows the delivery of all outputs that led to it. So an out
 once, and a repeated one has the number and the content of the first time.
 """
 
-from typing import Any, Self
+from typing import Any
 
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.errors import InputError
 from panewise.spec.column_values import is_long
 from panewise.standalone.frames import Frame, frame_for
-from panewise.standalone.retained.access import WindowAccess
+from panewise.standalone.retained.checkpointing import WindowCheckpoints
 from panewise.standalone.retained.outputs import Classified, RejectedMessage, WindowOutput
 
 
-class RetainedWindows(WindowAccess):
+class RetainedWindows(WindowCheckpoints):
     """The windows of a stream that stay for a retention. Base of the two operators."""
 
     def add_message(
@@ -198,22 +198,6 @@ class RetainedWindows(WindowAccess):
     def delivery_enabled(self) -> bool:
         """Whether messages can be added. False after `downstream` has refused an output."""
         return not self._outbox.disabled
-
-    def close(self) -> None:
-        """Calls the callback `teardown`, and releases the files. It makes nothing durable."""
-        self._outbox.check_outside()
-        if not self._closed:
-            self._closed = True
-            try:
-                self._callbacks.teardown()
-            finally:
-                self._files.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def _offset(self, offset: Any) -> int:
         if offset is None:

@@ -67,6 +67,12 @@ class Outbox(CallGuard):
         self.disabled = False
         return True
 
+    def discard(self, sequence: int) -> None:
+        """Removes the outputs with higher numbers than `sequence`."""
+        earlier = [one for one in self.outputs if one.sequence <= sequence]
+        self.outputs.clear()
+        self.outputs.extend(earlier)
+
     def check_enabled(self) -> None:
         """Raises DeliveryDisabledError if the downstream or the error output has refused something."""
         if self.disabled:

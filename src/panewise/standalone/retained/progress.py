@@ -1,6 +1,6 @@
 """How far an operator has come: what it stores besides windows."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from panewise.chrono import MIN_INSTANT
@@ -40,6 +40,15 @@ class Progress:
     def count(self, kind: str) -> None:
         """Counts a message that was added, and what became of it."""
         self.counts += Counts(rows_in=1, **{kind: 1})
+
+    def following(self, other: "Progress") -> "Progress":
+        """Returns this progress with the clock, the counts and the numbers of outputs of a later one.
+
+        After a restart that one may have the lower number: then outputs with numbers up to this one's have
+        been emitted.
+        """
+        sequence, clock = max(self.sequence, other.sequence), max(self.clock, other.clock)
+        return replace(self, sequence=sequence, clock=clock, counts=other.counts)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the state as JSON values."""
