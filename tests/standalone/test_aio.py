@@ -213,7 +213,7 @@ def test_a_call_that_is_cancelled_while_it_waits_adds_nothing() -> None:
             await settled()
             waiting[0].cancel()
             await settled()
-            assert not operator._changes._waiting or len(operator._changes._waiting) == 1
+            assert len(operator._outputs.changes._waiting) == 1
             emissions = aiter(operator)
             await anext(emissions)
             following = asyncio.create_task(anext(emissions))

@@ -9,6 +9,7 @@ from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.retained.aggregator import WindowedAggregator
+from panewise.standalone.retained.aio import AsyncWindows
 from panewise.standalone.retained.join_window import JoinWindowOperator
 from panewise.standalone.retained.outputs import RejectedMessage, WindowOutput
 from panewise.standalone.retained.settings import AggregatorSettings, JoinWindowSettings
@@ -17,6 +18,7 @@ from panewise.standalone.retained.window import WindowMetadata
 __all__ = [
     "AggregatorSettings",
     "AsyncOperator",
+    "AsyncWindows",
     "Callbacks",
     "Counts",
     "Emission",

@@ -1,14 +1,13 @@
 """An operator for asyncio: producers wait while the consumer is behind."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
-from panewise.errors import InputError
 from panewise.spec import Specification
+from panewise.standalone.arguments import check_number
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.emission import Emission
@@ -17,6 +16,7 @@ from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message
 from panewise.standalone.operator import StandaloneOperator, delivery_of
 from panewise.standalone.operator_store import OperatorStore
+from panewise.standalone.output_loop import OutputLoop, Source
 from panewise.standalone.positions import Position
 from panewise.stores import SessionStore, WindowStore
 
@@ -40,6 +40,7 @@ class AsyncOperator:
         SpecError: if a column is missing, or has a type that the specification cannot use.
         StateError: if the store cannot be used.
 
+    >>> import asyncio
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
     >>> async def produce(operator):
@@ -71,8 +72,7 @@ class AsyncOperator:
         callbacks: Callbacks | None = None,
         materialize: WindowStore | SessionStore | None = None,
     ) -> None:
-        if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
-            raise InputError(f"capacity={capacity!r}", "it is a whole number above zero", "give 1 or more")
+        check_number("capacity", capacity)
         self._operator = StandaloneOperator(
             spec,
             schema,
@@ -82,13 +82,21 @@ class AsyncOperator:
             callbacks=callbacks,
             materialize=materialize,
         )
-        self._delivery, self._outbox = delivery_of(self._operator), delivery_of(self._operator).driver.outbox
-        self._capacity, self._commit_rows = capacity, commit_rows
-        self._changes = _Changes()
-        self._delivery.changed = self._changes.notify
-        self._loop: _Loop | None = None
-        self._taken: Emission | None = None  # the emission that the loop has, and has not accepted
-        self._ended = self._full = False
+        self._delivery, self._commit_rows = delivery_of(self._operator), commit_rows
+        self._outputs = OutputLoop(self._source(), capacity)
+        self._delivery.changed = self._outputs.changes.notify
+
+    def _source(self) -> Source[Emission]:
+        """Returns what the loop over the emissions needs."""
+        delivery = self._delivery
+        return Source(
+            delivery.driver.outbox,
+            delivery.driver.host.is_durable,
+            delivery.check_open,
+            lambda: delivery.closed,
+            self._commit,
+            delivery.commit,
+        )
 
     @property
     def life_cycle(self) -> LifeCycle:
@@ -145,28 +153,11 @@ class AsyncOperator:
         much is emitted.
         """
         await self._do(lambda operator: operator.timeout())
-        self._ended = True
-        self._changes.notify()
+        self._outputs.end()
 
     async def _do(self, work: Callable[[StandaloneOperator], object]) -> None:
         """Does a step when there is room for what it emits."""
-        await self._changes.until(lambda: self._ended or self._delivery.closed or self._has_room())
-        if self._ended:
-            raise InputError("an operator that has ended", "nothing is added after end()", "make a new one")
-        work(self._operator)
-        self._commit()
-
-    def _has_room(self) -> bool:
-        """Returns whether something can be added.
-
-        With a store there is room again when all emissions are accepted. Otherwise there might always be one
-        that is not, and nothing would be committed.
-        """
-        if len(self._outbox) >= self._capacity:
-            self._full = True
-        elif not self._outbox or not self._delivery.driver.host.is_durable:
-            self._full = False
-        return not self._full
+        await self._outputs.step(lambda: work(self._operator))
 
     def _commit(self) -> None:
         """Commits if no emission waits and enough rows have been added."""
@@ -178,80 +169,10 @@ class AsyncOperator:
 
         The emission that the earlier loop took last, and has not accepted, comes again.
         """
-        self._taken, self._loop = None, _Loop(self._next)
-        self._changes.notify()
-        return self._loop
-
-    async def _next(self, loop: "_Loop") -> Emission:
-        """Accepts the emission before, and returns the next one."""
-        self._check_loop(loop)
-        if self._taken is not None:
-            self._accept(self._taken)
-        await self._changes.until(
-            lambda: self._outbox or self._ended or self._delivery.closed or self._loop is not loop
-        )
-        self._check_loop(loop)
-        if not self._outbox:
-            self._delivery.commit()
-            raise StopAsyncIteration
-        self._taken = self._outbox[0]
-        return self._taken
-
-    def _accept(self, emission: Emission) -> None:
-        """Removes the emission that the loop has done with."""
-        self._taken = None
-        if self._outbox and self._outbox[0] is emission:  # not so after a reset
-            self._outbox.popleft()
-        self._commit()
-        self._changes.notify()
-
-    def _check_loop(self, loop: "_Loop") -> None:
-        self._delivery.check_open()
-        if self._loop is not loop:
-            rule = "one loop at a time reads an operator, the one that began last"
-            raise InputError("a loop that another one has replaced", rule, "read in one task")
+        return aiter(self._outputs)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *error: object) -> None:
         self._operator.close()
-
-
-class _Loop:
-    """A loop over the emissions of an operator."""
-
-    def __init__(self, following: "Callable[[_Loop], Awaitable[Emission]]") -> None:
-        self._following = following
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Emission:
-        return await self._following(self)
-
-
-class _Changes:
-    """Wakes the tasks that wait for a change of an operator, in the order in which they began to wait.
-
-    It needs no lock, as all tasks run in one event loop, and a step of the operator awaits nothing.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: dict[asyncio.Future[None], None] = {}
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Waits until a condition is true."""
-        while not condition():
-            change = asyncio.get_running_loop().create_future()
-            self._waiting[change] = None
-            try:
-                await change
-            finally:
-                self._waiting.pop(change, None)
-
-    def notify(self) -> None:
-        """Lets all tasks that wait look at their conditions again."""
-        for change in self._waiting:
-            if not change.done():
-                change.set_result(None)

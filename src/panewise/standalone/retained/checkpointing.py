@@ -16,6 +16,7 @@ class WindowCheckpoints(WindowAccess):
         self._outbox.check_outside()
         if not self._closed:
             self._closed = True
+            self._outbox.changed()
             try:
                 self._callbacks.teardown()
             finally:

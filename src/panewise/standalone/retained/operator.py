@@ -11,7 +11,9 @@ from panewise.engine.ingest.output import Counts
 from panewise.errors import InputError
 from panewise.spec.column_values import is_long
 from panewise.standalone.frames import Frame, frame_for
+from panewise.standalone.output_loop import OutputLoop, Source
 from panewise.standalone.retained.checkpointing import WindowCheckpoints
+from panewise.standalone.retained.outbox import Mode
 from panewise.standalone.retained.outputs import Classified, RejectedMessage, WindowOutput
 
 
@@ -195,6 +197,11 @@ class RetainedWindows(WindowCheckpoints):
         return self._progress.clock
 
     @property
+    def mode(self) -> Mode:
+        """The mode, "standalone" or "automatic"."""
+        return "automatic" if self._outbox.automatic else "standalone"
+
+    @property
     def delivery_enabled(self) -> bool:
         """Whether messages can be added. False after `downstream` has refused an output."""
         return not self._outbox.disabled
@@ -205,3 +212,20 @@ class RetainedWindows(WindowCheckpoints):
         if not is_long(offset):
             raise InputError(f"offset={offset!r}", "an offset is a whole number of 64 bits", "give an int")
         return int(offset)
+
+
+def output_loop(operator: RetainedWindows, capacity: int) -> OutputLoop[WindowOutput]:
+    """Returns the outputs of an operator for the front of asyncio. A flush follows when all are accepted."""
+    outbox = operator._outbox
+
+    def commit() -> None:
+        if operator._flush_due and not outbox.outputs:
+            operator.flush()
+
+    is_durable = not operator._in_memory
+    source = Source(
+        outbox.outputs, is_durable, operator._check_open, lambda: operator._closed, commit, operator.flush
+    )
+    loop = OutputLoop(source, capacity)
+    outbox.changed = loop.changes.notify
+    return loop

@@ -28,6 +28,7 @@ class Outbox(CallGuard):
         outputs: the outputs that wait, the oldest first.
         rejected: the rejected messages that wait.
         disabled: whether the downstream has refused the first output, or the error output raised an error.
+        changed: is called after each step and when the operator is closed, for the front of asyncio.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Outbox(CallGuard):
         self._downstream, self._error_output, self._on_write = downstream, error_output, on_write
         self.outputs, self.rejected = deque[WindowOutput](), deque[RejectedMessage]()
         self.disabled = False
+        self.changed: Callable[[], object] = lambda: None
 
     @property
     def automatic(self) -> bool:
@@ -52,6 +54,7 @@ class Outbox(CallGuard):
 
         What leaves a queue has been accepted. So an output whose delivery raised an error is delivered again.
         """
+        self.changed()
         while self.rejected and self._error_output is not None:
             self.disabled = True
             with self.calls():
