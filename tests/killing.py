@@ -63,7 +63,9 @@ class Kills:
     def _read_until(self, job: "subprocess.Popen[str]", lines: list[str], commits: int) -> None:
         assert job.stdout is not None
         while lines.count("commit") < commits:
-            lines.append(job.stdout.readline().strip())
+            line = job.stdout.readline()
+            assert line, f"the job ended with {job.wait()} before so many commits: {commits}"
+            lines.append(line.strip())
 
     def report(self, record_property: Any) -> None:
         """Adds the counts to the report of pytest (`--junitxml`)."""

@@ -102,6 +102,15 @@ def test_a_checkpoint_in_a_store_survives_the_process(tmp_path: Path) -> None:
         assert values(operator.drain()) == [(1, "full", 3)]
 
 
+def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
+    """semantics 33.7: also if nothing was flushed."""
+    with aggregator(store=tmp_path) as operator:
+        operator.life_cycle.checkpoint("one")
+    other = aggregator((F.max("v").alias("a"),), store=tmp_path)
+    with other, pytest.raises(StoreError, match="a store is opened with the settings that made it"):
+        other.life_cycle.reset("one")
+
+
 def test_a_checkpoint_of_the_same_name_is_replaced(tmp_path: Path) -> None:
     operator = aggregator(MEDIAN, store=tmp_path)
     for time in (1, 2):

@@ -124,7 +124,7 @@ class WindowFiles:
         """
         copy = _copy(name)
         self._metadata.delete_range(copy, prefix_end(copy))
-        self._metadata.put(copy + _HEADER, json.dumps(header).encode())
+        self._put_header(header, copy)
         for window in windows:
             self._metadata.put(copy + window.stored_key(), encode_window(window))
         for place, data in messages:
@@ -133,9 +133,12 @@ class WindowFiles:
         self._metadata.commit()
 
     def saved(self, name: str) -> dict[str, Any] | None:
-        """Returns the header of a copy; None if there is none of this name."""
-        stored = self._metadata.get(_copy(name) + _HEADER)
-        return None if stored is None else dict(json.loads(stored))
+        """Returns the header of a copy; None if there is none of this name.
+
+        Raises:
+            StoreError: if it was made with other settings.
+        """
+        return self._read_header(_copy(name)) or None
 
     def reset(self, name: str | None, header: dict[str, Any]) -> None:
         """Puts a copy back, or with None the initial state, and makes it durable.
@@ -195,12 +198,14 @@ class WindowFiles:
             self.messages.close(commit=False)
         self._metadata.close(commit=False)
 
-    def _put_header(self, header: dict[str, Any]) -> None:
+    def _put_header(self, header: dict[str, Any], copy: bytes = b"") -> None:
+        """Puts the header of the state, or of a copy."""
         made = {"format": _FORMAT, "made_with": self._made_with, "header": header}
-        self._metadata.put(_HEADER, json.dumps(made).encode())
+        self._metadata.put(copy + _HEADER, json.dumps(made).encode())
 
-    def _read_header(self) -> dict[str, Any]:
-        stored = self._metadata.get(_HEADER)
+    def _read_header(self, copy: bytes = b"") -> dict[str, Any]:
+        """Returns the header of the state, or of a copy, after checking its format and its settings."""
+        stored = self._metadata.get(copy + _HEADER)
         if stored is None:
             return {}
         made = json.loads(stored)
