@@ -2,6 +2,9 @@
 
 `python -m bench.retained`. Messages are added one by one, on one core, to operators in memory with the same
 windows and results. Runs alternate, so that a busy machine affects both alike: read the ratios.
+
+A join window operator is measured with few and with many retained messages. No two have the same equal
+fields.
 """
 
 import os
@@ -20,12 +23,19 @@ from bench.standalone import SECOND, seconds
 from panewise import AfterProcessingTime, AfterWatermark, Session, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.spec import Aggregate
-from panewise.standalone import AggregatorSettings, StandaloneOperator, WindowedAggregator
+from panewise.standalone import (
+    AggregatorSettings,
+    JoinWindowOperator,
+    JoinWindowSettings,
+    StandaloneOperator,
+    WindowedAggregator,
+)
 
 SIZE = 60 * SECOND
 RETAINED = 10 * SIZE
 KEYS = 100
 ROUNDS = 3
+JOIN_RETAINED = 1_000, 10_000, 100_000
 MANY, FEW = 30_000, 1_000  # the messages of a run: retained windows, and the standalone operator
 TYPES = {"k": "bigint", "event_time": "bigint", "v": "bigint"}
 
@@ -102,14 +112,34 @@ def rates(case: Case) -> tuple[list[float], list[float]]:
     return found
 
 
+def join_windows(retained: int) -> float:
+    """Returns the messages per second of a join window operator that retains so many messages."""
+    settings = JoinWindowSettings(
+        measure="time",
+        size=SIZE,
+        advance=SIZE,
+        retention_size=10**9,
+        retention_time=retained * SECOND // 10,
+        keyed_message_store=("k",),
+    )
+    operator, count = JoinWindowOperator(settings, TYPES), MANY + 2 * retained
+    given = [{"k": number, "event_time": number * SECOND // 10, "v": 1} for number in range(count)]
+    for message in given[:-MANY]:
+        operator.add_message(message)
+        operator.drain()
+    return MANY / seconds(partial(add, lambda: operator, given[-MANY:]))
+
+
 def main() -> None:
     """Prints the speeds in messages per second, and the median of their ratios with its range."""
+    for retained in JOIN_RETAINED:
+        print(f"join windows, {retained:>7,} messages retained {join_windows(retained):>9,.0f} messages/s")
     for case in CASES:
         runs = rates(case)
-        retained, standalone = map(median, runs)
+        many, few = map(median, runs)
         ratios = sorted(one / other for one, other in zip(*runs, strict=True))
         print(
-            f"{case.name:<27} retained {retained:>9,.0f} messages/s   standalone {standalone:>7,.0f}"
+            f"{case.name:<27} retained {many:>9,.0f} messages/s   standalone {few:>7,.0f}"
             f" messages/s   ratio {median(ratios):.0f} ({ratios[0]:.0f} to {ratios[-1]:.0f})",
             flush=True,
         )

@@ -9,7 +9,7 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from panewise import InputError, SpecError
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.stores import Message, MessageStore
+from panewise.stores import Message, MessageKey, MessageStore
 from panewise.stores.message_layout import LAYOUTS
 from tests.stores.machine import AnyStore, in_directory, in_memory
 
@@ -19,7 +19,7 @@ SESSIONS = st.sampled_from(["s", "ss"])
 
 
 class AnyMessageStore(AnyStore):
-    """semantics 25.1 to 25.7, 34, 34.3"""
+    """semantics 25.1 to 25.8, 34, 34.3"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,6 +94,20 @@ class AnyMessageStore(AnyStore):
             last_offset=offsets[1],
         )
         self.open.append((found, expected))
+
+    @rule(keys=st.lists(st.tuples(TIMES, TIMES, FIELDS, SESSIONS), max_size=4))
+    def get_many(self, keys: Any) -> None:
+        named = [
+            MessageKey(offset, time, session if self.sessions else None, fields)
+            for offset, time, fields, session in keys
+        ]
+        wanted = {self.key(Message(*key, None)) for key in named}
+        expected = [
+            message
+            for place, message in sorted(self.model.items())
+            if place in wanted and self.position(message) >= self.horizon
+        ]
+        assert self.store.get_many(named) == expected
 
     @rule(end=TIMES)
     def retire(self, end: int) -> None:
@@ -247,3 +261,15 @@ def test_messages_above_an_offset_do_not_retire_with_a_session() -> None:
         store.add(offset, offset=offset, time=time, session_key="a")
     assert store.retire(20, session_key="a", last_offset=1) == 1
     assert [one.offset for one in store.get_messages(0, 99, session_key="a")] == [2, 3]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("sessions", [False, True])
+def test_retired_messages_do_not_pile_up(layout: Any, sessions: bool) -> None:
+    """semantics 25.6: also if no prefix is ever read."""
+    store, live = MessageStore(layout, sessions=sessions), 100
+    for number in range(5_000):
+        session = f"s{number % 1_000}" if sessions else None
+        store.add("m", offset=number, time=number, session_key=session, join_keys=(f"k{number}",))
+        store.retire(number - live)
+    assert store.purge() <= live

@@ -6,8 +6,9 @@ A store is in memory, or durable in a directory. See docs/stores.md.
 from panewise.stores.durable_map import DurableMap
 from panewise.stores.entries import Entries
 from panewise.stores.memory_map import MemoryMap
+from panewise.stores.message_codec import Message, MessageKey
 from panewise.stores.message_layout import message_key_layout
-from panewise.stores.message_store import Message, MessageStore
+from panewise.stores.message_store import MessageStore
 from panewise.stores.ordered_map import OrderedMap, Scan, Snapshot
 from panewise.stores.session_store import SessionEntry, SessionStore
 from panewise.stores.time_series_store import TimedValue, TimeSeriesStore
@@ -25,6 +26,7 @@ __all__ = [
     "KeyedWindowedStorage",
     "MemoryMap",
     "Message",
+    "MessageKey",
     "MessageStore",
     "OrderedMap",
     "Scan",

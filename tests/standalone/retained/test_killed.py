@@ -18,7 +18,7 @@ from tests.standalone.retained import killed_job
 from tests.standalone.retained.killed_job import KINDS, play
 from tests.standalone.retained.scripts import LONG, shown
 
-MESSAGES, MESSAGES_OF_CAMPAIGN = 600, 8_000
+MESSAGES, MESSAGES_OF_CAMPAIGN = 600, 4_000
 CASES = [(kind, loses) for kind in KINDS for loses in (False, True)]
 
 

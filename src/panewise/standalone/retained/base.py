@@ -26,7 +26,7 @@ from panewise.standalone.retained.table import WindowTable
 from panewise.standalone.retained.updates import Updates
 from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
 from panewise.stores.keys import KeyValue
-from panewise.stores.message_store import Message as StoredMessage
+from panewise.stores.message_codec import Message as StoredMessage
 
 
 class WindowState(ABC):
@@ -211,20 +211,32 @@ class WindowState(ABC):
         session_key: KeyValue | None,
         join_keys: tuple[Any, ...] | None = None,
     ) -> Iterator[tuple[int, Message]]:
-        """Returns the offsets and the messages of a range.
+        """Returns the offsets and the messages of a range."""
+        if self._messages is None:
+            rule = "this operator stores results, and no messages"
+            raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
+        with self._messages.get_messages(low, high, session_key=session_key, join_keys=join_keys) as found:
+            for one in found:
+                if self._is_applied(one):
+                    yield one.offset, of_json(one.value, self._schema)
+
+    def _is_applied(self, message: StoredMessage) -> bool:
+        """Returns whether a stored message is one of the state: applied, and not of an expired window.
 
         After a failure the store has messages above the mark. They are not applied yet.
         """
-        mark = self._progress.mark
-        if self._messages is None or self._retirements is None:
-            rule = "this operator stores results, and no messages"
-            raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
-        if mark is None:
-            return
-        with self._messages.get_messages(low, high, session_key=session_key, join_keys=join_keys) as found:
-            for one in found:
-                if one.offset <= mark and not self._retirements.hides(one):
-                    yield one.offset, of_json(one.value, self._schema)
+        mark, retirements = self._progress.mark, self._retirements
+        assert retirements is not None  # as there is a message store
+        return mark is not None and message.offset <= mark and not retirements.hides(message)
+
+    def _join_keys_of(self, arrival: Arrival) -> tuple[Any, ...] | None:
+        """Returns the equal fields of a message; None if the operator has none."""
+        return tuple(arrival.message[name] for name in self._join_keys) or None
+
+    def _is_in(self, window: Window, time: int, offset: int) -> bool:
+        """Returns whether a window has an event time and an offset in its range."""
+        in_time = not self._settings.by_time or window.start <= time < window.end
+        return in_time and window.start_offset <= offset <= window.last_offset
 
     def _of_window(self, window: Window) -> list[tuple[int, Message]]:
         """Returns the offsets and the stored messages of a window, in the order of their keys.

@@ -5,7 +5,6 @@ from typing import Self
 from panewise.standalone.life_cycle import LifeCycleSteps
 from panewise.standalone.retained.access import WindowAccess
 from panewise.standalone.retained.progress import Progress
-from panewise.stores.message_store import Message as StoredMessage
 
 
 class WindowCheckpoints(WindowAccess):
@@ -48,12 +47,6 @@ class WindowCheckpoints(WindowAccess):
                 return
             with self._messages.dump(self._is_applied) as messages:
                 self._files.save(name, windows, self._progress.to_json(), messages)
-
-    def _is_applied(self, message: StoredMessage) -> bool:
-        """Returns whether a stored message is one of the state: applied, and not of an expired window."""
-        mark, retirements = self._progress.mark, self._retirements
-        assert retirements is not None  # as there is a message store
-        return mark is not None and message.offset <= mark and not retirements.hides(message)
 
     def _restored(self, name: str | None) -> bool:
         """Returns to a saved state, or to the initial one. Returns False if there is none of this name."""

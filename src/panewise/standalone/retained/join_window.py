@@ -8,12 +8,15 @@ from panewise.errors import InputError, SpecError
 from panewise.functions import count
 from panewise.spec import Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.retained.codec import of_json
 from panewise.standalone.retained.operator import RetainedWindows
 from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, Outbox
 from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import JoinWindowSettings
-from panewise.standalone.retained.window import Arrival, Window, WindowMetadata
+from panewise.standalone.retained.window import Arrival, FreshMessage, Message, Window, WindowMetadata
+from panewise.stores.keys import decode_key
+from panewise.stores.message_codec import MessageKey, encode_fields
 
 
 class JoinWindowOperator(RetainedWindows):
@@ -102,30 +105,44 @@ class JoinWindowOperator(RetainedWindows):
 
     def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
         first = windows[0]
-        first.fresh.append((arrival.time, arrival.offset))
+        join_keys = encode_fields(self._join_keys_of(arrival)) or b""
+        first.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
         return [first]
 
     def _try(self, arrival: Arrival, floor: int) -> None:
         """Adding a message raises nothing: the message store refuses it before it changes."""
 
     def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
-        fresh = {offset for _, offset in window.fresh}
-        found = {offset: message for offset, message in self._of_window(window) if offset in fresh}
-        window.fresh = [one for one in window.fresh if one[1] not in found] if self.restoring else []
+        found = self._fresh_messages(window)
+        window.fresh = [one for one in window.fresh if one.offset not in found] if self.restoring else []
         if not found:
             return None
         described, sequence = self._metadata([window])[0], self._progress.sequence + 1
         return WindowOutput(described, sequence, firing, tuple(found.values()))
+
+    def _fresh_messages(self, window: Window) -> dict[int, Message]:
+        """Returns the stored messages of a window that have not been emitted, in the order of keys."""
+        assert self._messages is not None
+        keys = [_key_of(one, window) for one in window.fresh if self._is_in(window, one.time, one.offset)]
+        found = self._messages.get_many(keys)
+        return {one.offset: of_json(one.value, self._schema) for one in found if self._is_applied(one)}
 
     def _retraction(self, window: Window) -> WindowOutput | None:
         """Returns None: messages that were emitted stay emitted when sessions merge."""
         return None
 
     def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
-        return [one for one in windows if (arrival.time, arrival.offset) in one.fresh]
+        at = arrival.time, arrival.offset
+        return [one for one in windows if any((fresh.time, fresh.offset) == at for fresh in one.fresh)]
 
     def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
         return [self._bounds(window) for window in windows]
 
     def _fold(self, windows: Sequence[Window]) -> None:
         """Windows of this operator contain nothing that is computed."""
+
+
+def _key_of(fresh: FreshMessage, window: Window) -> MessageKey:
+    """Returns the key of a message in the message store."""
+    join_keys: Any = decode_key(fresh.join_keys)[0] if fresh.join_keys else None
+    return MessageKey(fresh.offset, fresh.time, window.session_key, join_keys)

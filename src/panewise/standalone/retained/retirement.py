@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from panewise.standalone.retained.window import session_bytes
 from panewise.stores.keys import KeyValue
-from panewise.stores.message_store import Message, MessageStore
+from panewise.stores.message_codec import Message
+from panewise.stores.message_store import MessageStore
 
 
 class _Retired(NamedTuple):

@@ -143,7 +143,7 @@ class WindowSteps(WindowState):
                 offset=arrival.offset,
                 time=arrival.time,
                 session_key=arrival.session_key,
-                join_keys=tuple(arrival.message[name] for name in self._join_keys) or None,
+                join_keys=self._join_keys_of(arrival),
             )
 
     def _rejected(self, message: Any, offset: int, kind: Classified, reason: str) -> Classified:

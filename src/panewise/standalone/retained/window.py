@@ -29,6 +29,20 @@ class Arrival:
     session_key: KeyValue | None
 
 
+class FreshMessage(NamedTuple):
+    """A stored message of a window that has not been emitted.
+
+    Attributes:
+        time: its event time.
+        offset: its offset.
+        join_keys: the values of its equal fields, as `encode_key` encodes them; none without equal fields.
+    """
+
+    time: int
+    offset: int
+    join_keys: bytes
+
+
 class WindowMetadata(NamedTuple):
     """The metadata of a window: S1's key and value.
 
@@ -71,7 +85,7 @@ class Window:
         full: whether its boundary has been reached.
         pending_since: the processing time of the first message that has not been emitted; None: there is
             none.
-        fresh: the event times and offsets of messages that a join window operator has not emitted.
+        fresh: the messages that a join window operator has not emitted.
         partial: the partials of the messages in one row, without those in `rows`.
         rows: messages that `partial` does not contain, in the order of their offsets.
         emitted: the last emitted results of a session, in one row, for its retraction.
@@ -89,7 +103,7 @@ class Window:
     last_time: int
     full: bool = False
     pending_since: int | None = None
-    fresh: list[tuple[int, int]] = field(default_factory=list)
+    fresh: list[FreshMessage] = field(default_factory=list)
     partial: pl.DataFrame | None = None
     rows: list[Message] = field(default_factory=list)
     emitted: pl.DataFrame | None = None

@@ -4,7 +4,7 @@ import json
 from typing import Final
 
 from panewise.standalone.retained.results import of_bytes, to_bytes
-from panewise.standalone.retained.window import Window
+from panewise.standalone.retained.window import FreshMessage, Window
 
 _PLAIN: Final = (
     "session_key",
@@ -27,7 +27,8 @@ def encode_window(window: Window) -> bytes:
     plain = {name: getattr(window, name) for name in _PLAIN}
     if isinstance(window.session_key, bytes):
         plain["session_key"] = {"bytes": window.session_key.hex()}
-    text = json.dumps({**plain, "fresh": window.fresh}).encode()
+    fresh = [(one.time, one.offset, one.join_keys.hex()) for one in window.fresh]
+    text = json.dumps({**plain, "fresh": fresh}).encode()
     partial = to_bytes(window.partial)
     lengths = len(text).to_bytes(4, "big") + len(partial).to_bytes(4, "big")
     return lengths + text + partial + to_bytes(window.emitted)
@@ -39,7 +40,7 @@ def decode_window(data: bytes) -> Window:
     plain = json.loads(data[8 : 8 + text])
     if isinstance(plain["session_key"], dict):
         plain["session_key"] = bytes.fromhex(plain["session_key"]["bytes"])
-    fresh = [(time, offset) for time, offset in plain.pop("fresh")]
+    fresh = [FreshMessage(time, offset, bytes.fromhex(keys)) for time, offset, keys in plain.pop("fresh")]
     behind = 8 + text + partial
     return Window(
         **plain, fresh=fresh, partial=of_bytes(data[8 + text : behind]), emitted=of_bytes(data[behind:])
