@@ -212,6 +212,14 @@ class MessageStore(Store):
         if session_key is None and join_keys is None:
             self._horizon = max(self._horizon, horizon)
             return 0 if self._sessions or self._codec.equal_first else self._delete(PREFIX, self._horizon)
+        return self._delete(self.prefix_of(session_key, join_keys), horizon, last_offset)
+
+    def prefix_of(self, session_key: KeyValue | None, join_keys: tuple[Any, ...] | None) -> bytes:
+        """Returns what the keys of messages with this session key and these equal fields begin with.
+
+        Raises:
+            InputError: if other messages have keys that begin so, too.
+        """
         self._codec.check_session(session_key)
         fields = encode_fields(join_keys)
         prefix, complete = self._codec.prefix(session_key, fields)
@@ -219,7 +227,7 @@ class MessageStore(Store):
             rule = "messages of a part are retired by the whole of what their keys begin with"
             given = f"session_key={session_key!r}, join_keys={join_keys!r}, layout={self._codec.layout}"
             raise InputError(given, rule, "give both, or none of them")
-        return self._delete(prefix, horizon, last_offset)
+        return prefix
 
     def purge(self, wanted: Callable[[Message], bool] | None = None) -> int:
         """Deletes all retired messages of all prefixes. Returns their number; reads all keys.

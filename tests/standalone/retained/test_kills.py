@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import functions as F
-from panewise.standalone import AggregatorSettings, Callbacks, WindowedAggregator, WindowOutput
+from panewise.standalone import (
+    AggregatorSettings,
+    Callbacks,
+    JoinWindowOperator,
+    JoinWindowSettings,
+    WindowedAggregator,
+    WindowOutput,
+)
 from tests.engine.effort import examples, soak
 from tests.standalone.retained.scripts import (
     AGGREGATES,
@@ -73,6 +80,8 @@ def standalone(
                         offset, (what, value) = script[at]
                         if what == "add":
                             operator.add_message(value, offset)
+                        elif what == "retire":
+                            operator.retire(*value)
                         else:
                             operator.timeout(value)
                         received += operator.drain()
@@ -120,6 +129,37 @@ def test_messages_that_were_stored_but_not_applied_are_in_no_result() -> None:
     wanted = standalone(median, script, (), every=7)
     for end in range(1, 4):
         check(standalone(median, script, (end,), every=7), wanted)
+
+
+@pytest.mark.parametrize("sessions", [False, True])
+def test_messages_of_equal_fields_that_were_retired_in_a_failed_flush(sessions: bool) -> None:
+    """semantics 26.9, 26.10: they stay until the metadata after it are stored, and are emitted again."""
+
+    def open_with(**options: Any) -> Any:
+        shape: dict[str, Any] = {"session_key": "s"} if sessions else {"advance": 10}
+        chosen = JoinWindowSettings(
+            measure="time",
+            size=10,
+            retention_size=10**6,
+            retention_time=20,
+            early=5,
+            keyed_message_store=("k",),
+            **shape,
+        )
+        types = {"event_time": "bigint", "s": "string", "k": "bigint"}
+        return JoinWindowOperator(chosen, types, **options)
+
+    def message(time: int, k: int) -> Step:
+        return "add", {"event_time": time, "s": "a", "k": k}
+
+    key = "a" if sessions else None
+    steps: list[Any] = [("clock", 1), message(1, 1), message(2, 2), ("clock", 7), ("retire", (4, key, (1,)))]
+    steps += [message(4, 1), ("clock", 20), message(40, 2), message(90, 2)]
+    script = list(enumerate(steps))
+    wanted = standalone(open_with, script, (), every=3)
+    assert [[one["event_time"] for one in output.messages] for output in wanted][:2] == [[1, 2], [4]]
+    for end in range(1, 10):
+        check(standalone(open_with, script, (end,), every=3), wanted)
 
 
 def check_ends(data: st.DataObject) -> None:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import Any
 
-from panewise.chrono import InstantLike, instant_us
+from panewise.chrono import MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.standalone.retained.put import made_of
 from panewise.standalone.retained.steps import WindowSteps
@@ -116,8 +116,7 @@ class WindowAccess(WindowSteps):
         limit = instant_us(end, "end")
         if join_keys is not None:
             self._check_join_keys(join_keys)
-            assert self._messages is not None
-            return self._messages.retire(limit, session_key=session_key, join_keys=join_keys)
+            return self._retire_fields(limit, session_key, join_keys)
         by_time = self._settings.by_time
         found = [
             one
@@ -131,6 +130,20 @@ class WindowAccess(WindowSteps):
         self._progress.floor = self._retention.floor
         self._settle()
         return len(found)
+
+    def _retire_fields(self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...]) -> int:
+        """Retires the messages with these equal fields that have been applied. Returns their number."""
+        mark = self._progress.mark
+        if mark is None:
+            return 0
+
+        def readable() -> int:
+            return sum(1 for _ in self._stored_messages(MIN_INSTANT, end, session_key, join_keys))
+
+        before = readable()
+        assert self._retirements is not None  # as there is a message store
+        self._retirements.add_part(end, session_key, join_keys, mark)
+        return before - readable()
 
     def _window_of(self, metadata: WindowMetadata) -> Window:
         """Returns a window with these metadata, which is not in the table.

@@ -121,7 +121,7 @@ class WindowSteps(WindowState):
         if self._messages.layout[0] == "equal_fields":
             fields = {tuple(one[name] for name in self._join_keys) for _, one in self._of_window(window)}
         for join_keys in fields:
-            self._retirements.add_session(end, window.session_key, join_keys, mark)
+            self._retirements.add_part(end, window.session_key, join_keys, mark)
 
     def _fire(self, window: Window, firing: Firing) -> None:
         output = self._output(window, firing)
