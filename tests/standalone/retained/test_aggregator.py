@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from panewise import UserAggregate
 from panewise import functions as F
 from panewise.errors import AggregateOverflowError, DeliveryDisabledError, InputError, SpecError
 from panewise.standalone import AggregatorSettings, Callbacks, WindowedAggregator, WindowOutput
@@ -375,3 +376,27 @@ def test_a_window_that_was_never_opened_expires_with_a_later_one() -> None:
     one = WindowedAggregator(chosen, SUM, TYPES)
     kinds = [one.add_message({"event_time": 1, "v": 1}) for _ in range(4)]
     assert kinds == ["in_time", "in_time", "future", "in_time"]
+
+
+@pytest.mark.parametrize(
+    "call", [lambda one: one.add_message({"event_time": 2, "v": 9}), lambda one: one.drain()]
+)
+@pytest.mark.parametrize(
+    "read", [lambda one: one.get_window(0), lambda one: one.flush(), lambda one: add(one, 11)]
+)
+def test_a_user_function_does_not_call_its_operator(call: Any, read: Any) -> None:
+    """semantics 31.8: else two messages could have one offset, and outputs be lost."""
+    calls = []
+
+    def accumulate(total: float, value: Any) -> float:
+        calls.append(value)
+        with pytest.raises(InputError, match="a call within another call"):
+            call(operator)
+        return total + float(value)
+
+    total = UserAggregate.fold("total", 0.0, accumulate, lambda one, other: one + other)
+    operator = tumbling([total("v").alias("total")])
+    add(operator, 1)
+    read(operator)
+    assert operator.counts.applied == 1 + (operator.get_window(10) is not None)
+    assert calls

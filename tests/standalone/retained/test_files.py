@@ -10,6 +10,7 @@ import pytest
 from panewise import functions as F
 from panewise.errors import StoreError
 from panewise.standalone import AggregatorSettings, Callbacks, WindowedAggregator
+from panewise.standalone.retained.table import WindowTable
 from panewise.stores import DurableMap, MessageStore
 
 TYPES = {"event_time": "bigint", "v": "bigint"}
@@ -206,3 +207,66 @@ def test_an_operator_that_cannot_be_made_releases_its_files(tmp_path: Path) -> N
         )
     opened(tmp_path).close()
     assert error.value.args == ("no metrics",)
+
+
+def test_a_longer_retention_opens_no_window_whose_messages_were_deleted(tmp_path: Path) -> None:
+    """semantics 26.2: otherwise a message of it would be applied, and not stored."""
+    with opened(tmp_path) as operator:
+        for time in (1, 105, 106):
+            add(operator, time)
+            operator.flush()
+    with opened(tmp_path, retention_time=1000) as operator:
+        assert operator.add_message({"event_time": 50, "v": 50}) == "out_of_retention"
+        assert operator.add_message({"event_time": 85, "v": 85}) == "past"
+        assert [one.value for one in operator.get_windows(0, 99)] == [{"m": 85.0}]
+
+
+def test_a_message_store_is_not_left_behind(tmp_path: Path) -> None:
+    """Otherwise messages of the time without it would be missing later, and nobody would notice."""
+    total = F.sum("v").alias("s")
+    with opened(tmp_path, aggregate=total, message_store=True) as operator:
+        add(operator, 1)
+        operator.flush()
+    with pytest.raises(StoreError, match="settings without a message store, and messages in"):
+        opened(tmp_path, aggregate=total)
+    shutil.rmtree(tmp_path / "messages")
+    with opened(tmp_path, aggregate=total) as operator:
+        add(operator, 2)
+        operator.flush()
+    with opened(tmp_path, aggregate=total, message_store=True) as operator:
+        assert (operator.restoring, operator.restore_from) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"measure": "tuple", "size": 2, "advance": 1},
+        {"measure": "tuple", "size": 1, "session_key": "k", "advance": None},
+        {"measure": "time", "size": 5, "session_key": "k", "advance": None},
+    ],
+)
+def test_a_restored_message_is_compared_with_few_windows(
+    settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 26.11: with as many as can contain it, however many there are."""
+    whole = {"retention_size": 10**6, "retention_time": 10**6, "types": KEYED, **settings}
+    given = [(10 * at, "a" if at % 3 else "b") for at in range(60)]
+    with opened(tmp_path, **whole) as operator:
+        for offset, one in enumerate(given):
+            keyed(operator, offset, *one)
+        wanted = times(operator)
+        operator.flush()
+    shutil.rmtree(tmp_path / "messages")
+    found: list[int] = []
+    latest = WindowTable.latest
+    monkeypatch.setattr(WindowTable, "latest", lambda *given: _counted(found, latest(*given)))
+    with opened(tmp_path, **whole) as operator:
+        assert {keyed(operator, offset, *one) for offset, one in enumerate(given)} == {"restored"}
+        assert times(operator) == wanted
+    assert max(found) <= 2
+    assert sum(found) >= 60
+
+
+def _counted(found: list[int], windows: list[Any]) -> list[Any]:
+    found.append(len(windows))
+    return windows

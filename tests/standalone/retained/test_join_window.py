@@ -158,3 +158,29 @@ def test_messages_of_retired_windows_of_messages_are_not_returned() -> None:
     assert times(one) == []
     add(one, (3, 1))
     assert times(one) == [3]
+
+
+def test_a_message_whose_windows_of_messages_were_deleted_is_in_no_window() -> None:
+    """semantics 26.9: it has a number, so later windows start where they would have."""
+    one = operator(measure="tuple", size=2, advance=2)
+    add(one, (1, 1))
+    assert one.del_window(0)
+    add(one, (2, 1), (3, 1))
+    assert sent(one) == [(0, "early", [1]), (2, "early", [3])]
+
+
+def test_messages_of_a_deleted_session_go_with_later_ones_whatever_their_equal_fields() -> None:
+    """semantics 26.9: they may be read until a session of the key after them expires."""
+    one = operator(size=3, advance=None, session_key="s", retention_time=0)
+    add(one, (1, 1))
+    assert one.del_window(1, "x")
+    add(one, (20, 2), (90, 2))
+    assert times(one) == [90]
+
+
+def test_a_session_key_has_any_name() -> None:
+    settings: Any = {"measure": "time", "size": 10, "session_key": "messages", **WHOLE}
+    one = JoinWindowOperator(
+        JoinWindowSettings(**settings, keyed_message_store=()), {**TYPES, "messages": "bigint"}
+    )
+    assert one.add_message({"event_time": 1, "messages": 7}) == "in_time"

@@ -39,6 +39,8 @@ def test_a_join_needs_to_know_the_keys_of_its_messages() -> None:
         ({**TIME, "retention_size": True}, "retention_size=True"),
         ({**TIME, "retention_time": -1}, "a retention is not negative"),
         ({**TIME, "session_key": "k"}, "sessions begin with their first message"),
+        ({**TIME, "origin": "2020-01-01"}, "an origin is a whole number of microseconds"),
+        ({**TIME, "origin": 1.5}, "an origin is a whole number of microseconds"),
         ({**TUPLE, "origin": 1}, "only windows of time with a fixed size have an origin"),
         ({**TIME, "full": "at_size"}, "full='at_size'"),
         ({**TIME, "full": "soon"}, "full is one of"),

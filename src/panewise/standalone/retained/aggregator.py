@@ -121,7 +121,9 @@ class WindowedAggregator(RetainedWindows):
             raise InputError(
                 f"a partial of {len(metadata.partial)} bytes", rule, "give what get_window returned"
             )
-        if partial is not None and not self._results.are(partial, metadata.value):
+        with self._outbox.calls():
+            fits = partial is None or self._results.are(partial, metadata.value)
+        if not fits:
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
@@ -138,23 +140,25 @@ class WindowedAggregator(RetainedWindows):
         if self._results.is_safe(arrival.message):
             return
         groups = self._grid.before(self._windows, arrival, floor)
-        if not self._full_state:
-            self._results.check(groups, arrival.message)
-            self._results.recount(self._windows, arrival.message)
-            return
-        for group in groups:
-            stored = [message for window in group for message in self._ordered(window)]
-            self._results.values(self._results.of_messages([*stored, arrival.message]))
+        with self._outbox.calls():
+            if not self._full_state:
+                self._results.check(groups, arrival.message)
+                self._results.recount(self._windows, arrival.message)
+                return
+            for group in groups:
+                stored = [message for window in group for message in self._ordered(window)]
+                self._results.values(self._results.of_messages([*stored, arrival.message]))
 
     def _ordered(self, window: Window) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
         return [message for _, message in sorted(self._of_window(window), key=lambda found: found[0])]
 
     def _result(self, window: Window) -> pl.DataFrame | None:
-        if not self._full_state:
-            return self._results.of_window(window)
-        messages = self._ordered(window)
-        return self._results.values(self._results.of_messages(messages)) if messages else None
+        with self._outbox.calls():
+            if not self._full_state:
+                return self._results.of_window(window)
+            messages = self._ordered(window)
+            return self._results.values(self._results.of_messages(messages)) if messages else None
 
     def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
         result = self._result(window)
@@ -181,7 +185,8 @@ class WindowedAggregator(RetainedWindows):
         return [self._described(window, self._result(window)) for window in windows]
 
     def _fold(self, windows: Sequence[Window]) -> None:
-        self._results.fold(windows)
+        with self._outbox.calls():
+            self._results.fold(windows)
 
     def _described(self, window: Window, result: pl.DataFrame | None) -> WindowMetadata:
         partial = to_bytes(window.partial)

@@ -197,11 +197,14 @@ class WindowState(ABC):
 
     def _containing(self, arrival: Arrival) -> list[Window]:
         """Returns the windows that contain a message, which is not above the mark."""
-        at = arrival.time if self._settings.by_time else arrival.offset
+        by_time = self._settings.by_time
+        at = arrival.time if by_time else arrival.offset
         return [
             one
-            for one in self._overlapping(at, at, arrival.session_key)
-            if one.start_offset <= arrival.offset <= one.last_offset and arrival.time <= one.last_time
+            for one in self._windows.latest(at, arrival.session_key, self._settings.most)
+            if (not by_time or one.end > at)
+            and one.start_offset <= arrival.offset <= one.last_offset
+            and arrival.time <= one.last_time
         ]
 
     def _stored_messages(
@@ -252,6 +255,8 @@ class WindowState(ABC):
         """Retires the messages before the first one that a window of a fixed size can contain."""
         if self._retirements is not None and self._progress.mark is not None:
             floor = self._retention.floor_at(self._progress.watermark)
+            if self._settings.by_time:  # a longer retention later opens no window whose messages are deleted
+                self._retention.floor = self._progress.floor = floor
             position = self._grid.first_position(self._windows, floor, self._progress.mark)
             if position > MIN_INSTANT:
                 self._retirements.add(position if self._settings.by_time else position - 1)

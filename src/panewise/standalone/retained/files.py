@@ -63,6 +63,10 @@ class WindowFiles:
             self.header = self._read_header()
             at = None if place is None else place / "messages"
             self.lost = bool(self.header) and layout is not None and at is not None and not at.exists()
+            if layout is None and at is not None and at.exists():
+                given = f"settings without a message store, and messages in {at}"
+                rule = "a store is opened with the settings that made it"
+                raise StoreError(given, rule, "set message_store=True, or use another directory")
             if layout is not None:
                 if self.lost:
                     self._mark_lost()

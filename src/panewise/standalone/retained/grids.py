@@ -278,7 +278,7 @@ def _merge(window: Window, other: Window) -> None:
     window.last_time = max(window.last_time, other.last_time)
     since = [one.pending_since for one in (window, other) if one.pending_since is not None]
     window.pending_since = min(since, default=None)
-    window.fresh = window.fresh + other.fresh
+    window.fresh = sorted(window.fresh + other.fresh, key=lambda one: one.offset)
     window.rows = window.rows + other.rows
     window.partial = other.partial if window.partial is None else joined(window.partial, other.partial)
     window.incomplete = window.incomplete or other.incomplete

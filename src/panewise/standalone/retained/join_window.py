@@ -1,5 +1,6 @@
 """S1's join window operator: the new messages of each window, and access to windows and messages."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ class JoinWindowOperator(RetainedWindows):
         keys = () if settings.session_key is None else (settings.session_key,)
         described = WindowOperator(
             window=Global(),
-            aggregates=[count().alias("messages")],
+            aggregates=[count().alias("messages" if settings.session_key != "messages" else "count")],
             keys=keys,
             event_time=settings.time,
             null_keys=False,
@@ -104,6 +105,8 @@ class JoinWindowOperator(RetainedWindows):
         self._put(window)
 
     def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+        if not windows:  # windows of messages that were deleted
+            return []
         first = windows[0]
         join_keys = encode_fields(self._join_keys_of(arrival)) or b""
         first.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
@@ -132,14 +135,19 @@ class JoinWindowOperator(RetainedWindows):
         return None
 
     def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
-        at = arrival.time, arrival.offset
-        return [one for one in windows if any((fresh.time, fresh.offset) == at for fresh in one.fresh)]
+        return [one for one in windows if _is_fresh(one, arrival.offset)]
 
     def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
         return [self._bounds(window) for window in windows]
 
     def _fold(self, windows: Sequence[Window]) -> None:
         """Windows of this operator contain nothing that is computed."""
+
+
+def _is_fresh(window: Window, offset: int) -> bool:
+    """Returns whether a window has not emitted the message with this offset."""
+    place = bisect_left(window.fresh, offset, key=lambda one: one.offset)
+    return place < len(window.fresh) and window.fresh[place].offset == offset
 
 
 def _key_of(fresh: FreshMessage, window: Window) -> MessageKey:

@@ -56,7 +56,9 @@ class Retirements:
             InputError: if the keys of messages do not begin with what is given, or begin with more.
         """
         one = _Retired(end, session_key, join_keys, last_offset)
-        self._parts.setdefault(self._messages.prefix_of(session_key, join_keys), []).append(one)
+        parts = self._parts.setdefault(self._messages.prefix_of(session_key, join_keys), [])
+        parts[:] = [part for part in parts if part.end > end or part.last_offset > last_offset]
+        parts.append(one)
         if self._at_once:
             self.apply()
 

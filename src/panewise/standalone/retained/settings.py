@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.column_values import is_long
 from panewise.standalone.retained.policies import Policy, PolicyLike, policy_of
 from panewise.stores.message_layout import KeyLayout, WindowScale, message_key_layout
 
@@ -30,7 +31,7 @@ class AggregatorSettings:
             watermark is the highest event time of all applied messages. A window expires only after all
             windows before it, by time and by number.
         session_key: the column with the key of sessions. Default: None, windows have a fixed size.
-        origin: an instant at which a window of time starts. Default: 0, 1970-01-01 UTC.
+        origin: an instant at which a window of time starts, in microseconds. Default: 0, 1970-01-01 UTC.
         time: the column of event times. Default: "event_time".
         early: when a window that is not full emits. None: never. "each": with each message. A period: at its
             next multiple of processing time. Or `Every(period, aligned=True, offset=...)`. Default: None.
@@ -97,6 +98,11 @@ class AggregatorSettings:
         return self._length("advance", self.advance)
 
     @property
+    def most(self) -> int:
+        """How many windows contain a message at most."""
+        return 1 if self.session_key is not None else -(-self.length // self.step)
+
+    @property
     def retained_us(self) -> int:
         """The retention by time in microseconds."""
         return Duration.of(self.retention_time, "retention_time").us
@@ -151,6 +157,9 @@ class AggregatorSettings:
         if self.retained_us < 0:
             given = f"retention_time={self.retention_time!r}"
             raise SpecError(given, "a retention is not negative", "give 0 or more")
+        if not is_long(self.origin):
+            rule = "an origin is a whole number of microseconds since 1970-01-01 UTC"
+            raise SpecError(f"origin={self.origin!r}", rule, "give an int")
         if self.origin and (not self.by_time or self.session_key is not None):
             rule = "only windows of time with a fixed size have an origin"
             raise SpecError(f"origin={self.origin!r}", rule, "leave it out")

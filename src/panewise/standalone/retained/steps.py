@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from panewise.chrono import MIN_INSTANT
 from panewise.standalone.retained.base import WindowState
 from panewise.standalone.retained.codec import to_json
 from panewise.standalone.retained.grids import Placement
@@ -119,7 +120,8 @@ class WindowSteps(WindowState):
         end = window.last_time + 1 if by_time else window.last_offset
         fields: set[tuple[Any, ...] | None] = {None}
         if self._messages.layout[0] == "equal_fields":
-            fields = {tuple(one[name] for name in self._join_keys) for _, one in self._of_window(window)}
+            stored = self._stored_messages(MIN_INSTANT, end - by_time, window.session_key)
+            fields = {tuple(one[name] for name in self._join_keys) for _, one in stored}
         for join_keys in fields:
             self._retirements.add_part(end, window.session_key, join_keys, mark)
 

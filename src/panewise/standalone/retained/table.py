@@ -8,6 +8,7 @@ window's present one. So an entry that is reached is compared with the window, a
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from itertools import islice
 from typing import Final, TypeAlias
 
 from sortedcontainers import SortedDict
@@ -107,6 +108,13 @@ class WindowTable:
         """Returns the windows whose start is at least `start` and at most `last`."""
         places = self._windows.irange((start, b""), (last + 1, b""), inclusive=(True, False))
         return (self._windows[place] for place in places)
+
+    def latest(self, last: int, session_key: KeyValue | None, most: int) -> list[Window]:
+        """Returns the windows with the highest starts up to `last`, of a key if there are sessions."""
+        if session_key is not None:
+            return list(islice(self.sessions_backward(session_key, last), most))[::-1]
+        places = self._windows.irange(None, (last + 1, b""), inclusive=(True, False), reverse=True)
+        return [self._windows[place] for place in islice(places, most)][::-1]
 
     def of_key(self, session_key: KeyValue | None) -> Iterator[Window]:
         """Returns the windows in the order of their starts, with a session key those of this key."""

@@ -85,7 +85,7 @@ class Window:
         full: whether its boundary has been reached.
         pending_since: the processing time of the first message that has not been emitted; None: there is
             none.
-        fresh: the messages that a join window operator has not emitted.
+        fresh: the messages that a join window operator has not emitted, in the order of their offsets.
         partial: the partials of the messages in one row, without those in `rows`.
         rows: messages that `partial` does not contain, in the order of their offsets.
         emitted: the last emitted results of a session, in one row, for its retraction.

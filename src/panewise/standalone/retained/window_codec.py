@@ -41,6 +41,7 @@ def decode_window(data: bytes) -> Window:
     if isinstance(plain["session_key"], dict):
         plain["session_key"] = bytes.fromhex(plain["session_key"]["bytes"])
     fresh = [FreshMessage(time, offset, bytes.fromhex(keys)) for time, offset, keys in plain.pop("fresh")]
+    fresh.sort(key=lambda one: one.offset)  # earlier releases did not sort those of merged sessions
     behind = 8 + text + partial
     return Window(
         **plain, fresh=fresh, partial=of_bytes(data[8 + text : behind]), emitted=of_bytes(data[behind:])
