@@ -5,13 +5,15 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from panewise.errors import InputError, SpecError, StoreError
-from panewise.stores import DurableMap
+from panewise.stores import DurableMap, durable_snapshot
 from panewise.stores.store_directory import HEADER
 
 WRITER = """
@@ -252,3 +254,50 @@ def test_a_cache_below_nothing(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="a cache has 0 bytes or more"):
         DurableMap(tmp_path / "new", cache_bytes=-1)
     assert not (tmp_path / "new").exists()
+
+
+def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Returns a list that receives each entry and each tombstone that a scan reads."""
+    read: list[Any] = []
+    laid_over = durable_snapshot._laid_over
+
+    def counted(changes: Iterator[Any], stored: Iterator[Any], backward: bool) -> Iterator[Any]:
+        return laid_over(listed(changes), listed(stored), backward)
+
+    def listed(entries: Iterator[Any]) -> Iterator[Any]:
+        for entry in entries:
+            read.append(entry)
+            yield entry
+
+    monkeypatch.setattr(durable_snapshot, "_laid_over", counted)
+    return read
+
+
+@pytest.mark.parametrize("first", [b"", b"000500"])
+def test_tombstones_are_not_read_again(first: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Oldest entries are deleted again and again, and what is left is looked at."""
+    read = count_reads(monkeypatch)
+    with DurableMap(tmp_path, sync=False) as entries:
+        for number in range(2_000):
+            entries.put(b"%06d" % number, b"")
+            entries.delete_range(first, b"%06d" % max(number - 100, 0))
+            if number % 5 == 0:
+                next(entries.scan(first), None)
+                next(entries.scan(b"000400", backward=True), None)
+            if number % 700 == 0:
+                entries.commit()
+        assert len(read) < 10 * 2_000
+
+
+def test_a_snapshot_that_is_closed_before_a_deleted_range(tmp_path: Path) -> None:
+    """semantics 34.3: the scan ends, on both sides of the range."""
+    with DurableMap(tmp_path) as entries:
+        for key in (b"a", b"b", b"c"):
+            entries.put(key, b"")
+        entries.delete_range(b"b", b"c")
+        for backward in (False, True):
+            snapshot = entries.snapshot()
+            scan = snapshot.scan(backward=backward)
+            assert next(scan) == ((b"c" if backward else b"a"), b"")
+            snapshot.close()
+            assert list(scan) == []

@@ -68,6 +68,15 @@ def test_what_is_no_key(key: object, rule: str) -> None:
     assert caught.value.remedy
 
 
+def test_a_key_that_is_nested_too_deep() -> None:
+    """semantics 34.1"""
+    key: tuple[object, ...] = ()
+    for _ in range(100_000):
+        key = (key,)
+    with pytest.raises(InputError, match="a tuple as a key is nested some hundred levels deep, at most"):
+        encode_key(key)
+
+
 @given(INT64, INT64)
 def test_integers_of_eight_bytes(left: int, right: int) -> None:
     assert (encode_int64(left) < encode_int64(right)) == (left < right)

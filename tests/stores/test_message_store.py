@@ -1,5 +1,6 @@
 """The message store against a list, in all layouts, in memory and in a directory."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,10 @@ def test_everything_retires() -> None:
             lambda: filled(("offset",)).retire(0, join_keys=("odd",)),
             "messages of a part are retired by the whole of what their keys begin with",
         ),
+        (
+            lambda: filled(("timestamp", "offset")).retire(0, last_offset=5),
+            "messages above an offset stay only if those of a session key or join keys retire",
+        ),
     ],
 )
 def test_what_is_refused(call: Any, rule: str) -> None:
@@ -243,6 +248,41 @@ def test_what_is_refused(call: Any, rule: str) -> None:
         call()
     assert caught.value.rule == rule  # type: ignore[attr-defined]
     assert caught.value.remedy  # type: ignore[attr-defined]
+
+
+NOW = datetime(2024, 5, 1, tzinfo=UTC)
+OFFSETS: list[Any] = [
+    (("offset",), lambda store, wrong: store.add("m", offset=wrong)),
+    (("timestamp", "offset"), lambda store, wrong: store.add("m", offset=wrong, time=1)),
+    (("timestamp", "offset"), lambda store, wrong: store.get_many([MessageKey(wrong, 1)])),
+    (("timestamp", "offset"), lambda store, wrong: store.get_messages(0, 1, start_offset=wrong)),
+    (("timestamp", "offset"), lambda store, wrong: store.get_messages(0, 1, last_offset=wrong)),
+    (("offset",), lambda store, wrong: store.get_messages(wrong, 1)),
+    (("offset",), lambda store, wrong: store.get_messages(1, wrong)),
+    (("offset",), lambda store, wrong: store.retire(wrong)),
+    (("timestamp", "offset"), lambda store, wrong: store.retire(1, session_key="s", last_offset=wrong)),
+]
+
+
+@pytest.mark.parametrize("wrong", [NOW, None, True, "1", 1.0, 1 << 63])
+@pytest.mark.parametrize(("layout", "call"), OFFSETS)
+def test_an_offset_is_a_whole_number(layout: Any, call: Any, wrong: Any) -> None:
+    """semantics 25.1: a datetime is none, although it is a time."""
+    store = MessageStore(layout)
+    with pytest.raises(InputError) as caught:
+        call(store, wrong)
+    assert caught.value.given.endswith(f"={wrong!r}")
+    assert caught.value.rule == "an offset is a whole number of 64 bits"
+    assert caught.value.remedy
+    assert list(store.get_messages(MIN_INSTANT, MAX_INSTANT)) == []
+
+
+def test_times_of_messages_are_datetimes() -> None:
+    """semantics 25.3"""
+    store = MessageStore(("timestamp", "offset"))
+    assert store.add("m", offset=MAX_INSTANT, time=NOW)
+    assert values(store.get_messages(NOW, NOW)) == ["m"]
+    assert store.retire(datetime(2025, 1, 1, tzinfo=UTC)) == 1
 
 
 def test_a_text_as_join_keys() -> None:

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from panewise.errors import StoreError
+from panewise.errors import InputError, StoreError
 from panewise.stores import DurableMap, MemoryMap
 from panewise.stores.ordered_map import after, prefix_end
 
@@ -182,6 +182,25 @@ def test_what_a_snapshot_pins_is_released() -> None:
     del left
     gc.collect()
     assert entries._snapshots == {}
+
+
+@pytest.mark.parametrize("kind", ["memory", "durable"])
+def test_a_key_that_is_no_bytes_damages_no_snapshot(kind: str, tmp_path: Path) -> None:
+    """semantics 34.3"""
+    with each(kind, tmp_path) as entries:
+        entries.put(b"a", b"1")
+        with entries.snapshot() as snapshot:
+            for key in ("b", bytearray(b"b"), None):
+                with pytest.raises(InputError, match="the keys of a map are bytes"):
+                    entries.put(key, b"1")
+            entries.put(b"b", b"2")
+            assert list(snapshot.scan()) == [(b"a", b"1")]
+
+
+def test_an_empty_map_is_true() -> None:
+    entries: MemoryMap[bytes] = MemoryMap()
+    assert entries
+    assert len(entries) == 0
 
 
 def test_bounds() -> None:

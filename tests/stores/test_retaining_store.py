@@ -1,12 +1,15 @@
-"""Expiry of durable stores: by commits, in slices, without a trace in the files."""
+"""Expiry of durable stores: by commits, in slices, without a trace in the files. Positions in the input."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from panewise.stores import DurableMap, WindowStore, retaining_store
+from panewise import InputError, StoreError
+from panewise.stores import DurableMap, SessionStore, WindowStore, retaining_store
 from panewise.stores.keys import decode_int64
+from tests.stores.make_golden import folder_of
 from tests.stores.played import CASES, model
 
 KINDS = ["window", "window with duplicates", "session"]
@@ -58,3 +61,38 @@ def test_an_expiry_needs_memory_for_a_slice(tmp_path: Path, monkeypatch: pytest.
         assert max(pending) <= 2 * 100 + 1
     with DurableMap(tmp_path) as entries:
         assert len(list(entries.scan())) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_position_in_the_input(kind: str, directory: Path | None) -> None:
+    """semantics 34.11"""
+    with CASES[kind].opened(directory) as store:
+        assert store.position == {}
+        store.advance_position("orders", 0, 7)
+        store.advance_position("orders", 0, 5)
+        store.advance_position("orders", 1, 2)
+        assert store.position == {"orders": {0: 7, 1: 2}}
+    with pytest.raises(StoreError, match="a closed"):
+        store.advance_position("orders", 0, 8)
+    if directory:
+        with CASES[kind].opened(directory) as store:
+            assert store.position == {"orders": {0: 7, 1: 2}}
+
+
+@pytest.mark.parametrize("store", [WindowStore(100, 10), SessionStore(100)])
+def test_a_position_of_other_types(store: WindowStore | SessionStore) -> None:
+    """semantics 34.11"""
+    for topic, partition, offset in (("t", "0", 1), ("t", 0, 1.5), (None, 0, 1)):
+        with pytest.raises(InputError, match="a partition and an offset are ints"):
+            store.advance_position(topic, partition, offset)  # type: ignore[arg-type]
+    assert store.position == {}
+
+
+def test_a_directory_from_before_sessions_had_a_position(tmp_path: Path) -> None:
+    """semantics 34.11: it is opened, and has none yet."""
+    folder = tmp_path / "store"
+    shutil.copytree(folder_of("session", 1), folder)
+    for position in ({}, {"orders": {0: 7}}):
+        with SessionStore(10, directory=folder) as store:
+            assert store.position == position
+            store.advance_position("orders", 0, 7)

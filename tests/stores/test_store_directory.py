@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rocksdict
 
 from panewise.errors import StoreError
-from panewise.stores import DurableMap
+from panewise.stores import DurableMap, TimeSeriesStore, WindowStore
 from panewise.stores.store_directory import HEADER
 from tests.mounts import as_nobody, make_room, read_only, small_disk
 from tests.stores.played import CASES, model
@@ -84,14 +85,100 @@ def test_a_full_disk(kind: str) -> None:
             assert case.content(store) == expected
 
 
+@pytest.mark.parametrize("kind", sorted(set(CASES) - {"message by time"}))
+def test_a_store_is_closed_again_after_a_full_disk(kind: str) -> None:
+    """semantics 34.5: it stays open with its changes."""
+    with small_disk() as disk:
+        case, directory = CASES[kind], disk / "store"
+        store = case.opened(directory)
+        expected = model(kind, played_until_full(kind, store))
+        with pytest.raises(StoreError, match="a store needs room on its disk"):
+            store.close()
+        assert case.content(store) == expected
+        make_room(disk)
+        store.close()
+        with case.opened(directory) as store:
+            assert case.content(store) == expected
+
+
+@pytest.mark.parametrize("kind", [TimeSeriesStore, DurableMap])
+def test_iterators_do_not_stop_a_close_after_a_full_disk(kind: Any) -> None:
+    """semantics 34.5, 34.22: it closes them before it commits."""
+    with small_disk() as disk:
+        store = kind(directory=disk / "store")
+        store.put(b"a", bytes(2 << 20), *[1] * (kind is TimeSeriesStore))
+        with pytest.raises(StoreError, match="a store needs room on its disk"):
+            store.commit()
+        entries = store.scan() if kind is DurableMap else store.get(b"a", 0, 9)
+        make_room(disk)
+        store.close()
+        assert list(entries) == []
+        with kind(directory=disk / "store") as store:
+            assert len(list(store.scan() if kind is DurableMap else store.get(b"a", 0, 9))) == 1
+
+
+def test_a_block_that_ends_on_a_full_disk() -> None:
+    """semantics 34.4, 34.5: the store is still open, and can be closed when there is room."""
+    with small_disk() as disk:
+        with (
+            pytest.raises(StoreError, match="a store needs room on its disk"),
+            DurableMap(disk / "store") as entries,
+        ):
+            entries.put(b"a", bytes(2 << 20))
+        make_room(disk)
+        entries.close()
+        entries.close()
+        with DurableMap(disk / "store") as entries:
+            assert len(list(entries.scan())) == 1
+
+
+def test_files_that_cannot_be_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 34.5, 34.22: the changes are still pending, and the next use tries again."""
+    opened = rocksdict.Rdict
+    with WindowStore(100, 5, directory=tmp_path) as store:
+        store.put("a", 1, 1)
+        store.commit()
+        store.put("b", 2, 2)
+        entries: Any = store._map
+        entries._failed = True  # as after a commit on a full disk
+        monkeypatch.setattr(rocksdict, "Rdict", refuse)
+        for call in (store.commit, store.close, lambda: store.fetch("c", 3), store.all):
+            with pytest.raises(StoreError, match="a store needs room on its disk"):
+                call()
+        monkeypatch.setattr(rocksdict, "Rdict", opened)
+        assert [entry.value for entry in store.all()] == [1, 2]
+    with WindowStore(100, 5, directory=tmp_path) as store:
+        assert [entry.value for entry in store.all()] == [1, 2]
+
+
+def test_a_store_whose_files_cannot_be_opened_again_can_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 34.5"""
+    with DurableMap(tmp_path) as entries:
+        entries.put(b"a", b"1")
+        entries._failed = True
+        monkeypatch.setattr(rocksdict, "Rdict", refuse)
+        with pytest.raises(StoreError, match="a store needs room on its disk"):
+            entries.commit()
+        entries.close(commit=False)
+        with pytest.raises(StoreError, match="a closed map"):
+            entries.commit()
+
+
+def refuse(*names: object) -> None:
+    raise Exception("IO error: No space left on device")
+
+
 def test_a_full_disk_that_remains_full() -> None:
-    """semantics 34.4, 34.5: the store can be closed, and is as after its last commit."""
+    """semantics 34.4, 34.5: changes can be given up; the store is then as after its last commit."""
     with small_disk() as disk:
         case, directory = CASES["window"], disk / "store"
         store = case.opened(directory)
         number = played_until_full("window", store)
         with pytest.raises(StoreError, match="a store needs room on its disk"):
             store.close()
+        store.close(commit=False)
         make_room(disk)
         with case.opened(directory) as store:
             assert case.steps(store) == number - STEPS

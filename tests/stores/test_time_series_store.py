@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise import InputError
+from panewise.chrono import MAX_INSTANT
 from panewise.stores import TimedValue, TimeSeriesStore
 
 KEYS = st.sampled_from([b"k", b"k\x00", b"kk", "k", "kk"])
@@ -90,6 +91,20 @@ def test_what_is_refused(call: Any, rule: str) -> None:
         call(store)
     assert caught.value.rule == rule
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("append", [True, False])
+def test_the_last_instant(append: bool, directory: Path | None) -> None:
+    """semantics 34.17: as an end it is no bound, so a value at it is read and deleted."""
+    with TimeSeriesStore(append=append, directory=directory) as store:
+        for key in ("a", "aa"):
+            store.put(key, key, MAX_INSTANT - 1)
+            store.put(key, key, MAX_INSTANT)
+        assert len(list(store.get("a", 0, MAX_INSTANT))) == 2
+        assert list(store.get("a", MAX_INSTANT, MAX_INSTANT)) == [TimedValue(MAX_INSTANT, "a")]
+        assert list(store.get("a", 0, MAX_INSTANT - 1)) == []
+        assert store.delete("a", MAX_INSTANT, MAX_INSTANT) == 1
+        assert len(list(store.get("aa", 0, MAX_INSTANT))) == 2
 
 
 def test_a_snapshot(tmp_path: Path) -> None:

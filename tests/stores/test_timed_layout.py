@@ -56,12 +56,13 @@ def test_entries_of_a_range_of_keys(
 
 
 class Counted:
-    """A snapshot that counts the entries that are read."""
+    """A snapshot that counts the scans and the entries that are read."""
 
     def __init__(self, snapshot: Any) -> None:
-        self.snapshot, self.read = snapshot, 0
+        self.snapshot, self.scans, self.read = snapshot, 0, 0
 
     def scan(self, *bounds: Any, backward: bool) -> Any:
+        self.scans += 1
         for entry in self.snapshot.scan(*bounds, backward=backward):
             self.read += 1
             yield entry
@@ -77,6 +78,21 @@ def test_other_keys_are_skipped(backward: bool) -> None:
     rows = list(layout.of_keys(counted, keys, (0, 19), backward))  # type: ignore[arg-type]
     assert len(rows) == 40
     assert counted.read <= 20 * (3 * timed_layout._MISSES + 2)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize(("keys", "times"), [((1_001, 1_000), (0, 19)), ((1_000, 1_001), (19, 0))])
+def test_a_range_that_ends_before_it_starts_reads_nothing(
+    keys: tuple[int, int], times: tuple[int, int], backward: bool
+) -> None:
+    """semantics 34.8"""
+    layout, found = filled({(time, key, 0) for time in range(20) for key in range(100)}, 0)
+    counted: Any = Counted(found.snapshot())
+    low, high = map(encode_key, keys)
+    assert list(layout.of_keys(counted, (low, high), times, backward)) == []
+    if times[0] > times[1]:
+        assert list(layout.of_key(counted, low, times, backward)) == []
+    assert counted.scans == 0
 
 
 def test_a_window_store_skips_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The window store against a dict, in memory and in a directory."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from panewise import InputError, SpecError, StoreError
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.stores import DurableMap, WindowEntry, WindowStore, window_store
 from tests.stores.machine import AnyStore, in_directory, in_memory
+from tests.stores.played import CASES
 
 KEYS = st.sampled_from(["a", "aa", "b", 1, b"\x00", b"\x00\x00", ("x", None)])
 ORDER = [1, "a", "aa", "b", b"\x00", b"\x00\x00", ("x", None)]
@@ -66,18 +68,18 @@ class AnyWindowStore(AnyStore):
         self.store.advance(time)
         self.advanced(time)
 
-    @rule(rows=st.lists(st.tuples(KEYS, st.integers(0, 9), TIMES), max_size=4))
-    def restore(self, rows: list[tuple[Any, int, int]]) -> None:
-        late = 0
+    @rule(rows=st.lists(st.tuples(KEYS, VALUES, TIMES), max_size=4))
+    def restore(self, rows: list[tuple[Any, int | None, int]]) -> None:
+        applied = 0
         for key, value, time in rows:
             self.advanced(time)
             assert self.now is not None
-            if time > self.now - self.retention:
+            if time <= self.now - self.retention:
+                self.expired += 1
+            elif not (self.duplicates and value is None):
                 self.set(key, value, time)
-            else:
-                late += 1
-        assert self.store.restore(rows) == len(rows) - late
-        self.expired += late
+                applied += 1
+        assert self.store.restore(rows) == applied
 
     @rule(key=KEYS, time=TIMES)
     def fetch(self, key: Any, time: int) -> None:
@@ -182,6 +184,15 @@ def test_duplicates_are_in_the_order_of_their_puts(directory: Path | None) -> No
             store.fetch("a", 1)
 
 
+def test_a_restore_returns_what_it_has_applied(directory: Path | None) -> None:
+    """semantics 34.9, 34.11: a null of a store with duplicates is ignored, one of another store deletes."""
+    for duplicates, applied in ((True, 1), (False, 2)):
+        at = directory and directory / str(duplicates)
+        with WindowStore(100, 5, duplicates=duplicates, directory=at) as store:
+            assert store.restore([("a", 1, 200), ("a", None, 200), ("a", 1, 100)]) == applied
+            assert (store.ignored_deletes, store.expired_puts) == (2 - applied, 1)
+
+
 def test_ends_saturate(directory: Path | None) -> None:
     """semantics 34.8"""
     with WindowStore(MAX_INSTANT, 10, directory=directory) as store:
@@ -226,16 +237,12 @@ def test_an_iterator_of_a_closed_store_is_empty(directory: Path | None) -> None:
             call()
 
 
-def test_the_position_in_the_input(directory: Path | None) -> None:
-    """semantics 34.11"""
-    with WindowStore(100, 5, directory=directory) as store:
-        store.advance_position("orders", 0, 7)
-        store.advance_position("orders", 0, 5)
-        store.advance_position("orders", 1, 2)
-        assert store.position == {"orders": {0: 7, 1: 2}}
-    if directory:
-        with WindowStore(100, 5, directory=directory) as store:
-            assert store.position == {"orders": {0: 7, 1: 2}}
+@pytest.mark.parametrize("kind", CASES)
+def test_an_empty_store_is_true(kind: str) -> None:
+    """Stores with a length, too: `if store` does not count entries."""
+    store = CASES[kind].opened(None)
+    assert store
+    store.close()
 
 
 def test_what_has_expired_is_deleted_without_a_read() -> None:
@@ -248,6 +255,21 @@ def test_what_has_expired_is_deleted_without_a_read() -> None:
     assert len(store._map) < 2 * 1_100  # type: ignore[arg-type]
     store.advance(10_000)
     assert len(store._map) <= 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("duplicates", [False, True])
+def test_a_restore_needs_memory_for_what_has_not_expired(duplicates: bool) -> None:
+    """semantics 34.10, 34.11: as puts do, however long the changelog is."""
+    store, sizes = WindowStore(10, 1, duplicates=duplicates), set()
+
+    def changelog() -> Iterator[Any]:
+        for time in range(5_000):
+            sizes.add(len(store._map))  # type: ignore[arg-type]
+            yield time % 7, time, time
+
+    assert store.restore(changelog()) == 5_000
+    assert max(sizes) < 2 * 1_100
+    assert values(store.all()) == list(range(4_990, 5_000))
 
 
 @pytest.mark.parametrize(
@@ -340,12 +362,3 @@ def test_a_cache_that_is_full_forgets_the_oldest_values(monkeypatch: pytest.Monk
             store.put("a", time + round_, time)
     assert [store.fetch("a", time) for time in range(5_000)] == list(range(1, 5_001))
     assert len(store._recent) < 5_000
-
-
-def test_a_position_of_other_types() -> None:
-    """semantics 34.11"""
-    store = WindowStore(100, 10)
-    for topic, partition, offset in (("t", "0", 1), ("t", 0, 1.5), (None, 0, 1)):
-        with pytest.raises(InputError, match="a partition and an offset are ints"):
-            store.advance_position(topic, partition, offset)  # type: ignore[arg-type]
-    assert store.position == {}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from panewise import InputError, StoreError
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.stores import KeyedWindowedStorage, SessionWindowedStorage, StoredWindow, WindowedStorage
 from panewise.stores.store_directory import HEADER
 from tests.stores.machine import AnyStore, in_directory, in_memory
@@ -54,10 +55,11 @@ class AnyKeyed(AnyStore):
         removed = self.model.pop(self.place(window, key), None) is not None
         assert self.store.remove(window, **self.names(key)) == removed
 
+    @precondition(lambda self: self.kind is not WindowedStorage)
     @rule(window=WINDOWS)
     def remove_window(self, window: Any) -> None:
         doomed = [place for place in self.model if place[:2] == window[::-1]]
-        assert self.store.remove(window) == len(doomed)
+        assert self.store.remove_window(window) == len(doomed)
         for place in doomed:
             del self.model[place]
 
@@ -110,7 +112,7 @@ class AnySession(AnyKeyed):
         inside = {
             place: value
             for place, value in self.model.items()
-            if ORDER[place[2]] == key and place[0] > start and place[1] < end
+            if ORDER[place[2]] == key and place[0] > start and place[1] < end and start <= end
         }
         self.open.append((self.store.sessions(key, start, end), self.listed(inside)))
 
@@ -134,6 +136,30 @@ def test_what_is_refused(kind: Any) -> None:
     for call in (storage.entries, lambda: storage.get((0, 1), **names), lambda: storage.purge(0)):
         with pytest.raises(StoreError, match=r"a closed .*windowed store"):
             call()
+
+
+@pytest.mark.parametrize("kind", [KeyedWindowedStorage, SessionWindowedStorage])
+def test_a_null_key_removes_nothing(kind: Any, directory: Path | None) -> None:
+    """semantics 34.1, 34.18"""
+    with kind(directory=directory) as storage:
+        storage.put((0, 10), "a", 1)
+        for call in (storage.remove, storage.get, lambda window, key: storage.put(window, key, 1)):
+            with pytest.raises(InputError, match="a key is not null"):
+                call((0, 10), None)
+        assert [entry.value for entry in storage.entries()] == [1]
+        assert storage.remove((0, 10), "a") is True
+        assert storage.remove((0, 10), "a") is False
+
+
+def test_sessions_at_the_first_and_the_last_instant(directory: Path | None) -> None:
+    """semantics 34.20: without bounds all sessions of a key are found, also those without a length."""
+    windows = [(MIN_INSTANT, MIN_INSTANT), (5, 5), (MIN_INSTANT, MAX_INSTANT), (MAX_INSTANT, MAX_INSTANT)]
+    with SessionWindowedStorage(directory=directory) as storage:
+        for window in windows:
+            storage.put(window, "a", 1)
+        assert [(one.start, one.end) for one in storage.sessions("a")] == windows
+        assert [one.start for one in storage.sessions("a", 0, 10)] == [5, MIN_INSTANT]
+        assert list(storage.sessions("a", 10, 9)) == []
 
 
 def written(directory: Path) -> int:

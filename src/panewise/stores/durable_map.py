@@ -5,6 +5,10 @@ them as one batch, which RocksDB applies all or none, and begins a new map. Snap
 they are. So a snapshot is an iterator of RocksDB and a snapshot of the changes, and neither copies anything.
 
 Nothing is written to the files between commits. After a crash the map is that of the last commit.
+
+Deleted keys remain as tombstones: in memory until a commit, and in the files until RocksDB removes them. So
+the map remembers one range that has no entries, and scans skip it. Otherwise a caller who deletes the oldest
+entries again and again would read all earlier tombstones each time.
 """
 
 from pathlib import Path
@@ -65,6 +69,7 @@ class DurableMap:
         self._write_options.sync = sync
         self._options = options(cache_bytes)
         self._failed = False  # whether the last commit has failed
+        self._empty = (b"", b"")  # start and end of a range without entries
         self._files: rocksdict.Rdict | None = self._open_files()
 
     @property
@@ -87,6 +92,8 @@ class DurableMap:
     def put(self, key: bytes, value: bytes) -> None:
         """Sets the value of a key."""
         self._changes.put(key, _LIVE + value)
+        if self._empty[0] <= key < self._empty[1]:
+            self._empty = (self._empty[0], key)
 
     def delete(self, key: bytes) -> bool:
         """Deletes a key. Returns whether it was in the map."""
@@ -101,6 +108,8 @@ class DurableMap:
         for key, _ in self.scan(start, end):
             self._changes.put(key, _DELETED)
             count += 1
+        if end is not None and start < end:
+            self._know_empty(start, end, count)
         return count
 
     def scan(self, start: bytes = b"", end: bytes | None = None, *, backward: bool = False) -> GeneratedScan:
@@ -110,7 +119,8 @@ class DurableMap:
 
     def snapshot(self) -> DurableSnapshot:
         """Returns the map as it is now, in constant time."""
-        opened = DurableSnapshot(self._checked_files().iter(), self._changes.snapshot(), self._errors)
+        entries, changes = self._checked_files().iter(), self._changes.snapshot()
+        opened = DurableSnapshot(entries, changes, self._errors, self._empty)
         self._opened.add(opened)
         return opened
 
@@ -139,17 +149,20 @@ class DurableMap:
         self._changes = MemoryMap()
 
     def close(self, *, commit: bool = True) -> None:
-        """Commits unless `commit=False`, closes all scans and snapshots, and releases the files."""
-        if self._files is None:
+        """Closes all scans and snapshots, commits unless `commit=False`, and releases the files.
+
+        Raises:
+            StoreError: if the commit fails. The map is then still open, and its changes are pending.
+        """
+        if self._files is None and not self._failed:
             return
-        try:
-            if commit:
-                self.commit()
-        finally:
-            for opened in list(self._opened):
-                opened.close()
-            self._changes.close()
-            files, self._files = self._files, None
+        for opened in list(self._opened):
+            opened.close()
+        if commit:
+            self.commit()
+        self._changes.close()
+        files, self._files, self._failed = self._files, None, False
+        if files is not None:
             changes = files.latest_sequence_number()
             close_files(files)
             self._directory.record(changes)
@@ -160,10 +173,18 @@ class DurableMap:
     def __exit__(self, kind: object, *error: object) -> None:
         self.close(commit=kind is None)
 
+    def _know_empty(self, start: bytes, end: bytes, deleted: int) -> None:
+        """Remembers that a range has no entries: with the known one if they meet, otherwise instead of it."""
+        first, last = self._empty
+        if first <= start <= last and first < last:
+            self._empty = (first, max(last, end))
+        elif deleted:
+            self._empty = (start, end)
+
     def _read(self, key: bytes) -> bytes | None:
         files = self._files  # a point read is short, so this calls as little as possible
         if files is None:
-            raise closed_error("map")
+            files = self._checked_files()
         try:
             found: bytes | None = files.get(key)
         except Exception as error:  # entering a context would take a sixth of the time of a read
@@ -172,7 +193,9 @@ class DurableMap:
 
     def _checked_files(self) -> rocksdict.Rdict:
         if self._files is None:
-            raise closed_error("map")
+            if not self._failed:
+                raise closed_error("map")
+            self._files = self._open_files()  # the commit after one that failed could not open them
         return self._files
 
     def _open_files(self) -> rocksdict.Rdict:
@@ -196,6 +219,5 @@ class DurableMap:
             given = f"directory={str(self.directory)!r}: a commit after one that failed, with open iterators"
             raise StoreError(given, "the files are opened again for it", "close them, and commit again")
         close_files(files)
-        self._files = None  # if it cannot be opened, the map is closed
-        self._files = self._open_files()
-        return self._files
+        self._files = None
+        return self._checked_files()

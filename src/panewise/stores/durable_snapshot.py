@@ -15,12 +15,23 @@ class DurableSnapshot:
 
     An iterator of RocksDB is a snapshot of the files. All scans share one, so a scan that continues after
     another one has moved it seeks its place again.
+
+    Args:
+        entries: the iterator.
+        changes: the changes that were pending.
+        errors: a context that makes errors of the files those of panewise.
+        empty: the start and the end of a range without entries. Scans skip it.
     """
 
     def __init__(
-        self, entries: rocksdict.RdictIter, changes: MemorySnapshot[bytes], errors: StoreErrors
+        self,
+        entries: rocksdict.RdictIter,
+        changes: MemorySnapshot[bytes],
+        errors: StoreErrors,
+        empty: tuple[bytes, bytes],
     ) -> None:
         self._errors = errors
+        self._empty = empty
         self._stored: rocksdict.RdictIter | None = entries
         self._moves = 0  # how often the iterator was moved
         self._changes = changes
@@ -42,7 +53,7 @@ class DurableSnapshot:
 
     def scan(self, start: bytes = b"", end: bytes | None = None, *, backward: bool = False) -> GeneratedScan:
         """Returns the entries with start <= key < end; without an end, all from start."""
-        if self._is_closed():
+        if not self.is_open():
             raise closed_error("snapshot")
         return GeneratedScan(self._entries(start, end, backward))
 
@@ -61,18 +72,26 @@ class DurableSnapshot:
         """Returns whether the snapshot has the files open."""
         return self._stored is not None
 
-    def _is_closed(self) -> bool:
-        return self._stored is None
-
     def _entries(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, bytes]]:
         """Yields the entries of a range until the snapshot is closed."""
-        if self._is_closed():
-            return
-        changes = self._changes.scan(start, end, backward=backward)
-        for entry in _laid_over(changes, self._in_files(start, end, backward), backward):
-            if self._is_closed():
+        for first, last in self._parts(start, end, backward):
+            if not self.is_open():
                 return
-            yield entry
+            changes = self._changes.scan(first, last, backward=backward)
+            for entry in _laid_over(changes, self._in_files(first, last, backward), backward):
+                if not self.is_open():
+                    return
+                yield entry
+
+    def _parts(self, start: bytes, end: bytes | None, backward: bool) -> list[tuple[bytes, bytes | None]]:
+        """Returns what is left of a range without the empty one: up to two parts, in the order of a scan."""
+        first, last = self._empty
+        if first >= last or start >= last or (end is not None and end <= first):
+            return [(start, end)]
+        parts: list[tuple[bytes, bytes | None]] = [(start, first)] if start < first else []
+        if end is None or last < end:
+            parts.append((last, end))
+        return parts[::-1] if backward else parts
 
     def _in_files(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, bytes]]:
         """Yields the entries of the files in a range; raises if they end at a damaged block.
@@ -81,7 +100,7 @@ class DurableSnapshot:
         """
         moves = -1
         with self._errors:
-            while not self._is_closed() and (end is None or start < end):
+            while self.is_open() and (end is None or start < end):
                 entry = self._step((start, end), moves == self._moves, backward)
                 moves = self._moves
                 if entry is None:

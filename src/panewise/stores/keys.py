@@ -48,7 +48,7 @@ def encode_key(key: object) -> bytes:
     False
 
     Raises:
-        InputError: if the key is None, NaN, or of another type.
+        InputError: if the key is None, NaN, of another type, or nested too deep.
     """
     kind = type(key)
     if kind is str:
@@ -62,7 +62,7 @@ def encode_key(key: object) -> bytes:
     if kind is float:
         return _encode_float(key)  # type: ignore[arg-type]
     if kind is tuple:
-        return bytes([_TUPLE]) + b"".join(map(_encode_part, key)) + _TUPLE_END  # type: ignore[call-overload]
+        return _encode_tuple(key)  # type: ignore[arg-type]
     rule = "a key is not null" if key is None else _RULE
     raise InputError(f"key={key!r}", rule, "give a key of one of these types: int, str, bytes, float, tuple")
 
@@ -88,6 +88,14 @@ def decode_key(data: bytes, at: int = 0) -> tuple[KeyValue, int]:
             return _decode_tuple(data, at + 1)
         case _:
             return tag == _TRUE, at + 1
+
+
+def _encode_tuple(parts: tuple[object, ...]) -> bytes:
+    try:
+        return bytes([_TUPLE]) + b"".join(map(_encode_part, parts)) + _TUPLE_END
+    except RecursionError as error:
+        rule = "a tuple as a key is nested some hundred levels deep, at most"
+        raise InputError("key=(a tuple)", rule, "give a flat tuple") from error
 
 
 def _encode_part(part: object) -> bytes:

@@ -58,6 +58,10 @@ class MemoryMap(Generic[V]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __bool__(self) -> bool:
+        """Returns True, also for an empty map."""
+        return True
+
     def get(self, key: bytes) -> V | None:
         """Returns the value of a key, or None."""
         if self._closed:
@@ -68,11 +72,11 @@ class MemoryMap(Generic[V]):
         """Sets the value of a key."""
         if self._closed:
             raise closed_error("map")
+        if type(key) is not bytes:
+            raise InputError(f"key={key!r}", "the keys of a map are bytes", "encode it to bytes")
         if self._snapshots:
             self._remember(key)
         if key not in self._values:
-            if type(key) is not bytes:
-                raise InputError(f"key={key!r}", "the keys of a map are bytes", "encode it to bytes")
             self._fresh.append(key)
             self._version += 1
         self._values[key] = value

@@ -65,7 +65,8 @@ class MessageCodec:
         """Returns the key of an entry, and the position of the message.
 
         Raises:
-            InputError: if a field of the layout is missing, or the store has no session keys.
+            InputError: if a field of the layout is missing, the offset is no whole number of 64 bits, or the
+                store has no session keys.
         """
         if self._sessions:
             self._need("session_key", key.session_key)
@@ -78,7 +79,7 @@ class MessageCodec:
         parts = {
             "timestamp": encode_int64(at),
             "equal_fields": encode_fields(key.join_keys) or b"",
-            "offset": encode_int64(instant_us(key.offset, "offset")),
+            "offset": encode_int64(checked_offset(key.offset, "offset")),
         }
         session = encode_key(key.session_key) if self._sessions else b""
         place = PREFIX + session + b"".join(parts[field] for field in self.layout)
@@ -104,6 +105,10 @@ class MessageCodec:
         """Returns the position of an entry: its time or, in a layout without a timestamp, its offset."""
         return decode_int64(data, 1) if self.by_time else offset_of(place)
 
+    def bound(self, value: InstantLike, name: str) -> int:
+        """Returns an end of a range of positions: a time or, in a layout without a timestamp, an offset."""
+        return instant_us(value, name) if self.by_time else checked_offset(value, name)
+
     def prefix(self, session_key: KeyValue | None, fields: bytes | None) -> tuple[bytes, bool]:
         """Returns what the keys begin with, and whether their positions follow directly."""
         if not self._sessions:
@@ -127,6 +132,18 @@ class MessageCodec:
         if value is None:
             rule = "a message has every field of its key"
             raise InputError(f"{name}=None, layout={self.layout}", rule, f"give {name}")
+
+
+def checked_offset(offset: object, name: str) -> int:
+    """Returns an offset.
+
+    Raises:
+        InputError: if it is no whole number of 64 bits.
+    """
+    if isinstance(offset, int) and not isinstance(offset, bool) and MIN_INSTANT <= offset <= MAX_INSTANT:
+        return offset
+    rule = "an offset is a whole number of 64 bits"
+    raise InputError(f"{name}={offset!r}", rule, "give the number of a message in its input")
 
 
 def offset_of(place: bytes) -> int:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike
 from panewise.errors import InputError, SpecError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
@@ -21,6 +21,7 @@ from panewise.stores.message_codec import (
     Message,
     MessageCodec,
     MessageKey,
+    checked_offset,
     encode_fields,
     fields_of,
     offset_of,
@@ -57,8 +58,9 @@ class MessageStore(Store):
 
     Raises:
         SpecError: if the layout is none of the matrix.
-        InputError: if a message lacks a field of the layout, or has a session key without `sessions`; for a
-            key or value of another type (semantics 34.1, 34.2).
+        InputError: if a message lacks a field of the layout, or has a session key without `sessions`; for an
+            offset that is no whole number of 64 bits; for a key or value of another type (semantics 34.1,
+            34.2).
         StoreError: if the files cannot be used, or the store is closed (semantics 34.5).
 
     Source: S1, "Message Store".
@@ -160,7 +162,8 @@ class MessageStore(Store):
             last_offset: the last offset at the time `end`, for layouts with a timestamp.
         """
         self._check_open()
-        low, high = (instant_us(start, "start"), start_offset), (instant_us(end, "end"), last_offset)
+        low = self._codec.bound(start, "start"), checked_offset(start_offset, "start_offset")
+        high = self._codec.bound(end, "end"), checked_offset(last_offset, "last_offset")
         self._codec.check_session(session_key)
         if not self._codec.by_time and (start_offset, last_offset) != (MIN_INSTANT, MAX_INSTANT):
             rule = "without a timestamp a range is one of offsets"
@@ -205,11 +208,16 @@ class MessageStore(Store):
         Returns the number of messages that were deleted.
 
         Raises:
-            InputError: for join keys if they are not at the beginning of the keys.
+            InputError: for join keys if they are not at the beginning of the keys; for `last_offset` with
+                neither a session key nor join keys; for an offset that is no whole number of 64 bits.
         """
         self._check_open()
-        horizon = instant_us(end, "end") + (not self._codec.by_time)
+        horizon = self._codec.bound(end, "end") + (not self._codec.by_time)
+        checked_offset(last_offset, "last_offset")
         if session_key is None and join_keys is None:
+            if last_offset != MAX_INSTANT:
+                rule = "messages above an offset stay only if those of a session key or join keys retire"
+                raise InputError(f"last_offset={last_offset}", rule, "leave it out, or give the keys")
             self._horizon = max(self._horizon, horizon)
             return 0 if self._sessions or self._codec.equal_first else self._delete(PREFIX, self._horizon)
         return self._delete(self.prefix_of(session_key, join_keys), horizon, last_offset)

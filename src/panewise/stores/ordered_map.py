@@ -71,7 +71,10 @@ class OrderedMap(Protocol):
         """Makes all changes since the last commit durable, all or none."""
 
     def close(self, *, commit: bool = True) -> None:
-        """Commits unless `commit=False`, closes all scans and snapshots, and releases the files."""
+        """Closes all scans and snapshots, commits unless `commit=False`, and releases the files.
+
+        If the commit fails, the map is still open, and its changes are pending.
+        """
 
 
 def after(key: bytes) -> bytes:

@@ -5,10 +5,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from panewise.chrono import MIN_INSTANT, Duration, InstantLike, instant_us
+from panewise.chrono import MIN_INSTANT, Duration, DurationLike, InstantLike, instant_us
 from panewise.errors import SpecError
 from panewise.stores.keys import KeyValue, decode_int64, encode_key
 from panewise.stores.ordered_map import after
+from panewise.stores.positions import TopicPositions
 from panewise.stores.store import Store
 from panewise.stores.timed_layout import BY_TIME, EVERY_KEY, TimedLayout, time_range
 
@@ -39,6 +40,7 @@ class RetainingStore(Store):
         self._latest = MIN_INSTANT - 1  # now, or less than any time
         self._horizon = self._deleted = MIN_INSTANT - 1  # times above can be read, or have not been deleted
         self._puts = self._expired_puts = 0
+        self._positions = TopicPositions()
         super().__init__(settings, directory, cache_bytes=cache_bytes)
 
     @property
@@ -55,6 +57,20 @@ class RetainingStore(Store):
     def expired_puts(self) -> int:
         """How many puts, deletes and restored entries came too late."""
         return self._expired_puts
+
+    @property
+    def position(self) -> dict[str, dict[int, int]]:
+        """The highest offset of each topic and partition that `advance_position` was given."""
+        return self._positions.by_topic()
+
+    def advance_position(self, topic: str, partition: int, offset: int) -> None:
+        """Records that the store contains the input up to this offset of a partition.
+
+        Raises:
+            InputError: if the topic is no text, or the partition or the offset no int.
+        """
+        self._check_open()
+        self._positions.advance(topic, partition, offset)
 
     def advance(self, time: InstantLike) -> None:
         """Advances `now`, and so the time at which entries expire. An earlier time changes nothing."""
@@ -107,10 +123,16 @@ class RetainingStore(Store):
         return max(first, self._horizon + 1), last
 
     def _state(self) -> dict[str, Any]:
-        return {"now": self._now, "deleted": self._deleted, "expired_puts": self._expired_puts}
+        return {
+            "now": self._now,
+            "deleted": self._deleted,
+            "expired_puts": self._expired_puts,
+            "position": self._positions.as_json(),
+        }
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         self._deleted, self._expired_puts = state["deleted"], state["expired_puts"]
+        self._positions = TopicPositions(state.get("position"))  # session stores had none at first
         if state["now"] is not None:
             self._move(state["now"])
         # With a longer retention than before, times that were deleted up to now can be put again.
@@ -125,8 +147,17 @@ def key_range(
     return low if first is None else encoded(first), high if last is None else encoded(last)
 
 
-def check_at_least(name: str, value: int, least: int) -> None:
-    """Raises SpecError if a duration is too short."""
-    if value < least:
+def checked_duration(name: str, value: DurationLike, least: int, retention: int | None = None) -> int:
+    """Returns a duration in microseconds.
+
+    Raises:
+        SpecError: if it is shorter than `least`, or longer than the retention.
+    """
+    found = Duration.of(value, name)
+    if found.us < least:
         rule = f"{name} is {Duration(least)} or longer"
-        raise SpecError(f"{name}={Duration(value)}", rule, f"give a longer {name}")
+        raise SpecError(f"{name}={found}", rule, f"give a longer {name}")
+    if retention is not None and found.us > retention:
+        given, rule = f"{name}={found}, retention={Duration(retention)}", f"{name} is at most the retention"
+        raise SpecError(given, rule, f"lower {name}, or raise the retention")
+    return found.us

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, DurationLike, InstantLike, instant_us
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, DurationLike, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
-from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, check_at_least, key_range
+from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, checked_duration, key_range
 from panewise.stores.timed_layout import TimedEntry
 from panewise.stores.values import decode_value, encode_value
 
@@ -66,8 +66,7 @@ class SessionStore(RetainingStore):
         directory: str | Path | None = None,
         cache_bytes: int = DEFAULT_CACHE,
     ) -> None:
-        period = Duration.of(retention, "retention").us
-        check_at_least("retention", period, 1)
+        period = checked_duration("retention", retention, 1)
         super().__init__({}, period, 8, directory=directory, cache_bytes=cache_bytes)
 
     def put(self, key: KeyValue, start: InstantLike, end: InstantLike, value: Any) -> bool:
@@ -152,10 +151,10 @@ class SessionStore(RetainingStore):
 
     def restore(self, entries: Iterable[tuple[KeyValue, InstantLike, InstantLike, Any]]) -> int:
         """Puts sessions (key, start, end, value) of a changelog. Returns how many had not expired then."""
-        applied = [self.put(*entry) for entry in entries]
         self._check_open()
+        applied = sum(self.put(*entry) for entry in entries)
         self._expire()
-        return sum(applied)
+        return applied
 
     def _ending(self, earliest_end: InstantLike) -> tuple[int, int]:
         """Returns the range of the ends of sessions that end at a time or later, and have not expired."""

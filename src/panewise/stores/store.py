@@ -49,17 +49,23 @@ class Store:
         self._map.commit()
 
     def close(self, *, commit: bool = True) -> None:
-        """Commits unless `commit=False`, closes all iterators, and releases the files."""
+        """Closes all iterators, commits unless `commit=False`, and releases the files.
+
+        Raises:
+            StoreError: if the commit fails. The store is then still open, and its changes are pending.
+        """
         if self._closed:
             return
-        try:
-            if commit:
-                self.commit()
-        finally:
-            self._closed = True
-            for entries in list(self._open_entries):
-                entries.close()
-            self._map.close(commit=False)
+        for entries in list(self._open_entries):
+            entries.close()
+        if commit:
+            self.commit()
+        self._closed = True
+        self._map.close(commit=False)
+
+    def __bool__(self) -> bool:
+        """Returns True, also for an empty store."""
+        return True
 
     def __enter__(self) -> Self:
         return self

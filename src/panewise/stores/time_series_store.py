@@ -9,7 +9,7 @@ from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, encode_int64, encode_key
-from panewise.stores.ordered_map import Snapshot
+from panewise.stores.ordered_map import Snapshot, prefix_end
 from panewise.stores.store import Store
 from panewise.stores.values import decode_value, encode_value
 
@@ -35,7 +35,8 @@ class TimeSeriesStore(Store):
         directory: as for `WindowStore`.
         cache_bytes: as for `WindowStore`.
 
-    Ranges of time are [start, end): they include their start. Times before 1970 are refused, as in Samza.
+    Ranges of time are [start, end): they include their start. The last instant, 2^63 - 1, is no bound as an
+    end. Times before 1970 are refused, as in Samza.
 
     >>> store = TimeSeriesStore(append=True)
     >>> store.put("sensor", 20.5, 1_000)
@@ -96,14 +97,15 @@ class TimeSeriesStore(Store):
         first, last, _ = self._range(key, start, end)
         return self._map.delete_range(first, last)
 
-    def _range(self, key: KeyValue, start: InstantLike, end: InstantLike) -> tuple[bytes, bytes, int]:
+    def _range(self, key: KeyValue, start: InstantLike, end: InstantLike) -> tuple[bytes, bytes | None, int]:
         """Returns the range of the map, and where the time is in its keys."""
         prefix = _PREFIX + encode_key(key)
         first, last = _time(start, "start"), _time(end, "end")
         if first > last:
             given, rule = f"start={start!r}, end={end!r}", "the end of a range is not before its start"
             raise InputError(given, rule, "exchange them")
-        return prefix + encode_int64(first), prefix + encode_int64(last), len(prefix)
+        behind = prefix_end(prefix) if last == MAX_INSTANT else prefix + encode_int64(last)
+        return prefix + encode_int64(first), behind, len(prefix)
 
     def _state(self) -> dict[str, Any]:
         return {"sequence": self._sequence}
@@ -114,7 +116,7 @@ class TimeSeriesStore(Store):
 
 def _time(time: InstantLike, name: str) -> int:
     found = instant_us(time, name)
-    if not 0 <= found <= MAX_INSTANT:
+    if found < 0:
         raise InputError(
             f"{name}={time!r}", "the times of a time series are from 1970 on", "give a later time"
         )

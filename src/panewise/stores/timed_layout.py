@@ -39,6 +39,8 @@ class TimedLayout:
         self, opened: Snapshot, key: bytes, times: tuple[int, int], backward: bool
     ) -> Iterator[TimedEntry]:
         """Yields the entries of a key from the first to the last of two times."""
+        if times[0] > times[1]:
+            return
         prefix = BY_KEY + key
         for place, _ in opened.scan(*time_range(prefix, *times), backward=backward):
             time, rest = place[len(prefix) : len(prefix) + 8], place[len(prefix) + 8 :]
@@ -54,6 +56,8 @@ class TimedLayout:
         After some entries of other keys it searches for the range of keys at that time, or at the next one.
         So the cost depends on the times and on what is found, and not on the entries of other keys.
         """
+        if keys[0] > keys[1] or times[0] > times[1]:
+            return
         start, end = time_range(BY_TIME, *times)
         while end is None or start < end:
             misses = 0

@@ -12,20 +12,18 @@ from typing import Any, NamedTuple, overload
 from panewise.chrono import (
     MAX_INSTANT,
     MIN_INSTANT,
-    Duration,
     DurationLike,
     InstantLike,
     instant_us,
     saturating_add,
 )
-from panewise.errors import InputError, SpecError
+from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_key, encode_int64, encode_key
 from panewise.stores.late_index import LateIndex
-from panewise.stores.positions import TopicPositions
 from panewise.stores.recent_values import ENCODED, PLAIN, RecentValues
-from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, check_at_least, key_range
+from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, checked_duration, key_range
 from panewise.stores.timed_layout import BY_TIME, TimedEntry
 from panewise.stores.values import decode_value, encode_value
 
@@ -97,13 +95,11 @@ class WindowStore(RetainingStore):
         directory: str | Path | None = None,
         cache_bytes: int = DEFAULT_CACHE,
     ) -> None:
-        period = Duration.of(retention, "retention").us
-        self._window_size = Duration.of(window_size, "window_size").us
-        self._grace = period if grace is None else Duration.of(grace, "grace").us
-        _check_durations(period, self._window_size, self._grace)
+        period = checked_duration("retention", retention, 1)
+        self._window_size = checked_duration("window_size", window_size, 0, period)
+        self._grace = period if grace is None else checked_duration("grace", grace, 1, period)
         self._duplicates = duplicates
         self._sequence = self._ignored_deletes = 0
-        self._positions = TopicPositions()
         self._keys: dict[Any, bytes] = {}
         self._recent = RecentValues(_CACHED_VALUES if directory is None else _CACHED_VALUES_DURABLE)
         self._unindexed = LateIndex()
@@ -126,11 +122,6 @@ class WindowStore(RetainingStore):
     def ignored_deletes(self) -> int:
         """How many puts of None a store with duplicates has ignored."""
         return self._ignored_deletes
-
-    @property
-    def position(self) -> dict[str, dict[int, int]]:
-        """The highest offset of each topic and partition that `advance_position` was given."""
-        return self._positions.by_topic()
 
     def put(self, key: KeyValue, value: Any, time: InstantLike) -> bool:
         """Sets the value of a key in the window that starts at a time; None deletes it.
@@ -165,15 +156,6 @@ class WindowStore(RetainingStore):
         self._map.put(place, data)
         self._unindexed.add(place)
         return True
-
-    def advance_position(self, topic: str, partition: int, offset: int) -> None:
-        """Records that the store contains the input up to this offset of a partition.
-
-        Raises:
-            InputError: if the topic is no text, or the partition or the offset no int.
-        """
-        self._check_open()
-        self._positions.advance(topic, partition, offset)
 
     @overload
     def fetch(self, key: KeyValue, first: InstantLike) -> Any: ...
@@ -245,24 +227,25 @@ class WindowStore(RetainingStore):
     def restore(self, entries: Iterable[tuple[KeyValue, Any, InstantLike]]) -> int:
         """Puts entries (key, value, time) of a changelog without regard to the grace period.
 
-        Entries that have expired by then are counted in `expired_puts`. Returns the number of the others.
+        Returns how many were applied. Entries that have expired by then are counted in `expired_puts`, and
+        in a store with duplicates those of None in `ignored_deletes`.
         """
         self._check_open()
-        before = self._expired_puts
-        number = 0
-        for key, value, time in entries:
+        applied = 0
+        for number, (key, value, time) in enumerate(entries, 1):
             at, encoded = _entry_time(time), self._encoded(key)
             data = None if value is None else encode_value(value)
-            number += 1
+            if number % EXPIRE_EVERY == 0:
+                self._tidy()
             if at > self._latest:
                 self._move(at)
             if at <= self._horizon:
                 self._expired_puts += 1
             else:
                 self._recent.clear()
-                self._apply(encoded, data, encode_int64(at))
+                applied += self._apply(encoded, data, encode_int64(at))
         self._expire()
-        return number - (self._expired_puts - before)
+        return applied
 
     def __len__(self) -> int:
         """Returns the number of entries; counts them."""
@@ -326,13 +309,11 @@ class WindowStore(RetainingStore):
             **super()._state(),
             "sequence": self._sequence,
             "ignored_deletes": self._ignored_deletes,
-            "position": self._positions.as_json(),
         }
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         super()._restore_state(state)
         self._sequence, self._ignored_deletes = state["sequence"], state["ignored_deletes"]
-        self._positions = TopicPositions(state["position"])
 
 
 def _entry_time(time: InstantLike) -> int:
@@ -340,14 +321,3 @@ def _entry_time(time: InstantLike) -> int:
     if found == MIN_INSTANT:
         raise InputError(f"time={time!r}", "the time of an entry is above the least int", "give its start")
     return found
-
-
-def _check_durations(retention: int, window_size: int, grace: int) -> None:
-    check_at_least("retention", retention, 1)
-    check_at_least("grace", grace, 1)
-    check_at_least("window_size", window_size, 0)
-    for name, value in (("grace", grace), ("window_size", window_size)):
-        if value > retention:
-            given = f"{name}={Duration(value)}, retention={Duration(retention)}"
-            rule = f"{name} is at most the retention"
-            raise SpecError(given, rule, f"lower {name}, or raise the retention")

@@ -158,8 +158,8 @@ class KeyedWindowedStorage(_Storage):
     >>> storage.put((0, 10), "b", 2)
     >>> [(entry.key, entry.value) for entry in storage.entries((0, 10))]
     [('a', 1), ('b', 2)]
-    >>> storage.remove((0, 10))
-    2
+    >>> storage.remove((0, 10), "a"), storage.remove_window((0, 10)), len(storage)
+    (True, 1, 0)
 
     Raises:
         InputError: for a null key, a window that ends before it starts, a null value, or a key or value of
@@ -182,10 +182,12 @@ class KeyedWindowedStorage(_Storage):
         """Returns the value of a key in a window, or None."""
         return self._get(_place(window) + encode_key(key))
 
-    def remove(self, window: WindowLike, key: KeyValue | None = None) -> int:
-        """Removes a key from a window or, without a key, the window. Returns the number of entries."""
-        if key is not None:
-            return int(self._remove(_place(window) + encode_key(key)))
+    def remove(self, window: WindowLike, key: KeyValue) -> bool:
+        """Removes a key from a window. Returns whether it was in the window."""
+        return self._remove(_place(window) + encode_key(key))
+
+    def remove_window(self, window: WindowLike) -> int:
+        """Removes all keys from a window. Returns their number."""
         self._check_open()
         place = _place(window)
         return self._delete(place, prefix_end(place))
@@ -230,17 +232,25 @@ class SessionWindowedStorage(KeyedWindowedStorage):
     def sessions(
         self, key: KeyValue, start: InstantLike = MIN_INSTANT, end: InstantLike = MAX_INSTANT
     ) -> Entries[StoredWindow]:
-        """Returns the sessions of a key that overlap [start, end), in the order of end and start."""
+        """Returns the sessions of a key that overlap [start, end), in the order of end and start.
+
+        The defaults are no bounds. A range that ends before it starts is empty.
+        """
         prefix = _BY_KEY + encode_key(key)
         first, last = instant_us(start, "start"), instant_us(end, "end")
+        # A session of no length at one of these instants overlaps no range that has it as a bound.
+        from_first, to_last = first == MIN_INSTANT, last == MAX_INSTANT
 
         def found(opened: Snapshot) -> Iterator[StoredWindow]:
+            if first > last:
+                return
             for place, _ in opened.scan(prefix + encode_int64(first), prefix_end(prefix)):
                 bounds = place[len(prefix) :]
-                if decode_int64(bounds) > first and decode_int64(bounds, 8) < last:
+                session_start, session_end = decode_int64(bounds, 8), decode_int64(bounds)
+                if (from_first or session_end > first) and (to_last or session_start < last):
                     data = opened.get(_BY_WINDOW + bounds + prefix[1:])
                     assert data is not None, "both places of a session are changed together"
-                    yield StoredWindow(decode_int64(bounds, 8), decode_int64(bounds), key, decode_value(data))
+                    yield StoredWindow(session_start, session_end, key, decode_value(data))
 
         return self._entries(found)
 

@@ -39,12 +39,12 @@ def test_a_crash_returns_to_the_last_commit(kind: Any, keys: Any, tmp_path: Path
 
 
 def test_windows_are_removed_with_all_keys(directory: Path | None) -> None:
-    """semantics 34.18"""
+    """semantics 34.18: `remove(Window)` in Apex."""
     with KeyedWindowedStorage(directory=directory) as storage:
         for key in ("x", "y"):
             storage.put(ONE, key, 1)
         storage.put(TWO, "x", 2)
-        assert storage.remove(ONE) == 2
+        assert storage.remove_window(ONE) == 2
         assert (storage.contains(ONE), storage.get(ONE, "x"), storage.get(TWO, "x")) == (False, None, 2)
 
 

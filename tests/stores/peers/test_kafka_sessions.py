@@ -110,6 +110,15 @@ def test_late_sessions_are_counted(directory: Path | None) -> None:
         assert store.expired_puts == 1
 
 
+def test_the_position_after_puts(directory: Path | None) -> None:
+    """semantics 34.11: given by the caller, where Kafka Streams reads it from the context of a record."""
+    with SessionStore(RETENTION, directory=directory) as store:
+        for number, key in enumerate(("a", "aa", "a"), 1):
+            store.put(key, number, 10 * number, number)
+            store.advance_position("input", 0, number)
+        assert store.position == {"input": {0: 3}}
+
+
 def test_removing_what_is_not_there(directory: Path | None) -> None:
     """semantics 34.15"""
     with SessionStore(RETENTION, directory=directory) as store:
@@ -135,3 +144,4 @@ def test_a_range_of_keys_that_ends_before_it_starts(directory: Path | None) -> N
     """semantics 34.14"""
     with four(directory) as store:
         assert values(store.find_keys("b", "a", 0, 10)) == []
+        assert values(store.find_keys("b", "a", 0, 10, backward=True)) == []
