@@ -83,6 +83,7 @@ class AsyncOperator:
             materialize=materialize,
         )
         self._delivery, self._commit_rows = delivery_of(self._operator), commit_rows
+        self._delivery.commits = True
         self._outputs = OutputLoop(self._source(), capacity)
         self._delivery.changed = self._outputs.changes.notify
 

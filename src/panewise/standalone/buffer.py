@@ -1,4 +1,4 @@
-"""Messages that wait for their evaluation, in the order in which they were added."""
+"""What waits for its evaluation: messages, in the order in which they were added, and readings of clocks."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,21 +28,32 @@ class WaitingMessage(NamedTuple):
 
 @dataclass
 class Buffer:
-    """The messages of one batch that is not complete yet.
+    """The messages of one batch that is not complete yet, and the readings of the clocks behind them.
 
     Attributes:
         spec: the specification.
         schemas: the columns of each port.
+        moves: how many readings of the clocks wait. They are evaluated after all messages that wait.
+        clock: the highest of these readings of processing time, None if there is none.
+        watermark: the highest of these watermarks, None if there is none.
     """
 
     spec: Specification
     schemas: Schemas
+    moves: int = 0
+    clock: int | None = None
+    watermark: int | None = None
     _waiting: list[WaitingMessage] = field(default_factory=list)
 
     @property
     def size(self) -> int:
         """How many messages wait."""
         return len(self._waiting)
+
+    @property
+    def steps(self) -> int:
+        """How many messages and readings of clocks wait."""
+        return len(self._waiting) + self.moves
 
     @property
     def positions(self) -> Iterator[tuple[str, Position]]:
@@ -73,6 +84,12 @@ class Buffer:
             raise InputError(f"position={position!r}", rule, "give a value for each of these columns")
         return {**message, **dict(zip(declared.columns, position, strict=True))}
 
+    def move(self, clock: int | None, watermark: int | None) -> None:
+        """Adds readings of the clocks. Lower ones than before change nothing."""
+        self.moves += 1
+        self.clock = highest(self.clock, clock)
+        self.watermark = highest(self.watermark, watermark)
+
     def remove_last(self) -> None:
         """Removes the message that was added last."""
         self._waiting.pop()
@@ -91,6 +108,14 @@ class Buffer:
         }
 
     def clear(self) -> list[WaitingMessage]:
-        """Removes all messages, and returns them in the order in which they were added."""
+        """Removes all that waits. Returns the messages in the order in which they were added."""
         waiting, self._waiting = self._waiting, []
+        self.moves, self.clock, self.watermark = 0, None, None
         return waiting
+
+
+def highest(one: int | None, other: int | None) -> int | None:
+    """Returns the higher reading of a clock; None means that there is none."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one if one > other else other

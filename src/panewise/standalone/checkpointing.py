@@ -5,18 +5,19 @@ from functools import partial
 from typing import Any
 
 from panewise.engine.ingest.output import Output
+from panewise.standalone.deferral import Deferral
 from panewise.standalone.delivery import Delivery
 from panewise.standalone.life_cycle import LifeCycleSteps
 
 
-def steps_of(delivery: Delivery) -> LifeCycleSteps:
+def steps_of(delivery: Delivery, deferral: Deferral) -> LifeCycleSteps:
     """Returns the steps of the life cycle of an operator."""
     has_partitions = hasattr(delivery.driver.operator, "evict")
     return LifeCycleSteps(
         check_open=delivery.check_open,
         drain=partial(_drain, delivery),
         save=lambda name: delivery.ready().save(name),
-        restore=partial(_restore, delivery),
+        restore=partial(_restore, delivery, deferral),
         evict=partial(_evict, delivery) if has_partitions else None,
     )
 
@@ -27,13 +28,14 @@ def _drain(delivery: Delivery) -> bool:
     return not delivery.disabled
 
 
-def _restore(delivery: Delivery, name: str | None) -> bool:
+def _restore(delivery: Delivery, deferral: Deferral, name: str | None) -> bool:
     """Returns to a saved state, and lets happen what is due in it."""
     delivery.catch_up()
     driver = delivery.driver
     now = driver.operator.state.clocks.processing_time
     if not driver.restore(name):
         return False
+    deferral.reset()
     if name is not None:  # nothing can be due in the initial state
         driver.step(lambda operator: [operator.advance(processing_time=now)])
     delivery.settle()

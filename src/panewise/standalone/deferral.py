@@ -1,108 +1,137 @@
-"""Which messages may be evaluated together with later ones, although each is a batch of its own.
+"""Which messages and readings of clocks may wait, although each is a step of its own.
 
-Evaluating a message costs a step of the engine, some milliseconds. But most messages emit nothing. If such a
-message is evaluated later, in one batch with others of its kind, every output is the same, provided that:
+A step of the engine takes some milliseconds. But most messages, and most readings of a clock, emit nothing.
+If they are evaluated later, together with others of their kind, every output is the same, provided that:
 
-- windows are fixed, and nothing fires before the watermark reaches their end;
-- every value of the message has the plain type of its column, and its event time is not before the
-  watermark. Then all its windows are incomplete;
-- aggregates are counts, sums, minima and maxima of whole numbers, texts and Booleans, which do not depend on
-  the order or the grouping of rows, and no sum can overflow.
+- the operator is one of :mod:`panewise.standalone.deferrable`;
+- every value of a message fits its column, and no window of the message is complete;
+- no sum can overflow;
+- a watermark completes no window, neither one of the state nor one of a message that waits.
 
-Whatever could show a difference evaluates the messages that wait before it: every other event, every other
-message, and whoever reads the state, the counts or the emissions.
+What waits has emitted nothing. So it is evaluated before a step that may emit, and when somebody looks at the
+state or the counts.
 """
 
-from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import polars as pl
 
-from panewise.engine.protocol import Schema
-from panewise.families import INPUT
-from panewise.spec import AfterWatermark, Hopping, Tumbling, WindowOperator, counted
-from panewise.spec.column_values import is_long, is_text
+from panewise.chrono import MAX_INSTANT, instant_us
+from panewise.errors import SpecError
+from panewise.spec.column_values import MISFIT, is_text
+from panewise.standalone.deferrable import FURTHEST, WindowEnds, ends_of, ignores_clock, summed
+from panewise.standalone.driver import Driver
 from panewise.standalone.messages import Message
+from panewise.standalone.sum_bound import SumBound
+from panewise.standalone.value_types import kind_of
 
-MOST: Final = 10_000  # messages that wait at most
-_KINDS: Final[Mapping[pl.DataType, type]] = {pl.Int64(): int, pl.String(): str, pl.Boolean(): bool}
-_UNREAD: Final[Mapping[pl.DataType, type]] = {**_KINDS, pl.Float64(): float, pl.Binary(): bytes}
-_FUNCTIONS: Final = frozenset({"count", "sum", "min", "max"})
-_LIMIT: Final = 2**62
+_LOW, _HIGH = -(2**63), 2**63
+_PLAIN: Final[dict[pl.DataType, Any]] = {
+    pl.Int64(): int,
+    pl.String(): str,
+    pl.Boolean(): bool,
+    pl.Float64(): float,
+    pl.Binary(): bytes,
+}
 
 
 class Deferral:
-    """Decides which messages of an operator may wait.
+    """Decides what may wait.
 
-    Invariant: `_total` bounds the absolute value of every sum in the state. It is known only while all rows
-    came as messages, so :meth:`stop` ends the deferral for good.
+    Args:
+        driver: the steps of the operator.
+        enabled: whether anything may wait at all.
     """
 
-    def __init__(self, spec: Any, schema: Schema) -> None:
-        self._time: str | None = spec.time_columns[0] if _possible(spec, schema) else None
-        self._keys = frozenset(spec.keys) if self._time else frozenset()
-        # Columns that the operator does not read can have misfits, too. The kind of other types is none.
-        self._columns = [(name, _UNREAD.get(dtype, type(None))) for name, dtype in schema.items()]
-        measures = spec.measures if self._time else ()
-        self._summed = frozenset(name for one in measures if one.fn == "sum" for name in one.columns)
-        self._total = 0
+    def __init__(self, driver: Driver, *, enabled: bool) -> None:
+        spec: Any = driver.spec
+        schema = next(iter(driver.schemas.values()))
+        self._driver, self._buffer = driver, driver.buffer
+        self._ends: WindowEnds | None = ends_of(spec, schema) if enabled else None
+        if self._ends is None:
+            return
+        self._time, self._keys = spec.time_columns[0], frozenset(spec.keys)
+        self._columns = [
+            (name, _PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
+        ]
+        self._ignores_clock = ignores_clock(spec)
+        self._bound = SumBound(driver, summed(spec, schema))
+        self._first_end = MAX_INSTANT  # of the windows of the messages that wait
+        self._known_state: Any = None
+        self._state_due = MAX_INSTANT
 
     def stop(self) -> None:
-        """Ends the deferral, as rows came in another way."""
-        self._time = None
+        """Ends the deferral."""
+        self._ends = None
 
-    def takes(self, message: Any, clocks: Any) -> bool:
-        """Returns whether a message may wait, given the clocks of the operator.
+    def added(self, rows: pl.DataFrame) -> None:
+        """Takes note of a batch that is added."""
+        if self._ends is not None:
+            self._bound.add_batch(rows)
+
+    def reset(self) -> None:
+        """Takes note that the state is another one."""
+        if self._ends is not None:
+            self._bound.forget()
+
+    def takes(self, message: Any) -> bool:
+        """Returns whether a message may wait. The caller then adds it to those that wait.
 
         It is called once for each message, whether it may wait or not, as all of them count for the sums.
         """
-        if self._time is None:
+        if self._ends is None:
             return False
         if type(message) is not dict:
-            self.stop()
+            self._bound.forget()
             return False
-        fits, time, low = self._fits(message), message.get(self._time), clocks.instant_watermark
-        known = type(time) is int and -_LIMIT < time < _LIMIT and (low is None or time >= low)
-        return fits and known and not clocks.finished
+        time, mark = _instant(message.get(self._time)), self._driver.watermark
+        no_overflow, finished = self._bound.add(message), self._driver.operator.state.clocks.finished
+        if time is None or finished or not no_overflow or not self._fits(message):
+            return False
+        if mark is not None and not self._ends.all_open(time, mark):
+            return False
+        end = self._ends.first(time)
+        self._first_end = min(end, self._first_end) if self._buffer.size else end
+        return True
+
+    def moves(self, clock: int | None, watermark: int | None) -> bool:
+        """Returns whether readings of the clocks may wait. The caller then adds them to what waits."""
+        if self._ends is None or self._driver.operator.state.clocks.finished:
+            return False
+        if clock is not None and not self._ignores_clock:
+            return False
+        waiting = self._first_end if self._buffer.size else MAX_INSTANT
+        return watermark is None or watermark < min(waiting, self._due_in_state())
+
+    def _due_in_state(self) -> int:
+        """Returns a watermark before which no window of the state completes, expires or fires."""
+        operator = self._driver.operator
+        if operator.state is not self._known_state:
+            due = operator.next_due()
+            self._known_state, self._state_due = operator.state, MAX_INSTANT if due is None else due
+        return self._state_due
 
     def _fits(self, message: Message) -> bool:
-        """Returns whether all values have the plain type of their column, and counts them as received."""
-        fits = True
-        for name, kind in self._columns:
+        """Returns whether all values but the event time fit their columns, and no key is null."""
+        for name, plain, kind in self._columns:
             value: Any = message.get(name)
-            if type(value) is not kind:
-                fits = fits and value is None and name not in self._keys
-            elif kind is int:
-                fits = fits and is_long(value)
-            elif kind is str:
-                fits = fits and is_text(value)
-            if name in self._summed and is_long(value):
-                self._total += abs(value)
-        return fits and self._total < _LIMIT
+            if value is None:
+                if name in self._keys:
+                    return False
+            elif type(value) is not plain:
+                if kind.fit(value) is MISFIT:
+                    return False
+            elif (plain is int and not _LOW <= value < _HIGH) or (plain is str and not is_text(value)):
+                return False
+        return True
 
 
-def _possible(spec: Any, schema: Schema) -> bool:
-    """Returns whether messages of this operator can wait at all."""
-    if type(spec) is not WindowOperator or list(spec.ports) != [INPUT]:
-        return False
-    fixed = isinstance(spec.window, Tumbling) or (isinstance(spec.window, Hopping) and not spec.window.gaps)
-    at_the_end = isinstance(spec.trigger, AfterWatermark) and spec.trigger.early is None
-    plain = (
-        spec.time == "event"
-        and spec.watermark is None
-        and spec.position is None
-        and spec.evictor is None
-        and not spec.delta
-        and not counted(spec.window)
-        and spec.max_future_skew is None
-        and spec.evaluate == "batch"
-        and spec.drop_by == "window"
-    )
-    known = all(schema.get(name) in _KINDS for name in spec.columns_read)
-    timed = len(spec.time_columns) == 1 and schema[spec.time_columns[0]] == pl.Int64()
-    return fixed and at_the_end and plain and known and timed and _combinable(spec)
-
-
-def _combinable(spec: WindowOperator) -> bool:
-    """Returns whether no aggregate depends on the order or the grouping of rows."""
-    return not spec.order and all(one.fn in _FUNCTIONS for one in spec.measures)
+def _instant(value: Any) -> int | None:
+    """Returns an event time in microseconds; None if it is none, or very far from 1970."""
+    if isinstance(value, datetime):
+        try:
+            value = instant_us(value)
+        except SpecError:
+            return None
+    return value if type(value) is int and -FURTHEST < value < FURTHEST else None

@@ -5,7 +5,7 @@ least once, and a repeated one has the numbers of the first time.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from panewise.errors import DeliveryDisabledError, InputError
 from panewise.standalone.callbacks import Callbacks
@@ -14,6 +14,7 @@ from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
 
 Downstream: TypeAlias = Callable[[Emission], object]
+MOST: Final = 10_000  # deferred steps that wait at most
 
 
 class Delivery:
@@ -26,6 +27,7 @@ class Delivery:
         callbacks: the functions of the life cycle.
 
     Attributes:
+        commits: whether steps commit, as there is a downstream or a loop of asyncio.
         disabled: whether the downstream has refused an emission, which is the first in the outbox.
         closed: whether the operator is closed.
         failed: whether it is closed because a commit failed.
@@ -36,7 +38,7 @@ class Delivery:
         self, driver: Driver, downstream: Downstream | None, commit_rows: int, callbacks: Callbacks
     ) -> None:
         self.driver, self.downstream, self.callbacks = driver, downstream, callbacks
-        self._commit_rows = commit_rows
+        self._commit_rows, self.commits = commit_rows, downstream is not None
         self.disabled = self.closed = self.failed = False
         self.changed: Callable[[], object] = lambda: None
 
@@ -55,15 +57,21 @@ class Delivery:
 
     def evaluate(self) -> None:
         """Evaluates the messages that wait."""
-        if self.driver.buffer.size:
+        if self.driver.buffer.steps:
             self.driver.check_outside()
             self.driver.evaluate()
             self.settle()
 
     def catch_up(self) -> None:
-        """Evaluates the messages whose evaluation was deferred."""
+        """Evaluates what was deferred."""
         if self.driver.each:
             self.evaluate()
+
+    def room(self) -> int:
+        """Returns how many deferred steps may wait: fewer than after which a commit is due."""
+        if not (self.commits and self.driver.host.is_durable):
+            return MOST
+        return min(MOST, self._commit_rows - self.driver.uncommitted)
 
     def settle(self) -> None:
         """Delivers what steps have emitted and, if the state is durable, commits it."""

@@ -19,7 +19,7 @@ from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
-from panewise.standalone.buffer import Buffer
+from panewise.standalone.buffer import Buffer, highest
 from panewise.standalone.calls import CallGuard
 from panewise.standalone.emission import Emission, Numbering, Totals
 from panewise.standalone.hosts import Host
@@ -69,18 +69,35 @@ class Driver(CallGuard):
         """The operator of the engine."""
         return self.host.operator
 
-    def add(self, frames: Mapping[str, pl.DataFrame], misfits: Misfits | None = None, steps: int = 1) -> None:
+    @property
+    def watermark(self) -> int | None:
+        """The watermark, with the readings that wait; None if there is none, or it is a number of rows."""
+        return highest(self.operator.state.clocks.instant_watermark, self.buffer.watermark)
+
+    @property
+    def clock(self) -> int:
+        """Processing time, with the readings that wait."""
+        return highest(self.operator.state.clocks.processing_time, self.buffer.clock) or 0
+
+    def add(self, frames: Mapping[str, pl.DataFrame]) -> None:
         """Adds rows of one port or of several as one batch."""
-        rows = sum(frame.height for frame in frames.values())
-        self.step(lambda operator: _added(operator, frames), misfits, rows, steps)
+        self.step(lambda operator: _added(operator, frames), rows=sum(map(len, frames.values())))
 
     def evaluate(self) -> None:
-        """Adds the messages that wait as one batch."""
-        if not self.buffer.size:
+        """Adds the messages that wait as one batch, then moves the clocks as they wait."""
+        buffer = self.buffer
+        if not buffer.steps:
             return
-        self.add(*self.buffer.frames(), self.buffer.size if self.each else 1)
-        self.reached(self.buffer.positions)
-        self.buffer.clear()
+        frames, misfits = buffer.frames()
+
+        def work(operator: Operator) -> Iterable[Output]:
+            yield from _added(operator, frames)
+            if buffer.moves:
+                yield operator.advance(buffer.clock, buffer.watermark)
+
+        self.step(work, misfits, buffer.steps, buffer.steps if self.each else 1)
+        self.reached(buffer.positions)
+        buffer.clear()
 
     def step(
         self,
@@ -133,7 +150,7 @@ class Driver(CallGuard):
         It does nothing while a message waits, or an emission besides the first ones, of which `accepted` are
         accepted and removed.
         """
-        if len(self.outbox) > accepted or self.buffer.size:
+        if len(self.outbox) > accepted or self.buffer.steps:
             return
         if self.uncommitted >= rows:
             with self.calls():

@@ -17,7 +17,7 @@ from panewise.standalone.arguments import check_input, check_mode, check_number
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.checkpointing import steps_of
-from panewise.standalone.deferral import MOST, Deferral
+from panewise.standalone.deferral import Deferral
 from panewise.standalone.delivery import Delivery, Downstream
 from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
@@ -103,11 +103,10 @@ class StandaloneOperator:
             results = _materialized(spec, schemas, host, materialize)
             self._driver, self._buffer = Driver(spec, schemas, host, results), buffer
             self._driver.each = buffer == 1
-            self._deferral = Deferral(spec, next(iter(schemas.values())))
-            if host.is_durable or buffer != 1 or materialize is not None:
-                self._deferral.stop()
+            self._deferral = Deferral(self._driver, enabled=buffer == 1 and materialize is None)
             self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
-            self.life_cycle = LifeCycle(steps_of(self._delivery), callbacks, continues=bool(host.notes))
+            steps = steps_of(self._delivery, self._deferral)
+            self.life_cycle = LifeCycle(steps, callbacks, continues=bool(host.notes))
         except BaseException:
             host.close()
             raise
@@ -125,14 +124,12 @@ class StandaloneOperator:
     @property
     def watermark(self) -> int | None:
         """The watermark in microseconds; None if there is none yet, or it is a number of rows."""
-        mark: int | None = self._driver.operator.state.clocks.instant_watermark
-        return mark
+        return self._driver.watermark
 
     @property
     def clock(self) -> int:
         """The last reading of processing time in microseconds; 0 before the first one."""
-        now: int = self._driver.operator.state.clocks.processing_time
-        return now
+        return self._driver.clock
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -183,11 +180,11 @@ class StandaloneOperator:
         self._delivery.check_open()
         self._delivery.check_enabled()
         driver, where, reached = self._driver, self._driver.port(port), checked(position)
-        waits = self._deferral.takes(message, driver.operator.state.clocks)
+        waits = self._deferral.takes(message)
         if not waits:
             self._delivery.catch_up()
         driver.buffer.add(message, where, reached)
-        if driver.buffer.size < (MOST if waits else self._buffer or math.inf):
+        if driver.buffer.steps < (self._delivery.room() if waits else self._buffer or math.inf):
             return
         try:
             driver.evaluate()
@@ -220,8 +217,9 @@ class StandaloneOperator:
         self._delivery.settle()
 
     def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
-        self._deferral.stop()
         self._driver.add(frames)
+        for frame in frames.values():
+            self._deferral.added(frame)
 
     def advance(
         self,
@@ -242,12 +240,23 @@ class StandaloneOperator:
             InputError: if there is no such input.
             SpecError: if an instant is not one.
         """
-        driver = self._delivery.ready()
+        self._delivery.check_open()
+        self._delivery.check_enabled()
         check_input(self.spec, input)
         to = None if watermark is None else instant_us(watermark, "watermark")
         now = None if clock is None else instant_us(clock, "clock")
+        if self._deferral.moves(now, to):
+            self._move(now, to)
+            return
+        driver = self._delivery.ready()
         driver.step(lambda operator: [operator.advance(now, to, input)])
         self._delivery.settle()
+
+    def _move(self, clock: int | None, watermark: int | None) -> None:
+        """Lets readings of the clocks wait, as long as no commit is due."""
+        self._driver.buffer.move(clock, watermark)
+        if self._driver.buffer.steps >= self._delivery.room():
+            self._delivery.evaluate()
 
     def timeout(self, now: InstantLike | None = None) -> bool:
         """Delivers what waits from where it stopped, evaluates the buffer, and reads the clock.
@@ -266,6 +275,9 @@ class StandaloneOperator:
         delivery = self._delivery
         if not delivery.deliver():
             return False
+        if reading is not None and self._deferral.moves(reading, None):
+            self._move(reading, None)
+            return not delivery.disabled
         delivery.evaluate()
         if delivery.disabled:
             return False
@@ -299,7 +311,8 @@ class StandaloneOperator:
             raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
         if not self._delivery.failed:
             self._delivery.check_open()
-            self._driver.evaluate()
+            if not self._driver.each:  # what is deferred emits nothing
+                self._driver.evaluate()
         return list(self._driver.outbox)
 
     def drain(self) -> list[Emission]:

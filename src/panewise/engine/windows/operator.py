@@ -61,6 +61,9 @@ class Operator(SingleInput):
         self._nothing = Output.nothing(
             self.plan.window_panes, self.plan.late_schema, self.plan.invalid_schema
         )
+        self._no_gaps = pl.DataFrame(
+            schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
+        )  # what `_in_gaps` returns for no rows
         self.changed = False  # whether the stored windows have changed since the operator was made
         self.effects: list[Intake] | None = None  # of this step, for panewise.engine.windows.current
 
@@ -237,11 +240,11 @@ class Operator(SingleInput):
     def _batch(self, rows: pl.DataFrame) -> Output:
         if self.plan.by_key and rows.height:
             return self._batch_by_key(rows)
-        no_gaps = self._in_gaps(rows.clear())
         if rows.is_empty():
-            return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns), invalid=no_gaps)
+            no_late = pl.DataFrame(schema=self._late_columns)
+            return replace(self._nothing, late=no_late, invalid=self._no_gaps)
         effect = self._apply_over_all_keys(rows) if self.plan.counted else self._apply(rows)
-        return replace(self._settle(effect, rows.height), late=effect.late, invalid=no_gaps)
+        return replace(self._settle(effect, rows.height), late=effect.late, invalid=self._no_gaps)
 
     def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows as invalid ones, with their place."""

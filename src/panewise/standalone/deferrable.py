@@ -1,0 +1,123 @@
+"""Operators whose messages can wait without a visible difference (:mod:`panewise.standalone.deferral`).
+
+Nothing fires before the watermark reaches the end of a window, and no aggregate depends on the order or the
+grouping of rows. Sums of floats do so in the last bits alone, which semantics 3.1 allows.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.chrono import Duration
+from panewise.engine.protocol import Schema
+from panewise.families import INPUT
+from panewise.spec import (
+    AfterWatermark,
+    Always,
+    Cumulating,
+    Hopping,
+    Session,
+    Tumbling,
+    WindowOperator,
+)
+from panewise.spec.aggregates.aggregate import GROWING, ORDERLESS
+from panewise.spec.windows.kinds import AnyWindow
+
+FURTHEST: Final = 2**60  # event times and lengths below it add up without leaving 64 bits
+_ADDED: Final = frozenset({"sum", "avg"})  # they may overflow, or round, if the column contains decimals
+
+
+@dataclass(frozen=True)
+class WindowEnds:
+    """Where windows end: on a grid or, with `gap`, behind their last row.
+
+    Attributes:
+        step: the distance of two ends on the grid.
+        origin: an end on the grid.
+        gap: the gap of sessions; None for other windows.
+    """
+
+    step: int = 1
+    origin: int = 0
+    gap: int | None = None
+
+    def first(self, time: int) -> int:
+        """Returns the end of the first window of a row. Rows that come later can only move it back.
+
+        >>> WindowEnds(step=10, origin=3).first(13), WindowEnds(gap=5).first(13)
+        (23, 18)
+        """
+        if self.gap is not None:
+            return time + self.gap
+        return time + self.step - (time - self.origin) % self.step
+
+    def all_open(self, time: int, watermark: int) -> bool:
+        """Returns whether no window of a row is complete, nor a session that it would be merged with."""
+        return time > watermark if self.gap is not None else self.first(time) > watermark
+
+
+def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
+    """Returns where the windows of an operator end; None if its messages cannot wait."""
+    if type(spec) is not WindowOperator or list(spec.ports) != [INPUT] or not _is_plain(spec):
+        return None
+    if not isinstance(spec.trigger, AfterWatermark) or spec.trigger.early is not None:
+        return None
+    time = [schema[name] for name in spec.time_columns]
+    if len(time) != 1 or not (time[0] == pl.Int64() or _is_instant(time[0])):
+        return None
+    if any(schema[name].is_float() or schema[name].is_nested() for name in spec.keys):
+        return None
+    return _ends(spec.window) if all(_is_orderless(one, schema) for one in spec.measures) else None
+
+
+def ignores_clock(spec: WindowOperator) -> bool:
+    """Returns whether processing time fires nothing, if `ends_of` returned something."""
+    late = spec.trigger.late if isinstance(spec.trigger, AfterWatermark) else None
+    return late is None or isinstance(late, Always)
+
+
+def summed(spec: WindowOperator, schema: Schema) -> frozenset[str]:
+    """Returns the columns whose sums can overflow."""
+    named = (name for one in spec.measures if one.fn == "sum" for name in one.columns)
+    return frozenset(name for name in named if schema[name].is_integer())
+
+
+def _is_plain(spec: WindowOperator) -> bool:
+    """Returns whether nothing but windows and the watermark decides what becomes of a valid row."""
+    return (
+        spec.time == "event"
+        and spec.watermark is None
+        and spec.position is None
+        and spec.evictor is None
+        and not spec.delta
+        and not spec.order
+        and spec.max_future_skew is None
+        and spec.evaluate == "batch"
+        and spec.drop_by == "window"
+    )
+
+
+def _is_instant(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.Datetime) and dtype.time_unit == "us" and dtype.time_zone is not None
+
+
+def _is_orderless(aggregate: Any, schema: Schema) -> bool:
+    if aggregate.fn not in ORDERLESS | GROWING:
+        return False
+    decimal = any(isinstance(schema[name], pl.Decimal) for name in aggregate.columns)
+    return not (decimal and aggregate.fn in _ADDED)
+
+
+def _ends(window: AnyWindow) -> WindowEnds | None:
+    """Returns where windows end; None for windows of rows, with gaps, of other kinds, or of great length."""
+    match window:
+        case Tumbling(size=Duration(us=size)) if size < FURTHEST:
+            return WindowEnds(size, window.origin)
+        case Hopping(size=Duration(us=size), hop=Duration(us=hop), gaps=False) if size < FURTHEST:
+            return WindowEnds(hop, window.origin + size)
+        case Cumulating(size=Duration(us=size)) if size < FURTHEST:
+            return WindowEnds(window.step.us, window.origin)
+        case Session(gap=Duration(us=gap)) if gap < FURTHEST:
+            return WindowEnds(gap=gap)
+    return None
