@@ -26,6 +26,8 @@ MODULES = (
     "panewise.stores",
     "panewise.streamwindow",
     "panewise.testing",
+    "panewise.testing.dataframes",
+    "panewise.testing.strategies",
 )
 # Functions of pyspark: what they are depends on PySpark, not on panewise.
 NOT_LISTED = {"panewise.spark.compat.functions"}

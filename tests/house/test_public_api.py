@@ -23,6 +23,8 @@ MODULES = (
     "stores",
     "streamwindow",
     "testing",
+    "testing.dataframes",
+    "testing.strategies",
 )
 CONSTANTS = {"UNLIMITED"}
 

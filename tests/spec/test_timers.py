@@ -9,6 +9,7 @@ from panewise import (
     AfterProcessingTime,
     AfterWatermark,
     Calendar,
+    Custom,
     Duration,
     Every,
     FixedLag,
@@ -17,6 +18,7 @@ from panewise import (
     JoinWindow,
     Latest,
     OnDelta,
+    OverOperator,
     Repeatedly,
     SameWindow,
     Session,
@@ -24,11 +26,14 @@ from panewise import (
     SpecError,
     StreamWindow,
     Tumbling,
+    Window,
     WindowedStreams,
     WindowOperator,
+    over_operator,
     timer_interval,
 )
 from panewise import functions as F
+from panewise.spec import WindowSpec
 from panewise.streamwindow import partition_age, time
 from panewise.testing import TestStream
 
@@ -37,6 +42,14 @@ LAGGING = Side(watermark=FixedLag("2 seconds"))
 
 def windows(**fields: Any) -> WindowOperator:
     return WindowOperator(**{"window": Tumbling("1 hour"), "aggregates": [F.count()], **fields})
+
+
+W = Window.partitionBy("k").orderBy("ts")
+SHIFT = Custom.each(lambda row: [(row["event_time"], row["event_time"] + 9)], name="shift")
+
+
+def over(window: WindowSpec, **fields: Any) -> OverOperator:
+    return over_operator({"total": F.sum("v").over(window)}, **fields)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +64,13 @@ def windows(**fields: Any) -> WindowOperator:
         (windows(trigger=Repeatedly(AfterProcessingTime(0, align=4))), 4),
         (windows(window=Tumbling(10, origin=4), time="processing"), 2),
         (windows(window=Session(6), keys=["k"], time="processing"), 6),
+        (windows(window=Tumbling(10), time="processing", trigger=Repeatedly(AfterEventTime(4))), 2),
+        (windows(window=Tumbling(10), trigger=Repeatedly(AfterEventTime(4))), None),
+        (windows(window=Session("gap"), keys=["k"], trigger=Every(12)), 12),
+        (over(W.rangeBetween(0, 7)), None),
+        (over(W.rangeBetween(0, 6), watermark=FixedLag(4)), 2),
+        (over(W.rangeBetween(-6, 0), watermark=FixedLag(4)), 4),
+        (over(W.rowsBetween(0, 3), watermark=FixedLag(4)), 4),
         (windows(watermark=Inputs(["a", "b"], idle_after=9)), 9),
         (StreamWindow.sliding(time(10), time(4)), 2),
         (
@@ -99,6 +119,39 @@ def test_a_reading_of_the_interval_fires_a_lagging_window_at_once() -> None:
     for reading in range(0, 11, interval.us):
         stream = stream.clock(reading)
     assert [pane["processing_time"] for pane in stream.play().panes] == [10]
+
+
+def test_event_time_triggers_of_processing_time_fire_at_readings_of_the_interval() -> None:
+    spec = windows(window=Tumbling(10), time="processing", trigger=Repeatedly(AfterEventTime(4)))
+    interval = timer_interval(spec)
+    assert interval is not None
+    stream = TestStream(spec)
+    for reading in range(0, 11, interval.us):
+        stream = stream.clock(reading).rows({})
+    panes = stream.play().panes
+    assert [pane["processing_time"] for pane in panes] == [4, 8, 10]
+
+
+def test_a_row_that_looks_ahead_is_emitted_at_the_next_reading() -> None:
+    """Semantics 29.2: it waits until the watermark is above its event time and the range ahead."""
+    spec = over(W.rangeBetween(0, 6), watermark=FixedLag(4))
+    stream = TestStream(spec).rows({"k": "a", "ts": 2, "v": 1})
+    played = stream.clock(12).clock(14).play()
+    assert [len(step.panes) for step in played] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        windows(window=Session("gap"), keys=["k"], time="processing"),
+        windows(window=Session("gap"), keys=["k"], watermark=FixedLag(4)),
+        windows(window=SHIFT, watermark=FixedLag(4)),
+        JoinOperator(left=LAGGING, right=LAGGING, match=SameWindow(SHIFT), how="semi"),
+    ],
+)
+def test_windows_whose_ends_depend_on_rows_have_no_interval(spec: Any) -> None:
+    with pytest.raises(SpecError, match=r"depend on rows, so no interval suits .* \| choose an interval$"):
+        timer_interval(spec)
 
 
 @pytest.mark.parametrize("given", ["x", {"kind": "window"}, [windows()], WindowOperator])

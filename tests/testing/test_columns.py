@@ -30,7 +30,8 @@ from panewise.testing.columns import infer
         ([Decimal("1.5"), 1], "decimal(18,1)"),
         ([date(2026, 1, 1)], "date"),
         ([datetime(2026, 1, 1, tzinfo=UTC), 5], "timestamp"),
-        ([datetime(2026, 1, 1)], "string"),  # noqa: DTZ001 - it has no zone
+        ([datetime(2026, 1, 1)], "timestamp_ntz"),  # noqa: DTZ001 - it has no zone
+        ([[None, datetime(2026, 1, 1)]], "array<timestamp_ntz>"),  # noqa: DTZ001 - as above
         ([b"a"], "binary"),
         ([[], None], "array<bigint>"),
         ([[], [None, 1], (2.5,)], "array<double>"),

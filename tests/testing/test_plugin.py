@@ -1,8 +1,12 @@
 """The pytest plugin."""
 
+import os
+import pkgutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -81,3 +85,31 @@ def test_the_plugin_imports_neither_polars_nor_pyspark() -> None:
     """pytest loads it for tests that may not need them."""
     text = "import sys, panewise.testing.plugin; assert not {'polars', 'pyspark'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", text], check=True)
+
+
+def test_pytest_collects_no_function_of_the_test_kit() -> None:
+    """It does where a file is named on its command line, and a name in it begins as those of tests do."""
+    import panewise.testing as kit
+
+    names = [one.name for one in pkgutil.walk_packages(kit.__path__, "panewise.testing.")]
+    assert len(names) > 20
+    collected = [
+        f"{name}.{one}"
+        for name in names
+        for one, value in vars(import_module(name)).items()
+        if one.lower().startswith("test") and callable(value) and getattr(value, "__test__", True)
+    ]
+    assert collected == []
+
+
+def test_workers_of_spark_run_the_python_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no environment is activated, so that `python3` is another one."""
+    spark = pytest.importorskip("panewise.testing.runtimes.spark")
+    monkeypatch.setattr(spark, "SparkSession", MagicMock())
+    monkeypatch.setattr(spark, "configure", MagicMock())
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    spark._session()
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+    monkeypatch.setenv("PYSPARK_PYTHON", "another")
+    spark._session()
+    assert os.environ["PYSPARK_PYTHON"] == "another"

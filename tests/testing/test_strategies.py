@@ -5,16 +5,53 @@ The classes are counted over fixed samples, in the scripts and in the oracle's o
 
 import math
 from collections import Counter
+from datetime import date
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
-from panewise.spec import WindowOperator, counted, merging
+from panewise import (
+    CogroupOperator,
+    Inputs,
+    Interval,
+    JoinOperator,
+    Session,
+    Side,
+    StreamWindow,
+    Tumbling,
+    Window,
+    over_operator,
+)
+from panewise import functions as F
+from panewise.spec import Specification, WindowOperator, counted, merging
+from panewise.streamwindow import delta
 from panewise.testing import run
-from panewise.testing.strategies import ALL_KINDS, COUNTED_KINDS, events, specs, types_of
+from panewise.testing.compare import same
+from panewise.testing.strategies import (
+    ALL_KINDS,
+    COUNTED_KINDS,
+    chains,
+    cogroup_specs,
+    events,
+    frame_events,
+    frame_specs,
+    join_events,
+    join_specs,
+    join_types,
+    specs,
+    stream_events,
+    stream_types,
+    stream_windows,
+    types_of,
+    window_join_specs,
+    windowed_join_specs,
+    windowed_streams,
+)
+from tests.engine.effort import FEW
 
 Events = list[dict[str, Any]]
 
@@ -227,3 +264,114 @@ def test_every_edge_class_is_generated(kind: str) -> None:
         if not missing:
             return
     assert not missing, dict(counts.most_common())
+
+
+DAYS = {"airport": "string", "day": "date", "cost": "decimal(4,1)"}
+W = Window.partitionBy("airport").orderBy("at")
+OF_USERS: dict[str, tuple[Any, Any, Any]] = {
+    "windows": (
+        WindowOperator(
+            keys=["airport"],
+            event_time="at",
+            window=Session("timeout"),
+            watermark=Inputs(["x", "y"], column="source"),
+            aggregates=[F.max("day").alias("last"), F.sum("cost").alias("costs")],
+        ),
+        events,
+        DAYS,
+    ),
+    "over": (
+        over_operator({"last": F.max("day").over(W), "costs": F.sum("cost").over(W)}),
+        frame_events,
+        DAYS,
+    ),
+    "policy": (
+        StreamWindow.sliding(delta("cost", 3), partition_by=["airport"], columns=["day"]),
+        stream_events,
+        DAYS | {"note": "string"},
+    ),
+    "join": (
+        JoinOperator(
+            left=Side(keys=["airport"]), right=Side(keys=["port"], prefix="r_"), match=Interval(0, 5)
+        ),
+        join_events,
+        {"left": {"airport": "date", "note": "string"}, "right": {"port": "date", "day": "timestamp_ntz"}},
+    ),
+    "cogroup": (
+        CogroupOperator(
+            left=Side(keys=["airport"], event_time="at"),
+            right=Side(keys=["port"]),
+            window=Tumbling(10),
+            left_aggregates=[F.sum("cost").alias("costs")],
+            right_aggregates=[F.collect_list("day").alias("days")],
+        ),
+        join_events,
+        {"left": {"cost": "decimal(4,1)"}, "right": {"day": "map<string,int>"}},
+    ),
+}
+
+
+def types_for(spec: Any, types: Any) -> Any:
+    """Returns the types of all columns, with those that the user gives."""
+    if "left" in types:
+        return {side: of | types[side] for side, of in join_types(spec).items()}
+    return (stream_types(spec) if isinstance(spec, StreamWindow) else types_of(spec)) | types
+
+
+@FEW
+@given(data=st.data())
+@pytest.mark.parametrize("family", OF_USERS)
+def test_events_are_drawn_for_specifications_of_users(family: str, data: st.DataObject) -> None:
+    """Their columns have other names and types than the samples."""
+    spec, draw, types = OF_USERS[family]
+    script = data.draw(draw(spec, types=types))
+    given_types = types_for(spec, types)
+    wanted = run(spec, script, types=given_types, windows=True)
+    assert same(run(spec, script, "engine", types=given_types, windows=True), wanted)
+
+
+@pytest.mark.parametrize("family", OF_USERS)
+@pytest.mark.parametrize("kind", ["panes", "invalid"])
+def test_columns_of_users_have_values_of_their_types(family: str, kind: str) -> None:
+    """Rows of them reach panes, and some have a value of a wrong type."""
+    spec, draw, types = OF_USERS[family]
+    given_types = types_for(spec, types)
+
+    def is_reached(script: Events) -> bool:
+        outputs = run(spec, script, types=given_types)
+        if kind == "panes":
+            return any(isinstance(value, date | Decimal) for value in values_in(outputs))
+        return any("has the wrong type" in one["reason"] for output in outputs for one in output["invalid"])
+
+    first = settings(max_examples=5_000, database=None, phases=[Phase.generate])
+    find(draw(spec, types=types), is_reached, settings=first)
+
+
+def values_in(outputs: list[dict[str, Any]]) -> list[Any]:
+    """Returns the values of all panes, also those in lists of tuples."""
+    panes = [pane for output in outputs for pane in output["panes"]]
+    tuples = [row for pane in panes for row in pane.get("tuples") or ()]
+    return [value for row in [*panes, *tuples] for value in row.values()]
+
+
+@pytest.mark.parametrize(
+    ("draw", "draw_events"),
+    [
+        (specs(), events),
+        (chains(), lambda spec: events(spec.first)),
+        (frame_specs(), frame_events),
+        (stream_windows(), stream_events),
+        (join_specs(), join_events),
+        (window_join_specs(), join_events),
+        (windowed_streams().flatmap(lambda match: join_specs(match=match)), join_events),
+        (windowed_join_specs(), lambda spec: join_events(spec.join)),
+        (cogroup_specs(), join_events),
+    ],
+)
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_one_module_has_the_strategies_of_all_families(
+    draw: Any, draw_events: Any, data: st.DataObject
+) -> None:
+    spec: Specification = data.draw(draw)
+    assert data.draw(draw_events(spec))

@@ -9,12 +9,13 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import Family
 from panewise.spec.operators.join.match import Latest
+from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.operators.policy.policies import PartitionAge, TimePolicy
-from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Specification
 from panewise.spec.triggers.simple import AfterProcessingTime, Every
 from panewise.spec.watermarks import FixedLag
-from panewise.spec.windows.kinds import Calendar
+from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.kinds import Calendar, Session, gap_columns
 
 # The values of a specification that wait for processing time, and their fields of type Duration.
 _WAITING: Final[dict[type, tuple[str, ...]]] = {
@@ -24,7 +25,6 @@ _WAITING: Final[dict[type, tuple[str, ...]]] = {
     PartitionAge: ("duration",),
     Latest: ("ttl",),
 }
-_OF_WINDOWS: Final = ("size", "hop", "gap", "step", "origin", "max_length")  # lengths and offsets of windows
 _OF_CALENDARS: Final = 15 * 60 * 1_000_000  # local dates start at multiples of it in all zones of today
 
 
@@ -32,22 +32,27 @@ def timer_interval(*specs: Specification) -> Duration | None:
     """Returns the largest interval at which reading the clock meets every instant that operators wait for.
 
     It is the greatest common divisor of all lengths of processing time in the specifications: delays and
-    periods of triggers and update policies, policies by time, times to live, `idle_after`, and windows of
-    processing time. With a `FixedLag` the watermark follows the clock. So all lengths in that specification
-    count, because any of them may be added to an event time. A calendar window counts as 15 minutes.
+    periods of triggers and update policies, policies by time, times to live, and `idle_after`. With
+    `time="processing"` or a `FixedLag` the watermark follows the clock. So all lengths in that specification
+    count, because any of them may be added to an event time: also windows, periods of event time, and how far
+    RANGE frames of OVER look ahead. A calendar window counts as 15 minutes.
 
     Instants count from the same origin as the readings, such as 1970-01-01 UTC. Delays may start when a row
     arrives, or at its event time. Their ends are met if the arrivals or event times are multiples of the
-    interval. A larger interval loses nothing: what is due is emitted at the next reading.
+    interval. A larger interval loses nothing: what is due is emitted at the next reading. So are rows of
+    OVER, which wait until the watermark is above such an instant.
 
     Args:
-        specs: one or more specifications of any kind, which one timer drives.
+        specs: one or more specifications of any kind, which one timer drives. Settings of retained windows
+            are none: what waits for the clock there are the periods `early` and `late`.
 
     Returns:
         The interval, or None if nothing waits for a length of processing time.
 
     Raises:
-        SpecError: if a value is no specification.
+        SpecError: if a value is no specification, and if the watermark follows the clock to the ends of
+            windows whose lengths are not in the specification: custom windows, and sessions with a gap for
+            each row.
 
     >>> from panewise import AfterWatermark, Every, Tumbling, WindowOperator, functions as F
     >>> early = AfterWatermark(early=Every("90 seconds"), late=AfterProcessingTime("1 minute"))
@@ -66,9 +71,11 @@ def _lengths_of(spec: Any) -> Iterator[int]:
         rule = "a timer drives operators, which specifications describe"
         raise SpecError(f"timer_interval of {spec!r}", rule, "give each specification as an argument")
     values = list(_inside(spec))
-    lagging = any(isinstance(value, FixedLag) for value in values)
+    by_clock = any(
+        isinstance(value, FixedLag) or getattr(value, "time", None) == "processing" for value in values
+    )
     for value in values:
-        yield from _all_lengths(value) if lagging else _waiting(value)
+        yield from _all_lengths(value) if by_clock else _waiting(value)
 
 
 def _inside(value: Any) -> Iterator[Any]:
@@ -84,21 +91,23 @@ def _inside(value: Any) -> Iterator[Any]:
 
 def _waiting(value: Any) -> Iterator[int]:
     """Yields the lengths of processing time among the fields of a value."""
-    if isinstance(value, WindowOperator) and value.time == "processing":
-        yield from _us(value.window, _OF_WINDOWS)
-        yield from _of_calendar(value.window)
     yield from _us(value, (*_WAITING.get(type(value), ()), "idle_after"))
 
 
 def _all_lengths(value: Any) -> Iterator[int]:
-    """Yields all lengths among the fields of a value."""
-    yield from _us(value, tuple(field.name for field in fields(value)))
-    yield from _of_calendar(value)
+    """Yields all lengths among the fields of a value.
 
-
-def _of_calendar(window: Any) -> Iterator[int]:
-    if isinstance(window, Calendar):
+    Raises:
+        SpecError: for windows whose lengths depend on rows.
+    """
+    if isinstance(value, Custom) or (isinstance(value, Session) and gap_columns(value)):
+        rule = "the ends of these windows depend on rows, so no interval suits all of them"
+        raise SpecError(f"timer_interval with window={value!r}", rule, "choose an interval")
+    if isinstance(value, Calendar):
         yield _OF_CALENDARS
+    if isinstance(value, OverOperator):
+        yield value.us_ahead
+    yield from _us(value, tuple(field.name for field in fields(value)))
 
 
 def _us(value: Any, names: tuple[str, ...]) -> Iterator[int]:

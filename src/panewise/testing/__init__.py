@@ -1,6 +1,7 @@
 """Tools for tests: play events in any runtime, compare panes, and check transcripts.
 
-``panewise.testing.strategies`` generates specifications and events with Hypothesis.
+``panewise.testing.strategies`` generates specifications and events with Hypothesis, and
+``panewise.testing.dataframes`` has streaming DataFrames to which a test adds rows.
 """
 
 from panewise.testing.compare import assert_panes

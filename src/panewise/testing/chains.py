@@ -19,15 +19,15 @@ from panewise.spec import (
     has_key_watermarks,
     merging,
 )
-from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
-from panewise.testing.strategies import specs, types_of
+from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES, types_of
+from panewise.testing.windows import specs
 
 _NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
 
 
 @st.composite
 def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixed: Any) -> Chain:
-    """Draws chains of an operator, as :func:`panewise.testing.strategies.specs` draws it, and of stages.
+    """Draws chains of an operator, as :func:`panewise.testing.windows.specs` draws it, and of stages.
 
     Args:
         kind: kind of the window, such as "session". Default: all.

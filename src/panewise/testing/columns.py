@@ -108,6 +108,8 @@ _KINDS: Final[Mapping[type, str]] = {  # a subclass is before its class
 
 def _kind(value: Any) -> str:
     """Returns the type that a column of this value alone has; string for a value that fits no type."""
-    if value == {} or (isinstance(value, datetime) and value.tzinfo is None):
+    if value == {}:
         return "string"
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return "timestamp_ntz"
     return next((name for kind, name in _KINDS.items() if isinstance(value, kind)), "string")

@@ -2,21 +2,29 @@
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
+from panewise.chrono import instant_us
 from panewise.errors import InputError
 
-Output = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+Entry = Mapping[str, Any]
+Output = Entry | Sequence[Entry]
 _PANE_ORDER = ("op", "timing", "index", "window_start", "window_end")
 _TOLERANCE = 1e-9  # for floats: two right results may differ in the last digits
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_COMPARISONS = 1_000_000  # above it, all entries of a difference count as one gap
 
 
 def same(one: Any, other: Any) -> bool:
     """Returns whether values are equal.
 
     Null equals null, and NaN equals NaN. Floats are compared to nine digits. Booleans do not equal numbers.
+    A datetime with a time zone equals its number of microseconds since 1970-01-01 UTC.
 
     >>> same([1, None, float("nan")], [1.0, None, float("nan")]), same(True, 1)
     (True, False)
@@ -29,7 +37,12 @@ def same(one: Any, other: Any) -> bool:
         return one is other
     if isinstance(one, (float, Decimal)) or isinstance(other, (float, Decimal)):
         return _same_number(one, other)
-    return bool(one == other)
+    return bool(_plain(one) == _plain(other))
+
+
+def _plain(value: Any) -> Any:
+    """Returns a datetime with a time zone as microseconds, and any other value as it is."""
+    return instant_us(value) if isinstance(value, datetime) and value.tzinfo is not None else value
 
 
 def _same_number(one: Any, other: Any) -> bool:
@@ -42,15 +55,52 @@ def _same_number(one: Any, other: Any) -> bool:
     return one == other
 
 
+def _fits(value: Any, expected: Any) -> bool:
+    """Returns whether a value of an output is an expected one: the same, or the entries of a map."""
+    if isinstance(expected, Mapping) and isinstance(value, Mapping):
+        return value.keys() == expected.keys() and all(_fits(value[name], expected[name]) for name in value)
+    if isinstance(value, (list, tuple)):
+        if isinstance(expected, Mapping):
+            return _fits_map(value, expected)
+        if isinstance(expected, (list, tuple)):
+            return len(value) == len(expected) and all(map(_fits, value, expected))
+    return same(value, expected)
+
+
+def _fits_map(entries: Sequence[Any], expected: Mapping[Any, Any]) -> bool:
+    """Returns whether entries are those of a map, in any order."""
+    rest = list(expected.items())
+    for entry in entries if _is_map(entries) else ():
+        fitting = (
+            n
+            for n, (key, value) in enumerate(rest)
+            if _fits(entry["key"], key) and _fits(entry["value"], value)
+        )
+        found = next(fitting, None)
+        if found is None:
+            return False
+        del rest[found]
+    return _is_map(entries) and not rest
+
+
+def _is_map(value: Any) -> bool:
+    """Returns whether a value of an output has the form of a map: a list of its entries."""
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(entry, Mapping) and entry.keys() == {"key", "value"} for entry in value
+    )
+
+
 def assert_panes(output: Output, expected: Sequence[Mapping[str, Any]]) -> None:
     """Checks that panes are the expected ones, in the same number and order.
 
     Args:
         output: one output of :func:`panewise.testing.run`, a list of outputs, or a list of panes.
-        expected: a dict for each pane, with some or all of its columns. Only these columns are compared.
+        expected: a list with a dict for each pane, with some or all of its columns. Only these columns are
+            compared. A map may be a dict, or the list of entries that the output has.
 
     Raises:
         AssertionError: with a line for each pane that is missing (-) or not expected (+).
+        InputError: if `expected` is not a list of dicts, or `output` is none of the above.
 
     >>> assert_panes([{"index": 0, "total": 5, "op": "+"}], [{"total": 5}])
     """
@@ -61,35 +111,77 @@ def assert_entries(
     got: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str, Any]], what: str
 ) -> None:
     """Checks any list of dicts as :func:`assert_panes` checks panes; `what` names the list in the error."""
+    if not _is_list_of_dicts(expected):
+        rule = f"the expected {what} are a list with a dict for each of them"
+        raise InputError(f"expected={expected!r}", rule, "give such as [{'total': 5}], or [] for none")
     if len(got) == len(expected) and all(map(_covers, got, expected)):
         return
     columns = _ordered({name: None for entry in expected for name in entry})
-    wanted = [_line(entry, columns) for entry in expected]
-    found = [_line(_like(entry, expected, n), columns) for n, entry in enumerate(got)]
-    difference = [line.rstrip() for line in difflib.ndiff(wanted, found)]
-    raise AssertionError(
-        "\n".join([f"{what}: expected {len(expected)} (-), got {len(got)} (+)", *difference])
-    )
+    header = f"{what}: expected {len(expected)} (-), got {len(got)} (+)"
+    raise AssertionError("\n".join([header, *_difference(got, expected, columns)]))
 
 
-def _covers(entry: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-    return all(name in entry and same(entry[name], value) for name, value in expected.items())
+def _difference(got: Sequence[Entry], expected: Sequence[Entry], columns: list[str]) -> Iterator[str]:
+    """Yields a line for each entry: expected and found, missing (-), or not expected (+)."""
+    end = (len(expected), len(got))
+    for (n, m), (next_n, next_m) in pairwise([(-1, -1), *_matches(got, expected), end]):
+        if n >= 0:
+            yield f"  {_line(expected[n], columns)}".rstrip()
+        wanted, found = expected[n + 1 : next_n], got[m + 1 : next_m]
+        lines = [_line(entry, columns) for entry in wanted]
+        likes = [_line(_like(entry, wanted, at), columns) for at, entry in enumerate(found)]
+        yield from (line.rstrip() for line in difflib.ndiff(lines, likes))
 
 
-def _like(entry: Mapping[str, Any], expected: Sequence[Mapping[str, Any]], n: int) -> Mapping[str, Any]:
-    """Returns of an entry only the fields that are expected at position `n`.
+def _matches(got: Sequence[Entry], expected: Sequence[Entry]) -> list[tuple[int, int]]:
+    """Returns as many pairs of positions as possible, in the order of both lists: expected and found."""
+    if len(got) * len(expected) > _MOST_COMPARISONS:
+        return []
+    # most[n][m] is the number of pairs among the entries from n and m on. Where n and m match, some largest
+    # choice has this pair.
+    most = [[0] * (len(got) + 1) for _ in range(len(expected) + 1)]
+    covers = [[_covers(entry, one) for entry in got] for one in expected]
+    for n in reversed(range(len(expected))):
+        for m in reversed(range(len(got))):
+            most[n][m] = most[n + 1][m + 1] + 1 if covers[n][m] else max(most[n + 1][m], most[n][m + 1])
+    pairs, n, m = [], 0, 0
+    while n < len(expected) and m < len(got):
+        if covers[n][m]:
+            pairs.append((n, m))
+            n, m = n + 1, m + 1
+        elif most[n + 1][m] >= most[n][m + 1]:
+            n += 1
+        else:
+            m += 1
+    return pairs
+
+
+def _covers(entry: Entry, expected: Entry) -> bool:
+    return all(name in entry and _fits(entry[name], value) for name, value in expected.items())
+
+
+def _like(entry: Entry, expected: Sequence[Entry], n: int) -> Entry:
+    """Returns of an entry only the fields that are expected at position `n`; all of them if it lacks one.
 
     Fields that equal the expected ones get the expected value. So the lines of the difference differ only
     where the values do.
     """
-    if n >= len(expected):
+    if n >= len(expected) or not expected[n].keys() <= entry.keys():
         return entry
-    wanted = expected[n]
-    return {
-        name: wanted[name] if name in wanted and same(value, wanted[name]) else value
-        for name, value in entry.items()
-        if name in wanted
-    }
+    return {name: _shown(entry[name], wanted) for name, wanted in expected[n].items()}
+
+
+def _shown(value: Any, wanted: Any) -> Any:
+    """Returns the expected value if it is the same; an instant and a map in the form of the expected one."""
+    if _fits(value, wanted):
+        return wanted
+    if isinstance(wanted, Mapping) and _is_map(value):
+        with suppress(TypeError):  # a key that Python cannot hash
+            return {entry["key"]: entry["value"] for entry in value}
+    if isinstance(wanted, datetime) and wanted.tzinfo is not None and type(value) is int:
+        with suppress(OverflowError):  # an instant beyond the years of datetime
+            return (_EPOCH + timedelta(microseconds=value)).astimezone(wanted.tzinfo)
+    return value
 
 
 def _ordered(names: Mapping[str, Any]) -> list[str]:
@@ -106,10 +198,15 @@ def _line(entry: Mapping[str, Any], columns: list[str]) -> str:
 
 
 def _panes(output: Output) -> list[Mapping[str, Any]]:
-    if isinstance(output, Mapping):
-        if "panes" not in output:
-            raise InputError(
-                f"output={output!r}", "an output has panes", "give what run returns, or a list of panes"
-            )
+    if isinstance(output, Mapping) and "panes" in output:
         return list(output["panes"])
+    if isinstance(output, Mapping) or not _is_list_of_dicts(output):
+        raise InputError(
+            f"output={output!r}", "an output has panes", "give what run returns, or a list of panes"
+        )
     return [pane for entry in output for pane in entry.get("panes", [entry])]
+
+
+def _is_list_of_dicts(value: Any) -> bool:
+    """Returns whether a value is a sequence of mappings."""
+    return isinstance(value, Sequence) and all(isinstance(one, Mapping) for one in value)

@@ -12,6 +12,8 @@ from pyspark.sql.types import StructType
 
 from panewise.errors import InputError
 
+__all__ = ["DataFrameStream"]
+
 
 @dataclass
 class _Query:
@@ -47,9 +49,9 @@ class DataFrameStream:
 
     spark: SparkSession
     schema: StructType | str
-    _scratch: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="panewise-")))
-    _files: int = 0
-    _queries: dict[int, _Query] = field(default_factory=dict)
+    _scratch: Path = field(init=False, default_factory=lambda: Path(tempfile.mkdtemp(prefix="panewise-")))
+    _files: int = field(init=False, default=0)
+    _queries: dict[int, _Query] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._input.mkdir()

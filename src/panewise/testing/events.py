@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from panewise.chrono import instant_us
-from panewise.errors import InputError
-from panewise.families import INPUT
+from panewise.errors import InputError, SpecError
+from panewise.families import INPUT, Family
 from panewise.spec import (
     Entry,
     Inputs,
@@ -26,7 +26,7 @@ from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 from panewise.spec.operators.policy.events import name_of
 from panewise.testing.columns import Row, infer
-from panewise.testing.families import testing_parts
+from panewise.testing.families import parts_for_tests
 
 Batch: TypeAlias = Mapping[str, tuple[Row, ...]]  # the rows of an "add", by input
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
@@ -83,7 +83,7 @@ class Script:
     @property
     def port_field(self) -> str | None:
         """The field by which events and outputs name an input; None if the operator has one input."""
-        return testing_parts(self.spec).port_field if len(self.ports) > 1 else None
+        return parts_for_tests(self.spec).port_field if len(self.ports) > 1 else None
 
 
 def script(
@@ -103,11 +103,11 @@ def script(
     Raises:
         InputError: if an event is malformed or not possible, if no row has a column that the specification
             reads, and for types of unknown columns.
-        SpecError: if the dict form of the specification is not valid, or a column has a type that the
+        SpecError: if `spec` is no specification, its dict form is not valid, or a column has a type that the
             specification cannot use (semantics 24.19).
     """
-    whole: Specification = from_dict(spec) if isinstance(spec, Mapping) else spec
-    own = testing_parts(whole)
+    whole = specification(spec)
+    own = parts_for_tests(whole)
     named = None if set(whole.ports) == {INPUT} else _Named(own.port_field, tuple(whole.ports))
     known = {**_FIELDS, **own.ops}
     read = tuple(_event(event, f"events[{n}]", known, named) for n, event in enumerate(events))
@@ -126,6 +126,19 @@ def script(
     typed = {port: {name: Type(text) for name, text in of.items()} for port, of in columns.items()}
     parts(whole).check_types(whole, typed)
     return Script(whole, columns, read, given, **options)
+
+
+def specification(spec: Any) -> Specification:
+    """Returns the specification of a value that a test gives: a specification, or its dict form.
+
+    Raises:
+        SpecError: if it is neither.
+    """
+    whole: Specification = from_dict(spec) if isinstance(spec, Mapping) else spec
+    if isinstance(whole, type) or not isinstance(getattr(whole, "family", None), Family):
+        rule = "a test plays a specification, or its dict form"
+        raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(...)")
+    return whole
 
 
 @dataclass(frozen=True)

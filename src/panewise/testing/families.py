@@ -40,7 +40,7 @@ class TestingParts:
     on_spark: tuple[str, str] = ("", "")
 
 
-def testing_parts(spec: Specification) -> TestingParts:
+def parts_for_tests(spec: Specification) -> TestingParts:
     """Returns the parts of the family of a specification."""
     found: TestingParts = part(spec.family.testing)
     return found

@@ -1,5 +1,6 @@
 """Hypothesis strategies of OVER operators, and of events for them (semantics 29)."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -7,9 +8,9 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.spec import FixedLag, Frame, Inputs, OverColumn, OverOperator, Position, StreamTime
-from panewise.testing.samples import MEASURES, types_of
+from panewise.testing.samples import MEASURES, types_of, with_types
 from panewise.testing.scripts import Writer, moved_by_rows
-from panewise.testing.strategies import aggregates
+from panewise.testing.windows import aggregates
 
 __all__ = ["frame_events", "frame_specs", "frames"]
 
@@ -105,13 +106,22 @@ def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> OverColumn:
 
 @st.composite
 def frame_events(
-    draw: st.DrawFn, /, spec: OverOperator, max_events: int = 9, max_rows: int = 6
+    draw: st.DrawFn,
+    /,
+    spec: OverOperator,
+    max_events: int = 9,
+    max_rows: int = 6,
+    types: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """Draws events for an operator, as :func:`panewise.testing.run` takes them.
 
-    The types of columns are those of :func:`types_of`.
+    Args:
+        spec: the operator.
+        max_events: the most events, without the end of input.
+        max_rows: the most rows of a batch.
+        types: the types of columns that differ from those of :func:`types_of`.
     """
-    writer = _FrameWriter(draw, spec, types_of(spec), max_rows)
+    writer = _FrameWriter(draw, spec, with_types(types_of(spec), types), max_rows)
     chosen = draw(
         st.lists(
             st.sampled_from(["add"] * 5 + ["watermark"] * 4 + ["clock", "restart"]),

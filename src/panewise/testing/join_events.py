@@ -1,7 +1,7 @@
 """Hypothesis strategies of events for joins and cogroups (semantics 36 to 41)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -24,7 +24,7 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.join.windowing import window_operator
 from panewise.testing.edges import clocks, expiries, times, watermarks
-from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES
+from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, with_types
 from panewise.testing.scripts import Writer
 from panewise.testing.windowed_streams import completing
 
@@ -55,13 +55,25 @@ def join_types(spec: JoinOperator | CogroupOperator) -> dict[str, dict[str, str]
 
 @st.composite
 def join_events(
-    draw: st.DrawFn, /, spec: JoinOperator | CogroupOperator, max_events: int = 10, max_rows: int = 5
+    draw: st.DrawFn,
+    /,
+    spec: JoinOperator | CogroupOperator,
+    max_events: int = 10,
+    max_rows: int = 5,
+    types: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[dict[str, Any]]:
     """Draws events for a join or a cogroup, as :func:`panewise.testing.run` takes them.
 
-    The types of columns are those of :func:`join_types`. Often the inputs end, at times one before the other.
+    Often the inputs end, at times one before the other.
+
+    Args:
+        spec: the join or cogroup; of windows over a join its join.
+        max_events: the most events, without the ends of inputs.
+        max_rows: the most rows of a side in a batch.
+        types: by side the types of columns that differ from those of :func:`join_types`.
     """
-    writer = _JoinWriter(draw, spec, max_rows)
+    of_sides = {side: with_types(of, (types or {}).get(side)) for side, of in join_types(spec).items()}
+    writer = _JoinWriter(draw, spec, max_rows, of_sides)
     ops = ["add"] * 6 + ["watermark"] * 5 + ["clock"] * 2 + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=2, max_size=max_events))
     of_one_side = draw(st.sampled_from([[], [], [], ["finish", "add", "watermark", "add"]]))
@@ -77,6 +89,7 @@ class _JoinWriter:
         draw: Hypothesis's draw.
         spec: the join or cogroup.
         max_rows: the most rows of a side in a batch.
+        types: the types of the columns of each side.
         seen: the event times drawn so far, by side.
         readings: the processing time after each clock reading.
         ended: the sides whose input has ended.
@@ -85,17 +98,17 @@ class _JoinWriter:
     draw: st.DrawFn
     spec: JoinOperator | CogroupOperator
     max_rows: int
+    types: Mapping[str, Mapping[str, str]]
     seen: dict[str, list[int]] = field(default_factory=lambda: {side: [] for side in SIDES})
     readings: list[int] = field(default_factory=lambda: [0])
     ended: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        types = join_types(self.spec)
         self.writers = {
             side: _SideWriter(
                 self.draw,
                 entry,
-                {name: kind for name, kind in types[side].items() if name != "note"},
+                {n: kind for n, kind in self.types[side].items() if (n, kind) != ("note", "bigint")},
                 self.max_rows,
                 seen=self.seen[side],
                 places=self._places_of(side),
@@ -252,9 +265,10 @@ class _SideWriter(Writer):
 
     def _cell(self, name: str) -> Any:
         """Draws a value; key columns of other names have the values of those in the samples."""
-        if name not in self.spec.keys:
+        sample = _OTHER_NAMES.get(name, name)
+        if name not in self.spec.keys or sample not in KEY_VALUES or self.types[name] != COLUMN_TYPES[sample]:
             return super()._cell(name)
-        values = list(KEY_VALUES[_OTHER_NAMES.get(name, name)]) * 3
+        values = list(KEY_VALUES[sample]) * 3
         nulls = [None] if self.spec.null_keys else []
         return self._one_of(
             [*values, *nulls, *([math.nan] if nulls and self.types[name] == "double" else [])]

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from panewise.spec.column_values import ColumnType
-from panewise.testing.samples import VALUES
+from panewise.spec.column_values import MISFIT, ColumnType
+from panewise.testing.samples import COLUMN_TYPES, MISFITS, VALUES
 
-__all__ = ["column_types", "values_of"]
+__all__ = ["column_types", "has_samples", "misfits", "values_of"]
 
 _SIMPLE: Final = (
     "bigint",
@@ -37,6 +37,7 @@ _MORE: Final[dict[str, list[Any]]] = {
     "tinyint": [0, 1, -128, 127],
     "float": [0.0, -0.0, 1.5, float("nan"), float("-inf"), 3.4028234663852886e38],
 }
+_ODD: Final = ("x", True, 1.5, 2**70, Decimal("0.001"), b"x", object)  # the last one fits no type
 
 
 def column_types(depth: int = 3) -> st.SearchStrategy[str]:
@@ -59,13 +60,39 @@ def column_types(depth: int = 3) -> st.SearchStrategy[str]:
     )
 
 
-def values_of(text: str) -> st.SearchStrategy[Any]:
+def values_of(text: str, *, nulls: bool = True) -> st.SearchStrategy[Any]:
     """Returns a strategy of values of a type: nulls on every level, and empty lists and maps.
+
+    Args:
+        text: the type.
+        nulls: whether a value itself may be null.
 
     Raises:
         InputError: if the type is unknown.
     """
-    return st.one_of(st.none(), _known(ColumnType.of(text)))
+    known = _known(ColumnType.of(text))
+    return st.one_of(st.none(), known) if nulls else known
+
+
+def misfits(text: str) -> list[Any]:
+    """Returns values that do not fit a type: those of the samples if they have the type.
+
+    >>> misfits("boolean"), misfits("date")[0]
+    ([1, 'true'], 'x')
+    """
+    if has_samples(text):
+        return MISFITS[text.split("(", maxsplit=1)[0]]
+    kind = ColumnType.of(text)
+    return [value for value in _ODD if kind.fit(value) is MISFIT]
+
+
+def has_samples(text: str) -> bool:
+    """Returns whether a type is that of a column of the samples.
+
+    >>> [has_samples(text) for text in ("bigint", "decimal(10,2)", "decimal(4,1)", "date")]
+    [True, True, False, False]
+    """
+    return text in COLUMN_TYPES.values()
 
 
 def _known(kind: ColumnType) -> st.SearchStrategy[Any]:

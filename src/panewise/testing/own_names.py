@@ -57,8 +57,13 @@ def _pane(pane: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 def _window(window: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Returns a window of the progress with other names, also in its rows."""
-    rows = {"rows": [_named(row, names) for row in window["rows"]]} if "rows" in window else {}
-    return _named(window, names) | rows
+    rows = window["rows"]
+    named = (
+        {side: [_named(row, names) for row in of_side] for side, of_side in rows.items()}
+        if isinstance(rows, Mapping)
+        else [_named(row, names) for row in rows]
+    )
+    return _named(window, names) | {"rows": named}
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """The columns, values, and user-defined aggregates and windows that the strategies draw from."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
 import polars as pl
 
-from panewise.spec import Custom, Entry, UserAggregate
+from panewise.spec import Custom, Entry, UserAggregate, input_columns
+from panewise.spec.column_values import ColumnType
 
 _TIMES_AND_PLACES = {
     "event_time": "bigint",
@@ -95,10 +97,27 @@ USER_WINDOWS: Final = {window.name: window for window in (GAP_WINDOWS, SHIFTS, S
 
 
 def types_of(spec: Entry) -> dict[str, str]:
-    """Returns the types of the columns that a specification reads; bigint for columns not defined here.
+    """Returns the types of the columns that a specification reads, as the strategies of events draw them.
+
+    Columns that are not in the samples are bigint, and names of inputs are strings.
 
     >>> from panewise import functions as F, Global, WindowOperator
     >>> types_of(WindowOperator(window=Global(), aggregates=[F.sum("v")]))
     {'event_time': 'bigint', 'v': 'double'}
     """
-    return {name: COLUMN_TYPES.get(name, "bigint") for name in spec.columns_read}
+    others = dict.fromkeys(spec.columns_read, "bigint") | dict.fromkeys(
+        input_columns(spec.watermark), "string"
+    )
+    return {name: COLUMN_TYPES.get(name, others[name]) for name in spec.columns_read}
+
+
+def with_types(types: Mapping[str, str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Returns types, of which those that a test gives take precedence.
+
+    Raises:
+        InputError: for an unknown type.
+
+    >>> with_types({"a": "bigint", "b": "bigint"}, {"b": "decimal(4, 1)"})
+    {'a': 'bigint', 'b': 'decimal(4,1)'}
+    """
+    return {**types, **{name: str(ColumnType.of(text)) for name, text in (given or {}).items()}}

@@ -5,35 +5,50 @@ cases are common by construction.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
 
-from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted, row_driven
+from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted, gap_columns, row_driven
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
+from panewise.testing.nested import has_samples, misfits, values_of
 from panewise.testing.samples import (
+    COLUMN_TYPES,
     INPUT_VALUES,
     KEY_VALUES,
-    MISFITS,
     OF_INPUTS,
     OF_WINDOWS,
     VALUES,
     types_of,
+    with_types,
 )
 
 
 @st.composite
 def events(
-    draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6, clock_moves: int = 2
+    draw: st.DrawFn,
+    /,
+    spec: WindowOperator,
+    max_events: int = 9,
+    max_rows: int = 6,
+    clock_moves: int = 2,
+    types: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Draws events for a specification, as :func:`panewise.testing.run` takes them.
+    """Draws events for a window operator, as :func:`panewise.testing.run` takes them.
 
-    The types of columns are those of :func:`types_of`. For every 5 batches there are about 3 moves of the
-    watermark, `clock_moves` moves of the clock, and one restart.
+    For every 5 batches there are about 3 moves of the watermark, `clock_moves` moves of the clock, and one
+    restart.
+
+    Args:
+        spec: the window operator; of a chain its first stage.
+        max_events: the most events, without the end of input.
+        max_rows: the most rows of a batch.
+        clock_moves: how often the clock moves.
+        types: the types of columns that differ from those of :func:`types_of`.
     """
-    writer = Writer(draw, spec, types_of(spec), max_rows)
+    writer = Writer(draw, spec, with_types(types_of(spec), types), max_rows)
     ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
@@ -130,26 +145,34 @@ class Writer:
         row |= {name: self._time() for name in self.spec.time_columns}
         if self.spec.position is not None:
             row |= self._position()
-        row["note"] = len(self.rows)
+        if self.types.get("note", "bigint") == "bigint":
+            row["note"] = len(self.rows)
         if self._one_of(range(5)) == 4:
             self._spoil(row)
         self.rows.append(row)
         return row
 
     def _cell(self, name: str) -> Any:
-        if name in OF_WINDOWS:
+        if name in self._gaps:
             return self._one_of([*GAPS * 6, None, 0, -1, 2**63 - 1, "x"])
         if name in OF_INPUTS:
             return self._one_of(INPUT_VALUES)
-        nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
-        if name in self.spec.keys and self.spec.null_keys and self.types[name] == "double":
+        if isinstance(self.spec.watermark, Inputs) and name == self.spec.watermark.column:
+            return self._one_of([*self.spec.watermark.names * 6, "no such input"])
+        kind, is_key = self.types[name], name in self.spec.keys
+        nulls: list[Any] = [None] if not is_key or self.spec.null_keys else []
+        if not has_samples(kind):
+            return self.draw(values_of(kind, nulls=bool(nulls) and self._one_of(range(4)) == 3))
+        if is_key and self.spec.null_keys and kind == "double":
             nulls.append(math.nan)
-        values: Sequence[Any] = (
-            KEY_VALUES[name]
-            if name in self.spec.keys and name in KEY_VALUES
-            else VALUES[self.types[name].split("(")[0]]
-        )
-        return self._one_of([*values, *nulls])
+        if is_key and name in KEY_VALUES and kind == COLUMN_TYPES[name]:
+            return self._one_of([*KEY_VALUES[name], *nulls])
+        return self._one_of([*VALUES[kind.split("(")[0]], *nulls])
+
+    @property
+    def _gaps(self) -> tuple[str, ...]:
+        """The columns with lengths of windows."""
+        return (*OF_WINDOWS, *gap_columns(self.spec.window))
 
     def _time(self) -> int:
         places = self.times()
@@ -182,14 +205,14 @@ class Writer:
         Only one: the order of the reasons of rows with two faults (semantics 15) is tested by unit tests.
         """
         places = self.spec.position.columns if self.spec.position else ()
-        others = [name for name in self.types if name not in OF_WINDOWS]  # _cell draws bad gaps
+        others = [name for name in self.types if name not in self._gaps]  # _cell draws bad gaps
         name = self._one_of([*others, *self.spec.keys, *places, *self.spec.time_columns * 2] or [""])
         if not name:  # the specification reads no column
             return
-        kind = self.types[name].split("(")[0]
         if name in self.spec.time_columns:
             row[name] = self._one_of([None, None, None, "x", 0.5, True, 2**63, -(2**63) - 1, *EXTREMES])
         else:
+            kind = self.types[name]
             row[name] = self._one_of(
-                [None, None, *([math.nan] * 5 if kind == "double" else []), *MISFITS[kind]]
+                [None, None, *([math.nan] * 5 if kind == "double" else []), *misfits(kind)]
             )

@@ -8,10 +8,9 @@ from typing import Any, Final, TypeAlias
 from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import Specification
-from panewise.spec.codec import from_dict
-from panewise.testing import families
 from panewise.testing.compare import assert_entries
-from panewise.testing.events import script
+from panewise.testing.events import script, specification
+from panewise.testing.families import parts_for_tests
 from panewise.testing.runner import play_script
 
 Instant: TypeAlias = int | datetime  # microseconds since 1970-01-01 UTC, or with a time zone
@@ -64,8 +63,11 @@ class TestStream:
         """Adds a batch of rows; of an operator with several inputs, of the `input`.
 
         A row may have a source position, as `"position": [partition, offset]`.
+
+        Raises:
+            InputError: if the operator has several inputs and `input` is none of them, or missing.
         """
-        return self.event("add", rows=list(rows), **self._input(input))
+        return self.event("add", rows=list(rows), **self._input(input, needed=True))
 
     def batch(self, **rows: Sequence[Mapping[str, Any]]) -> "TestStream":
         """Adds one batch with rows of several inputs, by the name of the input.
@@ -128,17 +130,19 @@ class TestStream:
             )
         )
 
-    def _input(self, name: str | None) -> dict[str, str]:
-        """Returns the field of an event that names an input."""
-        if name is None:
+    def _input(self, name: str | None, *, needed: bool = False) -> dict[str, str]:
+        """Returns the field of an event that names an input. It is `needed` if there are several."""
+        if name is None and not needed:
             return {}
-        spec: Specification = from_dict(self.spec) if isinstance(self.spec, Mapping) else self.spec
+        spec = specification(self.spec)
         inputs = list(spec.ports)
-        if inputs != [INPUT] and name not in inputs:
-            raise InputError(
-                f"input={name!r}", f"the inputs of the operator are {inputs}", "give one of them"
-            )
-        return {families.testing_parts(spec).port_field if inputs != [INPUT] else "input": name}
+        if inputs == [INPUT]:
+            return {} if name is None else {"input": name}
+        if name not in inputs:
+            given = "input is missing" if name is None else f"input={name!r}"
+            rule, some = f"the inputs of the operator are {inputs}", f"input={inputs[0]!r}"
+            raise InputError(given, rule, f"give one of them, such as {some}")
+        return {parts_for_tests(spec).port_field: str(name)}
 
 
 @dataclass(frozen=True)
@@ -154,10 +158,20 @@ class Step:
         processing_time: the processing time in force, in microseconds.
         watermark: the watermark in force, in microseconds; None before the first one, infinity after the end
             of input. Of an operator with two sides a dict by side.
-        windows: the stored windows in the order of end, start and keys, each a dict with its keys,
-            `window_start`, `window_end`, `pending` and `closed`. Those of window operators, chains and
-            windows over joins also have `complete` and `rows`: the rows that the next pane would be computed
-            from. OVER and joins other than window joins have the stored rows in place of windows.
+        windows: what the state contains, in the order of end, start and keys. Each entry is a dict with its
+            keys, `window_start`, `window_end`, `pending`, `closed` and `rows`. See below.
+
+    The `rows` of an entry are those that the next pane would be computed from, in the order of their arrival,
+    with the columns that the operator stores. Joins and cogroups have them by side, as
+    `{"left": [...], "right": [...]}`. What an entry is depends on the operator:
+
+    - Window operators, chains (their first stage), window joins, cogroups and windows over joins: a window.
+      It also has `complete`: whether the watermark, of two sides the lower one, has reached its end. A closed
+      window has no rows. With key watermarks an entry has the `watermark` of its key.
+    - StreamWindow: a partition, with the tuples of its window as events contain them. It has no bounds.
+    - OVER: a row that is not emitted yet.
+    - Other joins: a stored row alone, as `{"left": [row]}` or `{"right": [row]}`. As-of joins show only the
+      left rows that wait.
     """
 
     event: Mapping[str, Any]
@@ -172,10 +186,11 @@ class Step:
     def assert_panes(self, expected: Sequence[Mapping[str, Any]]) -> None:
         """Checks that the panes are the expected ones, in the same number and order.
 
-        Only the columns in `expected` are compared.
+        Only the columns in `expected` are compared. A map may be a dict.
 
         Raises:
             AssertionError: with a line for each pane that is missing (-) or not expected (+).
+            InputError: if `expected` is not a list of dicts.
         """
         assert_entries(self.panes, expected, "panes")
 

@@ -51,6 +51,11 @@ class CogroupInterpreter(TwoSidedInterpreter):
         found: list[dict[str, Any]] = self._method.windows()
         return found
 
+    def windows_with_rows(self) -> list[dict[str, Any]]:
+        """Returns the live windows, each with its rows by side and whether it is complete."""
+        found: list[dict[str, Any]] = self._method.windows_with_rows()
+        return found
+
 
 class _Cogrouped(WindowsOfSides):
     """Emits the panes of the windows."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.oracle.columns import sort_key
+from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.as_of import AsOfJoin, LastRowsInTime
 from panewise.oracle.join.by_arrival import ArrivalJoin, LatestJoin
 from panewise.oracle.join.emitted import EmittedRows
@@ -66,19 +67,32 @@ class JoinInterpreter(TwoSidedInterpreter):
         """
         if isinstance(self._method, WindowJoin):
             return self._method.windows()
+        return [window for window, _ in self._stored()]
+
+    def windows_with_rows(self) -> list[dict[str, Any]]:
+        """Returns what :meth:`windows` returns, with rows by side; a stored row is alone, at its side."""
+        if isinstance(self._method, WindowJoin):
+            return self._method.windows_with_rows()
+        return [{**window, "rows": {one.side: [one.row.values]}} for window, one in self._stored()]
+
+    def _stored(self) -> list[tuple[dict[str, Any], Applied]]:
+        """Returns the stored rows, each with its window."""
         stored = sorted(self._method.stored(), key=lambda one: one.order)
         windows = [
-            {
-                **dict(zip(self._spec.keys, one.row.key, strict=True)),
-                "window_start": one.row.time,
-                "window_end": min(one.row.time + 1, MAX_INSTANT),
-                "pending": 1,
-                "closed": False,
-            }
+            (
+                {
+                    **dict(zip(self._spec.keys, one.row.key, strict=True)),
+                    "window_start": one.row.time,
+                    "window_end": min(one.row.time + 1, MAX_INSTANT),
+                    "pending": 1,
+                    "closed": False,
+                },
+                one,
+            )
             for one in sorted(stored, key=lambda one: one.side == RIGHT)
         ]
         names = ("window_end", "window_start", *self._spec.keys)
-        return sorted(windows, key=lambda window: [sort_key(window[name]) for name in names])
+        return sorted(windows, key=lambda pair: [sort_key(pair[0][name]) for name in names])
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none (semantics 40.4)."""

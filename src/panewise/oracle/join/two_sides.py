@@ -83,13 +83,17 @@ class TwoSidedInterpreter(ABC):
     def windows(self) -> list[dict[str, Any]]:
         """Returns what is stored, with the keys of the left side."""
 
+    @abstractmethod
+    def windows_with_rows(self) -> list[dict[str, Any]]:
+        """Returns what :meth:`windows` returns, with the stored rows by side."""
+
     def progress(self) -> dict[str, Any]:
         """Returns the processing time, the watermark of each side, and what is stored."""
         marks = {side: self._clocks.watermark(side) for side in self._two_sided.sides}
         return {
             "processing_time": self._clocks.processing_time,
             "watermark": {side: None if mark == -math.inf else mark for side, mark in marks.items()},
-            "windows": self.windows(),
+            "windows": self.windows_with_rows(),
         }
 
     # Rows in

@@ -7,6 +7,7 @@ from panewise.oracle.join.applied import Applied, Collected
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.rows import Row
 from panewise.oracle.windows.interpreter import Interpreter
+from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 
 
@@ -52,6 +53,18 @@ class WindowsOfSides:
     def windows(self) -> list[dict[str, Any]]:
         """Returns the live windows, with the keys of the left side."""
         return [self.with_own_keys(window) for window in self._operator.windows()]
+
+    def windows_with_rows(self) -> list[dict[str, Any]]:
+        """Returns the live windows, each with its rows by side and whether it is complete."""
+        return [
+            {**self.with_own_keys(window), "rows": self._by_side(window["rows"])}
+            for window in self._operator.progress()["windows"]
+        ]
+
+    def _by_side(self, inputs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+        """Returns the rows of a window by side, each in the order of their arrival."""
+        rows = [self._rows[one[ROW_NUMBER]] for one in inputs]
+        return {side: [one.row.values for one in rows if one.side == side] for side in SIDES}
 
     def with_own_keys(self, given: dict[str, Any]) -> dict[str, Any]:
         """Returns a window or pane with the keys of the left side."""

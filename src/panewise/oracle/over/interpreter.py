@@ -108,24 +108,26 @@ class OverInterpreter:
 
         Each is the window [t, t + 1 microsecond) (semantics 29.2). Without an event time it has no bounds.
         """
+        return [window for window, _ in self._stored()]
+
+    def progress(self) -> dict[str, Any]:
+        """Returns the clocks, and the rows that are not emitted yet, each as a window with one row."""
+        now = self.now
+        windows = [{**window, "rows": [row.values]} for window, row in self._stored()]
+        return {"processing_time": now.processing_time, "watermark": now.mark, "windows": windows}
+
+    def _stored(self) -> list[tuple[dict[str, Any], Row]]:
+        """Returns the rows that are not emitted yet, each with its window."""
         waiting = [
             *self._waiting,
             *(row for rows in self._sequences.values() for row in rows.passed[rows.emitted :]),
         ]
         windows = [
-            {**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False} for row in waiting
+            ({**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False}, row)
+            for row in waiting
         ]
-        return sorted(
-            windows,
-            key=lambda one: [
-                sort_key(one[name]) for name in ("window_end", "window_start", *self._spec.keys)
-            ],
-        )
-
-    def progress(self) -> dict[str, Any]:
-        """Returns the clocks, and the rows that are not emitted yet."""
-        now = self.now
-        return {"processing_time": now.processing_time, "watermark": now.mark, "windows": self.windows()}
+        names = ("window_end", "window_start", *self._spec.keys)
+        return sorted(windows, key=lambda pair: [sort_key(pair[0][name]) for name in names])
 
     def _keys(self, key: Key) -> dict[str, Any]:
         return dict(zip(self._spec.keys, key, strict=True))

@@ -153,8 +153,9 @@ class PolicyInterpreter:
         return self._partitions.windows()
 
     def progress(self) -> dict[str, Any]:
-        """Returns the clock, and the stored partitions. There is no watermark."""
-        return {"processing_time": self._now, "watermark": None, "windows": self.windows()}
+        """Returns the clock, and the stored partitions with their tuples. There is no watermark."""
+        windows = self._partitions.windows_with_rows()
+        return {"processing_time": self._now, "watermark": None, "windows": windows}
 
     def _restore(self, partitions: Partitions, positions: Positions) -> None:
         self._partitions, self._positions = partitions, positions

@@ -85,8 +85,17 @@ class Partitions:
 
         `pending` is the number of their tuples.
         """
-        stored = sorted(
+        return [self._window(one) for one in self._by_key()]
+
+    def windows_with_rows(self) -> list[dict[str, Any]]:
+        """Returns what :meth:`windows` returns, with the tuples of each window as events contain them."""
+        return [{**self._window(one), "rows": [it.columns for it in one.tuples]} for one in self._by_key()]
+
+    def _by_key(self) -> list[Partition]:
+        return sorted(
             self._stored.values(), key=lambda partition: [sort_key(value) for value in partition.key]
         )
+
+    def _window(self, one: Partition) -> dict[str, Any]:
         bounds = {"window_start": None, "window_end": None}
-        return [{**self.names(one), **bounds, "pending": len(one.tuples), "closed": False} for one in stored]
+        return {**self.names(one), **bounds, "pending": len(one.tuples), "closed": False}

@@ -19,7 +19,7 @@ from panewise.errors import InputError
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
-from panewise.testing.families import testing_parts
+from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.runtimes import Counts, without_zeros
 
@@ -107,8 +107,8 @@ def _reset(operator: Any, before: Any) -> Output:
 
 
 def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
-    if event.op in testing_parts(script.spec).ops:
-        return [testing_parts(script.spec).engine(operator, event)]
+    if event.op in parts_for_tests(script.spec).ops:
+        return [parts_for_tests(script.spec).engine(operator, event)]
     match event.op:
         case "add":
             return _added(operator, script, event)

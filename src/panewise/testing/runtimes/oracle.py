@@ -14,7 +14,7 @@ from panewise.oracle.outputs import COUNTS
 from panewise.spec import Custom, Specification
 from panewise.spec.windows.custom import EachRow
 from panewise.testing.events import Event, Script
-from panewise.testing.families import testing_parts
+from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import schema
 from panewise.testing.runtimes import without_zeros
 
@@ -81,7 +81,7 @@ class _OfFrames:
 
 
 def _step(oracle: Any, event: Event, script: Script) -> dict[str, Any]:
-    own = testing_parts(script.spec)
+    own = parts_for_tests(script.spec)
     output: dict[str, Any]
     match event:
         case Event(op) if op in own.ops:

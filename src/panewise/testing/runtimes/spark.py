@@ -5,6 +5,8 @@ control notes. A restart stops the query and starts it again from its checkpoint
 time come from the notes alone, so that the script determines them. Everything else is as in a user's query.
 """
 
+import os
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,7 +31,7 @@ from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import arrow_of, arrow_schema, spark_schema
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
-from panewise.testing.families import testing_parts
+from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.runtimes.engine import dicts, plain
 
@@ -48,7 +50,7 @@ def play(script: Script) -> list[dict[str, Any]]:
         raise InputError(
             f"options={sorted(unknown)}", "this runtime has one option: shards", "leave them out"
         )
-    own = testing_parts(script.spec)
+    own = parts_for_tests(script.spec)
     for event in script.events:
         if event.op in own.ops:
             raise InputError(f"op {event.op!r}", *own.on_spark)
@@ -61,6 +63,8 @@ def play(script: Script) -> list[dict[str, Any]]:
 
 
 def _session() -> SparkSession:
+    """Returns the running session or a local one, whose workers run the Python of the test."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
     return configure(builder.config("spark.ui.enabled", "false").getOrCreate(), local_checkpoints=True)
 

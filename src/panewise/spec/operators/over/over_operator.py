@@ -26,8 +26,8 @@ def over_operator(
         fields: the other fields of OverOperator.
 
     Raises:
-        SpecError: if the windows differ in keys or order, if `event_time` is not the first column of their
-            order, or as OverOperator does.
+        SpecError: if `new_columns` are not a mapping, if the windows differ in keys or order, if
+            `event_time` is not the first column of their order, or as OverOperator does.
 
     >>> from panewise import Window
     >>> from panewise import functions as F
@@ -36,7 +36,10 @@ def over_operator(
     >>> spec.keys, spec.event_time, spec.columns[1].frame
     (('k',), 'ts', Frame(kind='rows', start=-2, end=0))
     """
-    given: Mapping[str, Any] = new_columns
+    given: Any = new_columns
+    if not isinstance(given, Mapping):
+        rule = "new columns are given by their names"
+        raise SpecError(f"new_columns={given!r}", rule, "give such as {'total': F.sum('v').over(window)}")
     for name, made in given.items():
         if not isinstance(made, Over):
             rule = (
