@@ -1,4 +1,4 @@
-"""Speed of retained windows, beside a standalone operator that evaluates each message.
+"""Speed of retained windows, beside a standalone operator that evaluates late messages one by one.
 
 `python -m bench.retained`. Messages are added one by one, on one core, to operators in memory with the same
 windows and results. Runs alternate, so that a busy machine affects both alike: read the ratios.
@@ -57,7 +57,7 @@ class Case:
         return WindowedAggregator(settings, [self.aggregate.alias("a")], TYPES)
 
     def standalone(self) -> StandaloneOperator:
-        """Returns a standalone operator that evaluates each message."""
+        """Returns a standalone operator that evaluates late messages one by one."""
         spec = WindowOperator(
             window=Session(SIZE, closed="both") if self.sessions else Tumbling(SIZE),
             aggregates=[self.aggregate.alias("a")],

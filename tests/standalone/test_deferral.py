@@ -21,6 +21,7 @@ from panewise import (
     Every,
     Hopping,
     Session,
+    StreamTime,
     Tumbling,
     WindowOperator,
 )
@@ -28,7 +29,7 @@ from panewise import functions as F
 from panewise.standalone import Callbacks, Emission, StandaloneOperator
 from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import examples
-from tests.standalone.test_operator import SPEC, TYPES, message
+from tests.standalone.test_operator import SPEC, TYPES, message, totals
 
 AGGREGATES = [F.sum("v"), F.count(), F.count("v").alias("n"), F.min("v"), F.max("v"), F.max("k").alias("m")]
 # Of these no result depends on the order or the grouping of the rows, as the values are small quarters.
@@ -165,15 +166,19 @@ LATE = [Always(), Every(7), AfterProcessingTime(5), AfterEventTime(4)]
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 @pytest.mark.parametrize("window", [Hopping(20, 5), Cumulating(20, step=5), Session(6)])
 @pytest.mark.parametrize("late", LATE)
+@pytest.mark.parametrize("watermark", [None, StreamTime(5, per="all")])
 @pytest.mark.parametrize("stored", [False, True])
 @examples(8)
 @given(script=st.lists(STEPS, max_size=14))
-def test_other_columns_triggers_and_steps(window: Any, late: Any, stored: bool, script: list[Any]) -> None:
-    """semantics 31.1, 31.2, 33.2, 33.3: doubles and instants; a store; batches, checkpoints and resets."""
+def test_other_columns_triggers_and_steps(
+    window: Any, late: Any, watermark: Any, stored: bool, script: list[Any]
+) -> None:
+    """semantics 12.10, 31.1, 31.2, 33.2, 33.3: doubles, instants, stores, batches, checkpoints, resets."""
     spec = WindowOperator(
         window=window,
         keys=["k"],
         aggregates=OF_DOUBLES,
+        watermark=watermark,
         trigger=AfterWatermark(late=late),
         allowed_lateness=8,
         accumulation="retracting",
@@ -229,6 +234,19 @@ def test_messages_wait_until_something_needs_them() -> None:
     operator.advance(watermark=10)
     assert buffer.steps == 0
     assert [emission.step for emission in operator.drain()] == [8]
+
+
+def test_rows_that_move_the_watermark_wait_until_it_completes_a_window() -> None:
+    """semantics 12.10"""
+    operator = StandaloneOperator(replace(SPEC, watermark=StreamTime(2, per="all")), TYPES)
+    for time in (1, 9, 11, 3):
+        operator.add_message(message(time))
+    assert (operator._driver.buffer.steps, operator.watermark, operator.drain()) == (4, 9, [])
+    operator.advance(watermark=100, clock=7)
+    assert (operator._driver.buffer.steps, operator.watermark, operator.clock) == (5, 9, 7)
+    operator.add_message(message(12))
+    assert (operator._driver.buffer.steps, operator.watermark) == (0, 10)
+    assert totals(operator.drain()) == [3]
 
 
 def test_a_row_behind_the_watermark_waits_if_its_windows_are_open() -> None:

@@ -35,7 +35,8 @@ class Buffer:
         schemas: the columns of each port.
         moves: how many readings of the clocks wait. They are evaluated after all messages that wait.
         clock: the highest of these readings of processing time, None if there is none.
-        watermark: the highest of these watermarks, None if there is none.
+        watermark: the highest of these watermarks, also of those that messages which wait move; None if there
+            is none.
     """
 
     spec: Specification

@@ -18,6 +18,7 @@ from panewise.spec import (
     Cumulating,
     Hopping,
     Session,
+    StreamTime,
     Tumbling,
     WindowOperator,
 )
@@ -77,6 +78,12 @@ def ignores_clock(spec: WindowOperator) -> bool:
     return late is None or isinstance(late, Always)
 
 
+def delay_of(spec: WindowOperator) -> int | None:
+    """Returns how far the watermark is behind the rows, in microseconds; None if it comes from outside."""
+    mark = spec.watermark
+    return mark.delay.us if isinstance(mark, StreamTime) and mark.per == "all" else None
+
+
 def summed(spec: WindowOperator, schema: Schema) -> frozenset[str]:
     """Returns the columns whose sums can overflow."""
     named = (name for one in spec.measures if one.fn == "sum" for name in one.columns)
@@ -87,7 +94,7 @@ def _is_plain(spec: WindowOperator) -> bool:
     """Returns whether nothing but windows and the watermark decides what becomes of a valid row."""
     return (
         spec.time == "event"
-        and spec.watermark is None
+        and (spec.watermark is None or delay_of(spec) is not None)
         and spec.position is None
         and spec.evictor is None
         and not spec.delta

@@ -6,7 +6,8 @@ If they are evaluated later, together with others of their kind, every output is
 - the operator is one of :mod:`panewise.standalone.deferrable`;
 - every value of a message fits its column, and no window of the message is complete;
 - no sum can overflow;
-- a watermark completes no window, neither one of the state nor one of a message that waits.
+- a watermark, given or moved by a message, completes no window: neither one of the state nor one of a message
+  that waits.
 
 What waits has emitted nothing. So it is evaluated before a step that may emit, and when somebody looks at the
 state or the counts.
@@ -17,10 +18,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, instant_us
+from panewise.chrono import MAX_INSTANT, instant_us, saturating_add
 from panewise.errors import SpecError
 from panewise.spec.column_values import MISFIT, is_text
-from panewise.standalone.deferrable import FURTHEST, WindowEnds, ends_of, ignores_clock, summed
+from panewise.standalone.buffer import highest
+from panewise.standalone.deferrable import FURTHEST, WindowEnds, delay_of, ends_of, ignores_clock, summed
 from panewise.standalone.driver import Driver
 from panewise.standalone.messages import Message
 from panewise.standalone.sum_bound import SumBound
@@ -55,7 +57,7 @@ class Deferral:
         self._columns = [
             (name, _PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
         ]
-        self._ignores_clock = ignores_clock(spec)
+        self._ignores_clock, self._delay = ignores_clock(spec), delay_of(spec)
         self._bound = SumBound(driver, summed(spec, schema))
         self._first_end = MAX_INSTANT  # of the windows of the messages that wait
         self._known_state: Any = None
@@ -85,24 +87,39 @@ class Deferral:
         if type(message) is not dict:
             self._bound.forget()
             return False
-        time, mark = _instant(message.get(self._time)), self._driver.watermark
-        no_overflow, finished = self._bound.add(message), self._driver.operator.state.clocks.finished
-        if time is None or finished or not no_overflow or not self._fits(message):
-            return False
-        if mark is not None and not self._ends.all_open(time, mark):
+        time, no_overflow = _instant(message.get(self._time)), self._bound.add(message)
+        if time is None or not no_overflow or not self._fits(message) or not self._is_open(time):
             return False
         end = self._ends.first(time)
-        self._first_end = min(end, self._first_end) if self._buffer.size else end
+        first_end = min(end, self._first_end) if self._buffer.size else end
+        if self._delay is not None:
+            mark = saturating_add(time, -self._delay)
+            if mark >= min(first_end, self._due_in_state()):
+                return False
+            self._buffer.watermark = highest(self._buffer.watermark, mark)
+        self._first_end = first_end
         return True
 
     def moves(self, clock: int | None, watermark: int | None) -> bool:
-        """Returns whether readings of the clocks may wait. The caller then adds them to what waits."""
+        """Adds readings of the clocks to what waits, if they may wait. Returns whether they do."""
         if self._ends is None or self._driver.operator.state.clocks.finished:
             return False
         if clock is not None and not self._ignores_clock:
             return False
+        mark = watermark if self._delay is None else None  # rows move it, so this reading has no meaning
         waiting = self._first_end if self._buffer.size else MAX_INSTANT
-        return watermark is None or watermark < min(waiting, self._due_in_state())
+        if mark is not None and mark >= min(waiting, self._due_in_state()):
+            return False
+        self._buffer.move(clock, mark)
+        return True
+
+    def _is_open(self, time: int) -> bool:
+        """Returns whether no window of a row is complete."""
+        assert self._ends is not None
+        mark = self._driver.watermark
+        if self._driver.operator.state.clocks.finished:
+            return False
+        return mark is None or self._ends.all_open(time, mark)
 
     def _due_in_state(self) -> int:
         """Returns a watermark before which no window of the state completes, expires or fires."""

@@ -67,6 +67,11 @@ class Delivery:
         if self.driver.each:
             self.evaluate()
 
+    def limit_deferred(self) -> None:
+        """Evaluates what was deferred if a commit is due, or much has been deferred."""
+        if self.driver.buffer.steps >= self.room():
+            self.evaluate()
+
     def room(self) -> int:
         """Returns how many deferred steps may wait: fewer than after which a commit is due."""
         if not (self.commits and self.driver.host.is_durable):

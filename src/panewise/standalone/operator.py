@@ -246,17 +246,11 @@ class StandaloneOperator:
         to = None if watermark is None else instant_us(watermark, "watermark")
         now = None if clock is None else instant_us(clock, "clock")
         if self._deferral.moves(now, to):
-            self._move(now, to)
+            self._delivery.limit_deferred()
             return
         driver = self._delivery.ready()
         driver.step(lambda operator: [operator.advance(now, to, input)])
         self._delivery.settle()
-
-    def _move(self, clock: int | None, watermark: int | None) -> None:
-        """Lets readings of the clocks wait, as long as no commit is due."""
-        self._driver.buffer.move(clock, watermark)
-        if self._driver.buffer.steps >= self._delivery.room():
-            self._delivery.evaluate()
 
     def timeout(self, now: InstantLike | None = None) -> bool:
         """Delivers what waits from where it stopped, evaluates the buffer, and reads the clock.
@@ -276,7 +270,7 @@ class StandaloneOperator:
         if not delivery.deliver():
             return False
         if reading is not None and self._deferral.moves(reading, None):
-            self._move(reading, None)
+            delivery.limit_deferred()
             return not delivery.disabled
         delivery.evaluate()
         if delivery.disabled:
