@@ -400,3 +400,30 @@ def test_a_user_function_does_not_call_its_operator(call: Any, read: Any) -> Non
     read(operator)
     assert operator.counts.applied == 1 + (operator.get_window(10) is not None)
     assert calls
+
+
+def test_results_are_copies() -> None:
+    """semantics 26.7: S1 says that `getResult` copies."""
+    operator = tumbling([F.collect_list("v").alias("values")])
+    add(operator, 1, 2, 11)
+    (first,) = operator.get_result()
+    assert first.window.value == {"values": [1, 1]}
+    first.window.value["values"].append(9)
+    first.window.value["other"] = 1
+    (second,) = operator.get_result()
+    assert second.window.value == {"values": [1, 1]}
+    assert operator.drain() == [second]
+
+
+def test_metadata_are_shown_without_the_bytes_of_the_partial() -> None:
+    operator = tumbling()
+    add(operator, 1)
+    window = operator.get_window(0)
+    assert window is not None
+    start = (
+        "WindowMetadata(session_key=None, start=0, start_offset=0, last_offset=0, start_time=0, end_time=10, "
+    )
+    shown = f"{start}value={{'total': 1}}, partial=<{len(window.partial)} bytes>)"
+    assert (repr(window), str(window)) == (shown, shown)
+    assert len(shown) < 160
+    assert repr(window._replace(partial=b"")).endswith("partial=b'')")

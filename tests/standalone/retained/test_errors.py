@@ -23,6 +23,7 @@ TYPES = {"event_time": "bigint", "v": "bigint", "k": "string"}
 SUM = (F.sum("v").alias("total"),)
 MEDIAN = (F.median("v").alias("middle"),)
 SESSIONS = {"session_key": "k", "advance": None}
+UTC = pl.Datetime("us", "UTC")
 
 
 def given(**settings: Any) -> dict[str, Any]:
@@ -222,3 +223,101 @@ def test_a_message_that_was_tried_is_counted() -> None:
         add(operator, 2)
     assert operator.counts.applied == 1
     assert [one.value for one in operator.get_windows(0, 9)] == [{"total": MAX_INSTANT}]
+
+
+NO_NUMBER = "starts, offsets and times of a window are whole numbers of 64 bits"
+
+
+@pytest.mark.parametrize("aggregates", [SUM, MEDIAN, None])
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"start_offset": "x"}, NO_NUMBER),
+        ({"last_offset": None}, NO_NUMBER),
+        ({"last_offset": 2**70}, NO_NUMBER),
+        ({"start_offset": -(2**70)}, NO_NUMBER),
+        ({"start": 2**70}, NO_NUMBER),
+        ({"start": True}, NO_NUMBER),
+        ({"end_time": 10.0}, NO_NUMBER),
+        ({"partial": None}, "a partial is an Arrow file as bytes, or b''"),
+        ({"value": [1]}, "the value of a window is a dict of its results, or None"),
+        ({"session_key": 5}, "only windows of sessions have a session key"),
+    ],
+)
+def test_metadata_of_other_types_are_not_put(aggregates: Any, changes: dict[str, Any], rule: str) -> None:
+    """semantics 26.9: they would be stored, or raise an error of Python."""
+    operator: Any = joining() if aggregates is None else aggregator(aggregates)
+    add(operator, 1)
+    (window,) = operator.get_windows(0, 9)
+    with pytest.raises(InputError, match=rf"\| {rule} \|"):
+        operator.put_window(window._replace(**changes))
+    assert operator.get_windows(0, 9) == [window]
+    operator.flush()
+
+
+def test_what_is_no_metadata_is_not_put() -> None:
+    with pytest.raises(InputError, match=r"of the type tuple \| a window is put by its WindowMetadata \|"):
+        aggregator().put_window((None, 0, 0, 0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [5, 0, "a", b"a", (), (1, 2), {1}, {1: 2}])
+def test_join_keys_are_a_tuple_with_a_value_for_each_equal_field(given: Any) -> None:
+    """semantics 26.9"""
+    operator = joining(("v",))
+    add(operator, 1)
+    for call in (operator.get_messages, lambda *bounds, **keys: operator.retire(9, **keys)):
+        with pytest.raises(InputError, match=r"\| the equal fields of this operator are \['v'\] \| give a"):
+            call(0, 9, join_keys=given)
+    assert len(operator.get_messages(0, 9, join_keys=[1])) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"time_range_join": True, "window_scale": "small"},
+        {"measure": "tuple", "window_scale": "small"},
+        {**SESSIONS, "time_range_join": True, "window_scale": "small"},
+    ],
+)
+def test_equal_fields_that_are_not_first_in_keys_do_not_retire(settings: dict[str, Any]) -> None:
+    """semantics 25.6, 26.9: also before the first message."""
+    operator = joining(("v",), **settings)
+    key = "a" if "session_key" in settings else None
+    for _ in range(2):
+        with pytest.raises(
+            InputError, match=r"begin with these fields \| set window_scale='large', or retire"
+        ):
+            operator.retire(9, key, join_keys=(1,))
+        add(operator, 1)
+    large = joining(("v",), **{**settings, "window_scale": "large"})
+    add(large, 1)
+    assert large.retire(9, key, join_keys=(1,)) == 1
+
+
+def test_equal_fields_of_sessions_retire_with_a_session_key() -> None:
+    """semantics 25.6, 26.9: also before the first message."""
+    operator = joining(("v",), **SESSIONS)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"begin with the session key \| give session_key=\.\.\., too"):
+            operator.retire(9, join_keys=(1,))
+        add(operator, 1)
+    assert operator.retire(9, "a", join_keys=(1,)) == 2
+
+
+def test_instants_beyond_the_years_of_datetime() -> None:
+    """semantics 26.5, 26.7"""
+    settings = AggregatorSettings(
+        measure="time", size=10, advance=10, retention_size=9, retention_time=20, message_store=True
+    )
+    types = {"event_time": "timestamp", "at": "timestamp", "local": "timestamp_ntz"}
+    operator = WindowedAggregator(settings, [F.max("at").alias("last")], types)
+    assert operator.add_message({"event_time": 2**61, "at": 2**62}) == "in_time"
+    rows = pl.DataFrame({"event_time": [2**61 + 9], "at": [-(2**62)], "local": [None]})
+    assert operator.add_batch(rows.cast({"event_time": UTC, "at": UTC, "local": pl.Datetime("us")})) == [
+        "future"
+    ]
+    assert operator.add_message({"event_time": 2**61, "local": 2**62}) == "invalid"
+    (rejected,) = operator.drain_rejected()
+    assert rejected.reason == "a timestamp_ntz is not in the years 1 to 9999"
+    assert [one.window.value for one in operator.drain()] == [{"last": 2**62}]
+    assert [one["at"] for one in operator.get_messages(0, 2**62)] == [2**62, -(2**62)]

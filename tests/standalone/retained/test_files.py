@@ -136,6 +136,33 @@ def test_restoring_can_be_ended(tmp_path: Path) -> None:
         assert not operator.restoring
 
 
+@pytest.mark.parametrize("removed", ["retire", "del_window", "put_window"])
+def test_restoring_ends_with_the_last_window_that_misses_messages(removed: str, tmp_path: Path) -> None:
+    """semantics 26.11: otherwise `restore_from` would be None, or the mark would never be reached."""
+    with opened(tmp_path, retention_time=999) as operator:
+        add(operator, 1, 12)
+        operator.flush()
+    shutil.rmtree(tmp_path / "messages")
+    with opened(tmp_path, retention_time=999) as operator:
+        operator.add_message({"event_time": 25, "v": 25}, offset=2)
+        assert (operator.restoring, operator.restore_from) == (True, 0)
+        for number, start in enumerate((0, 10)):
+            assert operator.restoring
+            window = operator.get_window(start)
+            assert window is not None
+            if removed == "retire":
+                assert operator.retire(start + 10) == 1
+            elif removed == "del_window":
+                assert operator.del_window(start)
+            else:
+                operator.put_window(window._replace(start_offset=2, last_offset=2))
+            assert operator.restore_from == (1 if number == 0 else None)
+        assert not operator.restoring
+        operator.flush()
+    with opened(tmp_path, retention_time=999) as operator:
+        assert (operator.restoring, operator.restore_from) == (False, None)
+
+
 SESSIONS = {"session_key": "k", "advance": None, "retention_time": 0}
 KEYED = {**TYPES, "k": "string"}
 

@@ -184,3 +184,18 @@ def test_a_session_key_has_any_name() -> None:
         JoinWindowSettings(**settings, keyed_message_store=()), {**TYPES, "messages": "bigint"}
     )
     assert one.add_message({"event_time": 1, "messages": 7}) == "in_time"
+
+
+def test_results_are_copies_of_messages() -> None:
+    """semantics 26.7: S1 says that `getResult` copies; also lists and structs within messages."""
+    types = {"event_time": "bigint", "id": "bigint", "s": "string", "tags": "struct<a:array<int>>"}
+    one = JoinWindowOperator(
+        JoinWindowSettings(measure="time", size=10, advance=5, keyed_message_store=(), **WHOLE), types
+    )
+    one.add_message({"event_time": 1, "id": 1, "s": "x", "tags": {"a": [1]}})
+    (output,) = one.get_result()
+    output.messages[0]["tags"]["a"].append(2)
+    output.messages[0]["id"] = 7
+    wanted = {"event_time": 1, "id": 1, "s": "x", "tags": {"a": [1]}}
+    assert [output.messages for output in one.get_result()] == [(wanted,)]
+    assert [output.messages for output in one.drain()] == [(wanted,)]

@@ -1,6 +1,9 @@
 """The queues of S1's windows: their size, and what they find."""
 
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
 
 from panewise import functions as F
 from panewise.standalone import AggregatorSettings, WindowedAggregator
@@ -48,6 +51,60 @@ def test_entries_of_removed_windows_are_dropped() -> None:
         table.remove(passing)
         assert not list(queue.reached(5, table))
     assert len(queue) <= 101
+
+
+@pytest.mark.parametrize(
+    ("settings", "low", "key", "starts"),
+    [
+        ({"advance": 10}, 4950, None, [4950]),
+        ({"size": 20, "advance": 10}, 4955, None, [4940, 4950]),
+        ({"measure": "tuple", "size": 10, "advance": 10}, 495, None, [490]),
+        ({"measure": "tuple", "size": 20, "advance": 10}, 495, None, [480, 490]),
+        ({"session_key": "k", "size": 1}, 4950, "b", [4950]),
+        ({"measure": "tuple", "session_key": "k", "size": 0}, 495, "b", [495, 497, 499]),
+    ],
+)
+def test_few_windows_are_compared_with_a_range(
+    settings: dict[str, Any], low: int, key: str | None, starts: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 26.9: those of the range, and one more."""
+    given: Any = {"measure": "time", "size": 10, "retention_size": 10**6, "retention_time": 10**6, **settings}
+    operator = WindowedAggregator(AggregatorSettings(**given), [F.sum("v").alias("total")], TYPES)
+    for number in range(500):
+        add(operator, 10 * number, "ab"[number % 2])
+    found: list[Window] = []
+    backward = WindowTable.backward
+
+    def counted(*given: Any) -> Iterator[Window]:
+        for one in backward(*given):
+            found.append(one)
+            yield one
+
+    monkeypatch.setattr(WindowTable, "backward", counted)
+    high = low + 4
+    assert [one.start for one in operator.get_windows(low, high, key)] == starts
+    assert len(starts) <= len(found) <= len(starts) + 1
+
+
+def test_last_offsets_of_windows_that_were_put_need_not_be_in_order() -> None:
+    """semantics 26.9: every window is then compared with a range, until the order is there again."""
+    settings: Any = {"measure": "tuple", "size": 2, "advance": 2, "retention_size": 99, "retention_time": 99}
+    operator = WindowedAggregator(AggregatorSettings(**settings), [F.sum("v").alias("total")], TYPES)
+    for time in range(8):
+        add(operator, time, "a")
+    first = operator.get_window(0)
+    assert first is not None
+    operator.put_window(first._replace(last_offset=50))
+    assert not operator._windows.in_order
+    assert [one.start for one in operator.get_windows(6, 7)] == [0, 6]
+    operator.put_window(first)
+    assert operator._windows.in_order
+    assert [one.start for one in operator.get_windows(6, 7)] == [6]
+    last = operator.get_window(6)
+    assert last is not None
+    operator.put_window(last._replace(last_offset=50))  # the next windows begin below
+    add(operator, 8, "a")
+    assert [one.start for one in operator.get_windows(40, 60)] == [6]
 
 
 def sessions(**settings: Any) -> WindowedAggregator:

@@ -5,9 +5,15 @@ from typing import Any
 
 from panewise.chrono import MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
-from panewise.standalone.retained.put import made_of
+from panewise.standalone.retained.put import check_types, made_of
 from panewise.standalone.retained.steps import WindowSteps
-from panewise.standalone.retained.window import Message, Window, WindowMetadata, session_bytes
+from panewise.standalone.retained.window import (
+    Message,
+    SessionKey,
+    Window,
+    WindowMetadata,
+    session_bytes,
+)
 from panewise.stores.keys import KeyValue
 
 
@@ -15,7 +21,7 @@ class WindowAccess(WindowSteps):
     """Access to windows and messages."""
 
     def get_windows(
-        self, start: InstantLike, end: InstantLike, session_key: KeyValue | None = None
+        self, start: InstantLike, end: InstantLike, session_key: SessionKey | None = None
     ) -> list[WindowMetadata]:
         """Returns the windows that overlap a range, in the order of their starts.
 
@@ -25,15 +31,14 @@ class WindowAccess(WindowSteps):
             session_key: only sessions of this key.
 
         Raises:
-            InputError: for a session key without sessions.
+            InputError: for a session key without sessions, or of another type than its column.
             SpecError: if a bound is not an instant.
         """
         self._check_open()
-        self._check_session(session_key, needed=False)
-        low, high = instant_us(start, "start"), instant_us(end, "end")
-        return self._metadata(list(self._overlapping(low, high, session_key)))
+        key = self._keys.session_of_call(session_key)
+        return self._metadata(self._overlapping(instant_us(start, "start"), instant_us(end, "end"), key))
 
-    def get_window(self, start: InstantLike, session_key: KeyValue | None = None) -> WindowMetadata | None:
+    def get_window(self, start: InstantLike, session_key: SessionKey | None = None) -> WindowMetadata | None:
         """Returns the window with this start, or None. The start is an offset for windows of messages."""
         window = self._at(start, session_key)
         return None if window is None else self._metadata([window])[0]
@@ -42,7 +47,7 @@ class WindowAccess(WindowSteps):
     def put_window(self, metadata: WindowMetadata) -> None:
         """Adds or replaces a window."""
 
-    def del_window(self, start: InstantLike, session_key: KeyValue | None = None) -> bool:
+    def del_window(self, start: InstantLike, session_key: SessionKey | None = None) -> bool:
         """Deletes a window with what it has not emitted. Returns whether there was one.
 
         A later message in its range opens it again, without the messages that it had (semantics 26.9).
@@ -56,7 +61,7 @@ class WindowAccess(WindowSteps):
         self,
         start: InstantLike,
         end: InstantLike,
-        session_key: KeyValue | None = None,
+        session_key: SessionKey | None = None,
         join_keys: tuple[Any, ...] | None = None,
     ) -> list[Message]:
         """Returns the stored messages in a range, in the order of the keys of the message store.
@@ -69,21 +74,18 @@ class WindowAccess(WindowSteps):
 
         Raises:
             InputError: if the operator stores no messages; for a session key without sessions, or join keys
-                without equal fields.
+                without equal fields; for a value of another type than its column.
             SpecError: if a bound is not an instant.
         """
         self._check_open()
-        self._check_session(session_key, needed=False)
-        self._check_join_keys(join_keys)
-        found = self._stored_messages(
-            instant_us(start, "start"), instant_us(end, "end"), session_key, join_keys
-        )
+        key, fields = self._keys.session_of_call(session_key), self._keys.fields_of_call(join_keys)
+        found = self._stored_messages(instant_us(start, "start"), instant_us(end, "end"), key, fields)
         return [message for _, message in found]
 
     def retire(
         self,
         end: InstantLike,
-        session_key: KeyValue | None = None,
+        session_key: SessionKey | None = None,
         join_keys: tuple[Any, ...] | None = None,
     ) -> int:
         """Removes full windows up to an end, and their messages, as if they had expired.
@@ -106,21 +108,20 @@ class WindowAccess(WindowSteps):
         Raises:
             DeliveryDisabledError: if `downstream` or `error_output` has refused what still waits.
             InputError: for a session key without sessions; for join keys that are not the first part of the
-                keys of messages, or without the session key that is.
+                keys of messages, or without the session key that is; for a value of another type than its
+                column.
             SpecError: if `end` is not an instant.
             StoreError: if the store cannot be used.
         """
         self._check_open()
         self._outbox.check_enabled()
-        self._check_session(session_key, needed=False)
-        limit = instant_us(end, "end")
-        if join_keys is not None:
-            self._check_join_keys(join_keys)
-            return self._retire_fields(limit, session_key, join_keys)
-        by_time = self._settings.by_time
+        key, fields = self._keys.session_of_call(session_key), self._keys.fields_of_call(join_keys)
+        limit, by_time = instant_us(end, "end"), self._settings.by_time
+        if fields is not None:
+            return self._retire_fields(limit, key, fields)
         found = [
             one
-            for one in self._windows.of_key(session_key)
+            for one in self._windows.of_key(key)
             if one.full and (one.end if by_time else one.last_offset) <= limit
         ]
         if by_time and self._settings.session_key is None:
@@ -133,6 +134,7 @@ class WindowAccess(WindowSteps):
 
     def _retire_fields(self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...]) -> int:
         """Retires the messages with these equal fields that have been applied. Returns their number."""
+        self._check_prefix(session_key, join_keys)
         mark = self._progress.mark
         if mark is None:
             return 0
@@ -142,8 +144,19 @@ class WindowAccess(WindowSteps):
 
         before = readable()
         assert self._retirements is not None  # as there is a message store
-        self._retirements.add_part(end, session_key, join_keys, mark)
+        self._retirements.add_fields(end, session_key, join_keys, mark)
         return before - readable()
+
+    def _check_prefix(self, session_key: KeyValue | None, join_keys: tuple[Any, ...]) -> None:
+        """Raises InputError if the keys of messages do not begin with these equal fields."""
+        layout = self._settings.layout()
+        if layout[0] != "equal_fields":
+            rule = "messages of equal fields retire if the keys of messages begin with these fields"
+            remedy = "set window_scale='large', or retire windows"
+            raise InputError(f"join_keys={join_keys!r}, keys of messages {layout}", rule, remedy)
+        if self._settings.session_key is not None and session_key is None:
+            rule = "the keys of messages of sessions begin with the session key"
+            raise InputError(f"session_key=None, join_keys={join_keys!r}", rule, "give session_key=..., too")
 
     def _window_of(self, metadata: WindowMetadata) -> Window:
         """Returns a window with these metadata, which is not in the table.
@@ -151,9 +164,10 @@ class WindowAccess(WindowSteps):
         Raises:
             InputError: if they do not fit the windows of the operator.
         """
-        self._check_session(metadata.session_key, needed=True)
-        stored = self._windows.at((metadata.start, session_bytes(metadata.session_key)))
-        window = made_of(self._settings, metadata, stored, self._progress)
+        check_types(metadata)
+        session_key = self._keys.session_of_call(metadata.session_key, needed=True)
+        stored = self._windows.at((metadata.start, session_bytes(session_key)))
+        window = made_of(self._settings, metadata, session_key, stored, self._progress)
         self._check_apart(window)
         if self._retention.floor_at(self._progress.watermark) >= window.end and self._settings.by_time:
             rule = "a window in retention ends after the instant up to which windows have expired"
@@ -165,7 +179,7 @@ class WindowAccess(WindowSteps):
         if self._settings.session_key is None or not self._settings.by_time:
             return
         gap = self._settings.length
-        for other in self._windows.sessions_backward(window.session_key, window.last_time + gap):
+        for other in self._windows.backward(window.session_key, window.last_time + gap):
             if other.last_time + gap < window.start:
                 break
             if other.start != window.start:
@@ -175,11 +189,15 @@ class WindowAccess(WindowSteps):
 
     def _put(self, window: Window) -> None:
         """Puts a window in the table, in place of the one with its start."""
+        stored = self._windows.at(window.place)
         self._windows.put(window)
         self._updates.add(window)
         self._retention.add(window)
+        if stored is None or stored.last_offset != window.last_offset:
+            self._check_order()
+        self._end_restore_without_windows()
 
-    def _at(self, start: InstantLike, session_key: KeyValue | None) -> Window | None:
+    def _at(self, start: InstantLike, session_key: SessionKey | None) -> Window | None:
         self._check_open()
-        self._check_session(session_key, needed=True)
-        return self._windows.at((instant_us(start, "start"), session_bytes(session_key)))
+        key = self._keys.session_of_call(session_key, needed=True)
+        return self._windows.at((instant_us(start, "start"), session_bytes(key)))

@@ -122,7 +122,7 @@ class WindowedAggregator(RetainedWindows):
                 f"a partial of {len(metadata.partial)} bytes", rule, "give what get_window returned"
             )
         with self._outbox.calls():
-            fits = partial is None or self._results.are(partial, metadata.value)
+            fits = partial is None or self._results.has_value(partial, metadata.value)
         if not fits:
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
@@ -151,7 +151,7 @@ class WindowedAggregator(RetainedWindows):
 
     def _ordered(self, window: Window) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
-        return [message for _, message in sorted(self._of_window(window), key=lambda found: found[0])]
+        return [message for _, message in sorted(self._messages_of(window), key=lambda found: found[0])]
 
     def _result(self, window: Window) -> pl.DataFrame | None:
         with self._outbox.calls():

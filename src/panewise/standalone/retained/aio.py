@@ -9,7 +9,7 @@ from panewise.standalone.arguments import check_number
 from panewise.standalone.frames import Frame
 from panewise.standalone.retained.operator import RetainedWindows, output_loop
 from panewise.standalone.retained.outputs import Classified, WindowOutput
-from panewise.stores.keys import KeyValue
+from panewise.standalone.retained.window import SessionKey
 
 
 class AsyncWindows:
@@ -87,7 +87,7 @@ class AsyncWindows:
         """Reads the clock, and lets windows emit; waits while too much is emitted."""
         await self._outputs.step(lambda: self.operator.timeout(now))
 
-    async def retire(self, end: InstantLike, session_key: KeyValue | None = None) -> int:
+    async def retire(self, end: InstantLike, session_key: SessionKey | None = None) -> int:
         """Removes full windows, as `retire` of the operator does; waits while too much is emitted."""
         removed: int = await self._outputs.step(lambda: self.operator.retire(end, session_key))
         return removed

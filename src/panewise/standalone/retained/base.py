@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from panewise.standalone.life_cycle import LifeCycle, LifeCycleSteps
 from panewise.standalone.retained.codec import of_json
 from panewise.standalone.retained.files import WindowFiles
 from panewise.standalone.retained.grids import grid_of
+from panewise.standalone.retained.key_columns import KeyColumns
 from panewise.standalone.retained.outbox import Outbox
 from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.progress import Progress
@@ -57,12 +59,12 @@ class WindowState(ABC):
     ) -> None:
         self._settings, self._schema = settings, schema
         self._callbacks, self._outbox = callbacks, outbox
-        session = () if settings.session_key is None else (settings.session_key,)
-        self._join_keys, self._rows = tuple(join_keys), Rows(spec, schema, (*session, *join_keys))
+        self._keys = KeyColumns(settings.session_key, join_keys, schema)
+        self._rows = Rows(spec, schema, self._keys.names)
         self._grid = grid_of(settings)
         layout = settings.layout() if stores_messages else None
         made_with = self._made_with(spec)
-        self._files = WindowFiles(store, made_with, layout, bool(session), callbacks.write)
+        self._files = WindowFiles(store, made_with, layout, settings.session_key is not None, callbacks.write)
         self._messages, self._in_memory = self._files.messages, store is None
         self._flush_due = self._closed = False
         try:
@@ -88,7 +90,7 @@ class WindowState(ABC):
         self._updates = Updates(self._settings, self._windows)
         self._retirements: Retirements | None = None
         if self._messages is not None:
-            self._retirements = Retirements(self._messages, at_once=self._in_memory)
+            self._retirements = Retirements(self._messages, in_memory=self._in_memory)
         self._load()
 
     def _load(self) -> None:
@@ -98,13 +100,26 @@ class WindowState(ABC):
             self._updates.add(window)
             self._retention.add(window)
         self._windows.changed.clear()
+        self._check_order()
         self._purge_messages()
-        if not len(self._windows):
+        self._end_restore_without_windows()
+
+    def _check_order(self) -> None:
+        """Notes whether the last offsets of windows of messages are in the order of their starts."""
+        if not self._settings.by_time and self._progress.mark is not None:
+            self._windows.check_order(self._progress.mark)
+
+    def _end_restore_without_windows(self) -> None:
+        """Ends the restoring if no window is left that can miss messages (26.11)."""
+        until = self._progress.restore_until
+        if until is not None and not any(one.start_offset <= until for one in self._windows):
             self._progress.restore_until = None
 
     def _purge_messages(self) -> None:
         """Removes the messages of expired windows that a failure after the metadata has left (26.10)."""
         mark, messages = self._progress.mark, self._messages
+        if self._retirements is not None:
+            self._retirements.load(self._files.retired())
         if self._settings.session_key is None:
             self._retire_to_first()
         elif messages is not None and mark is not None:
@@ -145,7 +160,7 @@ class WindowState(ABC):
         """Whether the message store was lost, and messages of windows in retention are still missing."""
         return self._progress.restore_until is not None
 
-    def _position(self) -> int:
+    def _window_progress(self) -> int:
         """Returns the progress that boundaries of windows are compared with."""
         if self._settings.by_time:
             mark = self._progress.watermark
@@ -161,39 +176,27 @@ class WindowState(ABC):
         if self._closed:
             raise InputError("a closed operator", "a closed operator takes no calls", "make a new one")
 
-    def _check_session(self, session_key: KeyValue | None, *, needed: bool) -> None:
-        if self._settings.session_key is None and session_key is not None:
-            rule = "only windows of sessions have a session key"
-            raise InputError(f"session_key={session_key!r}", rule, "leave it out")
-        if needed and self._settings.session_key is not None and session_key is None:
-            raise InputError("session_key=None", "a session has a key", "give session_key=...")
-
-    def _check_join_keys(self, join_keys: tuple[Any, ...] | None) -> None:
-        if join_keys is not None and not (0 < len(join_keys) == len(self._join_keys)):
-            rule = f"the equal fields of this operator are {list(self._join_keys)}"
-            raise InputError(
-                f"join_keys={join_keys!r}", rule, "give a value for each of them, or leave it out"
-            )
-
     def _bounds(self, window: Window) -> WindowMetadata:
         """Returns the metadata of a window without a value."""
         session = self._settings.session_key is not None
         times = (window.start, window.end - session) if self._settings.by_time else (None, None)
-        return WindowMetadata(
-            window.session_key, window.start, window.start_offset, window.last_offset, *times
-        )
+        shown = self._keys.shown(window.session_key)
+        return WindowMetadata(shown, window.start, window.start_offset, window.last_offset, *times)
 
-    def _overlapping(self, low: int, high: int, session_key: KeyValue | None) -> Iterator[Window]:
-        """Returns the windows that share an instant or an offset with [low, high], only those of a key."""
-        by_time = self._settings.by_time
-        found = self._windows.of_key(session_key)
-        if by_time and self._settings.session_key is None:
-            found = self._windows.from_start(low - self._settings.length + 1, high)
-        return (
-            one
-            for one in found
-            if one.start <= high and (one.end > low if by_time else one.last_offset >= low)
-        )
+    def _overlapping(self, low: int, high: int, session_key: KeyValue | None) -> list[Window]:
+        """Returns the windows that share an instant or an offset with [low, high], only those of a key.
+
+        Invariant: starts and ends are in the same order, except over the sessions of several keys. So the
+        search is backward from `high`, and stops at the first window before `low`.
+        """
+        by_time, sessions = self._settings.by_time, self._settings.session_key is not None
+
+        def reaches(window: Window) -> bool:
+            return window.end > low if by_time else window.last_offset >= low
+
+        found = self._windows.backward(session_key, high)
+        in_order = (by_time or self._windows.in_order) and (not sessions or session_key is not None)
+        return list((takewhile if in_order else filter)(reaches, found))[::-1]
 
     def _containing(self, arrival: Arrival) -> list[Window]:
         """Returns the windows that contain a message, which is not above the mark."""
@@ -201,7 +204,7 @@ class WindowState(ABC):
         at = arrival.time if by_time else arrival.offset
         return [
             one
-            for one in self._windows.latest(at, arrival.session_key, self._settings.most)
+            for one in self._windows.latest(at, arrival.session_key, self._settings.windows_per_message)
             if (not by_time or one.end > at)
             and one.start_offset <= arrival.offset <= one.last_offset
             and arrival.time <= one.last_time
@@ -232,16 +235,12 @@ class WindowState(ABC):
         assert retirements is not None  # as there is a message store
         return mark is not None and message.offset <= mark and not retirements.hides(message)
 
-    def _join_keys_of(self, arrival: Arrival) -> tuple[Any, ...] | None:
-        """Returns the equal fields of a message; None if the operator has none."""
-        return tuple(arrival.message[name] for name in self._join_keys) or None
-
     def _is_in(self, window: Window, time: int, offset: int) -> bool:
         """Returns whether a window has an event time and an offset in its range."""
         in_time = not self._settings.by_time or window.start <= time < window.end
         return in_time and window.start_offset <= offset <= window.last_offset
 
-    def _of_window(self, window: Window) -> list[tuple[int, Message]]:
+    def _messages_of(self, window: Window) -> list[tuple[int, Message]]:
         """Returns the offsets and the stored messages of a window, in the order of their keys.
 
         Its range may have others: those of a window that was deleted, and messages that were rejected.
@@ -274,7 +273,8 @@ class WindowState(ABC):
         changed = list(self._windows.changed.values())
         self._fold(changed)
         with self._outbox.calls():
-            self._files.flush(changed, self._windows.removed, self._progress.to_json())
+            retired = {} if self._retirements is None else self._retirements.changes()
+            self._files.flush(changed, self._windows.removed, self._progress.to_json(), retired)
             if self._messages is not None and self._retirements is not None and self._retirements.apply():
                 self._messages.commit()
         self._windows.changed.clear()

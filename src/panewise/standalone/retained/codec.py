@@ -6,7 +6,7 @@ Bytes, which those stores refuse, are texts, too.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -20,13 +20,19 @@ _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
 
+def rows_of(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yields the rows as dicts. Instants are microseconds: not all of them are in a year of `datetime`."""
+    zoned = [name for name, dtype in frame.schema.items() if getattr(dtype, "time_zone", None) is not None]
+    return frame.with_columns(pl.col(zoned).dt.timestamp("us")).iter_rows(named=True)
+
+
 def to_json(message: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Returns a message as JSON values.
 
     >>> to_json({"day": date(1970, 1, 2), "b": b"x"}, {"day": pl.Date(), "b": pl.Binary()})
     {'day': '1970-01-02', 'b': 'eA=='}
     """
-    return {name: _written(message.get(name)) for name in schema}
+    return {name: to_json_value(message.get(name)) for name in schema}
 
 
 def of_json(stored: dict[str, Any], schema: Schema) -> dict[str, Any]:
@@ -35,25 +41,27 @@ def of_json(stored: dict[str, Any], schema: Schema) -> dict[str, Any]:
     >>> of_json({'day': '1970-01-02', 'b': 'eA=='}, {"day": pl.Date(), "b": pl.Binary()})
     {'day': datetime.date(1970, 1, 2), 'b': b'x'}
     """
-    return {name: _read(stored.get(name), dtype) for name, dtype in schema.items()}
+    return {name: of_json_value(stored.get(name), dtype) for name, dtype in schema.items()}
 
 
-def _written(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
+    """Returns a value of a message as a JSON value."""
     if isinstance(value, dict):
-        return {name: _written(one) for name, one in value.items()}
+        return {name: to_json_value(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_written(one) for one in value]
+        return [to_json_value(one) for one in value]
     write = _WRITE.get(type(value))
     return value if write is None else write(value)
 
 
-def _read(value: Any, dtype: Any) -> Any:
+def of_json_value(value: Any, dtype: Any) -> Any:
+    """Returns the value of a JSON value, for a column of this type."""
     if value is None:
         return None
     if isinstance(dtype, pl.Struct):
-        return {field.name: _read(value[field.name], field.dtype) for field in dtype.fields}
+        return {field.name: of_json_value(value[field.name], field.dtype) for field in dtype.fields}
     if isinstance(dtype, (pl.List, pl.Array)):
-        return [_read(one, dtype.inner) for one in value]
+        return [of_json_value(one, dtype.inner) for one in value]
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         return value  # microseconds are what a column of instants takes
     read = _READ.get(type(dtype))

@@ -10,7 +10,7 @@ is done again when the files are opened.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from panewise.stores.message_layout import KeyLayout
 from panewise.stores.message_store import MessageStore
 from panewise.stores.ordered_map import OrderedMap, prefix_end
 
-_HEADER, _POSITION, _WINDOWS = b"h", b"p", b"w"
+_HEADER, _POSITION, _WINDOWS, _RETIRED = b"h", b"p", b"w", b"d"
 _COPY, _MESSAGES, _RESET = b"c", b"m", b"r"
 _FORMAT: Final = 1
 
@@ -38,9 +38,6 @@ class WindowFiles:
         layout: the fields of the keys of messages; None: messages are not stored.
         sessions: whether there are session keys.
         on_write: is called with the kind of each write before it: "messages", "metadata" or "position".
-
-    Attributes:
-        lost: whether the metadata have been stored with messages that are not there.
 
     Raises:
         StoreError: if the files cannot be used, or were made with other settings.
@@ -62,13 +59,12 @@ class WindowFiles:
         try:
             self.header = self._read_header()
             at = None if place is None else place / "messages"
-            self.lost = bool(self.header) and layout is not None and at is not None and not at.exists()
             if layout is None and at is not None and at.exists():
                 given = f"settings without a message store, and messages in {at}"
                 rule = "a store is opened with the settings that made it"
                 raise StoreError(given, rule, "set message_store=True, or use another directory")
             if layout is not None:
-                if self.lost:
+                if self.header and at is not None and not at.exists():
                     self._mark_lost()
                 self.messages = MessageStore(layout, sessions=sessions, directory=at)
             self._finish_reset()
@@ -93,8 +89,25 @@ class WindowFiles:
         for _, data in self._metadata.scan(_WINDOWS, prefix_end(_WINDOWS)):
             yield decode_window(data)
 
-    def flush(self, changed: Iterable[Window], removed: Iterable[bytes], header: dict[str, Any]) -> None:
+    def retired(self) -> Iterable[tuple[bytes, bytes]]:
+        """Returns what says which stored messages are retired, as `Retirements.changes` returned it."""
+        for key, data in self._metadata.scan(_RETIRED, prefix_end(_RETIRED)):
+            yield key[len(_RETIRED) :], data
+
+    def flush(
+        self,
+        changed: Iterable[Window],
+        removed: Iterable[bytes],
+        header: dict[str, Any],
+        retired: Mapping[bytes, bytes],
+    ) -> None:
         """Writes messages, metadata and the position, each in a commit of its own.
+
+        Args:
+            changed: the windows to write.
+            removed: the keys of windows to delete.
+            header: the header to write.
+            retired: what `Retirements.changes` returns.
 
         Raises:
             StoreError: if they cannot be written. What was not committed is still pending.
@@ -106,6 +119,11 @@ class WindowFiles:
             self._metadata.delete(key)
         for window in changed:
             self._metadata.put(window.stored_key(), encode_window(window))
+        for key, data in retired.items():
+            if data:
+                self._metadata.put(_RETIRED + key, data)
+            else:
+                self._metadata.delete(_RETIRED + key)
         self._put_header(header)
         self._on_write("metadata")
         self._metadata.commit()
@@ -171,7 +189,8 @@ class WindowFiles:
             self.messages.load(self._copied(copy, _MESSAGES))
             self._on_write("messages")
             self.messages.commit()
-        self._metadata.delete_range(_WINDOWS, prefix_end(_WINDOWS))
+        for part in (_WINDOWS, _RETIRED):
+            self._metadata.delete_range(part, prefix_end(part))
         for key, data in self._copied(copy, _WINDOWS):
             self._metadata.put(_WINDOWS + key, data)
         self._put_header(made["header"])

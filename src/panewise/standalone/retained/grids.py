@@ -184,7 +184,7 @@ class TimeSessions:
 
     def _touching(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
         low, high = arrival.time - self._gap, arrival.time + self._gap
-        before = windows.sessions_backward(arrival.session_key, high)
+        before = windows.backward(arrival.session_key, high)
         return list(takewhile(lambda window: window.last_time >= low, before))[::-1]
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
@@ -234,7 +234,7 @@ class TupleSessions:
         self._most = settings.length
 
     def _last(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
-        sessions = islice(windows.sessions_backward(arrival.session_key), 1)
+        sessions = islice(windows.backward(arrival.session_key), 1)
         return [one for one in sessions if arrival.number - one.last_number - 1 <= self._most]
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:

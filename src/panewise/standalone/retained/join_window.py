@@ -68,15 +68,7 @@ class JoinWindowOperator(RetainedWindows):
         if kind is not JoinWindowSettings:
             rule = "a join window operator has JoinWindowSettings"
             raise SpecError(f"settings of the type {kind.__name__}", rule, "give JoinWindowSettings(...)")
-        keys = () if settings.session_key is None else (settings.session_key,)
-        described = WindowOperator(
-            window=Global(),
-            aggregates=[count().alias("messages" if settings.session_key != "messages" else "count")],
-            keys=keys,
-            event_time=settings.time,
-            null_keys=False,
-        )
-        spec, columns = checked(described, schema)
+        spec, columns = checked(_spec(settings), schema)
         callbacks = callbacks or Callbacks()
         super().__init__(
             settings,
@@ -108,7 +100,7 @@ class JoinWindowOperator(RetainedWindows):
         if not windows:  # windows of messages that were deleted
             return []
         first = windows[0]
-        join_keys = encode_fields(self._join_keys_of(arrival)) or b""
+        join_keys = encode_fields(self._keys.join_keys(arrival.message)) or b""
         first.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
         return [first]
 
@@ -142,6 +134,16 @@ class JoinWindowOperator(RetainedWindows):
 
     def _fold(self, windows: Sequence[Window]) -> None:
         """Windows of this operator contain nothing that is computed."""
+
+
+def _spec(settings: JoinWindowSettings) -> WindowOperator:
+    """Returns what is read of a message. A specification has an aggregate, which is never computed."""
+    session = settings.session_key
+    unused = count().alias("count" if session == "messages" else "messages")
+    keys = () if session is None else (session,)
+    return WindowOperator(
+        window=Global(), aggregates=[unused], keys=keys, event_time=settings.time, null_keys=False
+    )
 
 
 def _is_fresh(window: Window, offset: int) -> bool:

@@ -13,8 +13,9 @@ from panewise.spec.column_values import is_long
 from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.output_loop import OutputLoop, Source
 from panewise.standalone.retained.checkpointing import WindowCheckpoints
+from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.outbox import Mode
-from panewise.standalone.retained.outputs import Classified, RejectedMessage, WindowOutput
+from panewise.standalone.retained.outputs import Classified, RejectedMessage, WindowOutput, copy_of
 
 
 class RetainedWindows(WindowCheckpoints):
@@ -85,7 +86,7 @@ class RetainedWindows(WindowCheckpoints):
         self._check_open()
         self._outbox.check_enabled()
         first, kinds = self._offset(offset), list[Classified]()
-        for number, row in enumerate(frame_for(self._schema, rows).iter_rows(named=True)):
+        for number, row in enumerate(rows_of(frame_for(self._schema, rows))):
             kinds.append(self.add_message(row, first + number, now=now))
             if self._outbox.disabled:
                 break
@@ -115,16 +116,13 @@ class RetainedWindows(WindowCheckpoints):
         return not self._outbox.disabled
 
     def get_result(self) -> list[WindowOutput]:
-        """Returns a copy of all outputs since the last `flush`. They stay.
+        """Returns copies of all outputs since the last `flush`. They stay, and a copy may be changed.
 
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives them.
         """
-        self._check_open()
-        if self._outbox.automatic:
-            rule = "in mode='automatic' the downstream receives all outputs"
-            raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
-        return list(self._outbox.outputs)
+        self._check_standalone("get_result()")
+        return [copy_of(output) for output in self._outbox.outputs]
 
     def drain(self) -> list[WindowOutput]:
         """Returns all outputs since the last `flush`, and removes them. It makes nothing durable.
@@ -132,7 +130,8 @@ class RetainedWindows(WindowCheckpoints):
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives them.
         """
-        found = self.get_result()
+        self._check_standalone("drain()")
+        found = list(self._outbox.outputs)
         self._outbox.outputs.clear()
         return found
 
@@ -205,6 +204,13 @@ class RetainedWindows(WindowCheckpoints):
     def delivery_enabled(self) -> bool:
         """Whether messages can be added. False after `downstream` has refused an output."""
         return not self._outbox.disabled
+
+    def _check_standalone(self, call: str) -> None:
+        """Raises InputError in `mode="automatic"`, and as `_check_open`."""
+        self._check_open()
+        if self._outbox.automatic:
+            rule = "in mode='automatic' the downstream receives all outputs"
+            raise InputError(call, rule, "use mode='standalone', or timeout()")
 
     def _offset(self, offset: Any) -> int:
         if offset is None:

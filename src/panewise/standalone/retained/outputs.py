@@ -1,6 +1,6 @@
 """What S1's window operators emit: outputs of windows, and messages that no window takes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from panewise.standalone.retained.window import Message, WindowMetadata
@@ -46,3 +46,16 @@ class RejectedMessage:
     message: Any
     offset: int
     reason: str
+
+
+def copy_of(output: WindowOutput) -> WindowOutput:
+    """Returns a copy that shares no dict and no list with an output."""
+    window = output.window._replace(value=_copied(output.window.value))
+    return replace(output, window=window, messages=tuple(map(_copied, output.messages)))
+
+
+def _copied(value: Any) -> Any:
+    """Returns a value with copies of its dicts and lists. Nothing else in it can be changed."""
+    if isinstance(value, dict):
+        return {name: _copied(one) for name, one in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value

@@ -1,22 +1,49 @@
 """Makes a window of metadata that a caller puts."""
 
 from dataclasses import replace
+from typing import NoReturn
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError
+from panewise.spec.column_values import is_long
 from panewise.standalone.retained.progress import Progress
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.window import Window, WindowMetadata
+from panewise.stores.keys import KeyValue
+
+
+def check_types(metadata: WindowMetadata) -> None:
+    """Raises InputError if metadata have a value of another type than `WindowMetadata` says."""
+    if not isinstance(metadata, WindowMetadata):
+        _refuse(f"metadata of the type {type(metadata).__name__}", "a window is put by its WindowMetadata")
+    numbers = ("start", "start_offset", "last_offset", "start_time", "end_time")
+    for name in numbers:
+        value = getattr(metadata, name)
+        if not is_long(value) and not (value is None and name.endswith("_time")):
+            _refuse(f"{name}={value!r}", "starts, offsets and times of a window are whole numbers of 64 bits")
+    if not isinstance(metadata.partial, bytes):
+        _refuse(f"partial={metadata.partial!r}", "a partial is an Arrow file as bytes, or b''")
+    if not isinstance(metadata.value, (dict, type(None))):
+        _refuse(f"value={metadata.value!r}", "the value of a window is a dict of its results, or None")
+
+
+def _refuse(given: str, rule: str) -> NoReturn:
+    raise InputError(given, rule, "give what get_window returned")
 
 
 def made_of(
-    settings: AggregatorSettings, metadata: WindowMetadata, stored: Window | None, progress: Progress
+    settings: AggregatorSettings,
+    metadata: WindowMetadata,
+    session_key: KeyValue | None,
+    stored: Window | None,
+    progress: Progress,
 ) -> Window:
     """Returns a window with these metadata.
 
     Args:
         settings: the windows of the operator.
         metadata: what the caller puts.
+        session_key: its session key as stores have it.
         stored: the window that it replaces; None: there is none.
         progress: how far the operator has come.
 
@@ -33,7 +60,7 @@ def made_of(
         raise InputError(f"start={start}", rule, "put a window that get_window returns")
     number = max(progress.received - 1, 0)
     window = stored or Window(
-        metadata.session_key, start, end, end, *offsets, number, number, _last_time(settings, end)
+        session_key, start, end, end, *offsets, number, number, _last_time(settings, end)
     )
     made = replace(window, start_offset=offsets[0], last_offset=offsets[1], fresh=list(window.fresh))
     if settings.by_time:
@@ -60,9 +87,8 @@ def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:
         fits = end is not None and end > metadata.start + size
     fits = fits and metadata.start >= MIN_INSTANT and end is not None and end <= MAX_INSTANT
     if not fits or end is None:
-        given = f"start={metadata.start}, start_time={start}, end_time={end}"
-        rule = "the start and the end of a window are those of a window of this operator"
-        raise InputError(given, rule, "give what get_window returned")
+        given = f"start={metadata.start}, start_time={start}, end_time={metadata.end_time}"
+        _refuse(given, "the start and the end of a window are those of a window of this operator")
     return end
 
 

@@ -18,6 +18,7 @@ from panewise.errors import InputError
 from panewise.spec import Aggregate, Entry
 from panewise.spec.column_values import is_long
 from panewise.standalone.messages import fitted
+from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.table import WindowTable
 from panewise.standalone.retained.window import Message, Window
 
@@ -153,8 +154,8 @@ class Results:
             raise InputError(f"a partial with {partial.schema}", rule, "give what get_window returned")
         return partial
 
-    def are(self, partial: pl.DataFrame, value: dict[str, Any] | None) -> bool:
-        """Returns whether a row has the results of a partial. NaN is equal to NaN."""
+    def has_value(self, partial: pl.DataFrame, value: dict[str, Any] | None) -> bool:
+        """Returns whether the results of a partial have this value. NaN is equal to NaN."""
         results = self.values(partial)
         if value is None or set(value) != {*results.columns}:
             return False
@@ -203,4 +204,4 @@ def of_bytes(data: bytes) -> pl.DataFrame | None:
 
 def row_of(frame: pl.DataFrame | None) -> dict[str, Any] | None:
     """Returns the only row of a frame."""
-    return None if frame is None else frame.row(0, named=True)
+    return None if frame is None else next(rows_of(frame))

@@ -41,7 +41,7 @@ class Retention:
 
     def removed(self, window: Window, windows: WindowTable) -> None:
         """Takes the next session of the key of a window that was removed: no other one expires before it."""
-        following = next(windows.sessions(window.session_key), None) if self._sessions else None
+        following = next(windows.of_key(window.session_key), None) if self._sessions else None
         if following is not None:
             self.add(following)
 
@@ -84,7 +84,7 @@ class Retention:
                     self._unfull.put(window)
         found: list[Window] = []
         for window in first_of_key.values():
-            sessions = windows.sessions(window.session_key)
+            sessions = windows.of_key(window.session_key)
             found += takewhile(
                 lambda one: one.full and (one.end <= floor or one.last_number < oldest), sessions
             )

@@ -1,23 +1,31 @@
 """The messages of expired windows, which are deleted from a message store when nothing needs them any more.
 
 A flush commits messages before metadata. If it fails in between, the stored windows are older than the
-messages, and emit again when the caller repeats what came after them. So their messages are deleted after the
-metadata that no longer have the windows. Until then they are hidden.
+messages, and emit again when the caller repeats what came after them. So messages are deleted after the
+metadata that say that they are retired. Until then they are hidden.
+
+Where equal fields come first in the keys of messages, those of a session are spread over all prefixes of its
+key, and a read of the key finds them. So they stay hidden until as many sessions of the key have expired as
+are left. Invariant: about half of the sessions that such a read finds have expired. So it costs a constant
+number of steps for each message that is deleted, if sessions are of similar sizes.
 """
 
-from typing import Any, NamedTuple
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeAlias
 
-from panewise.stores.keys import KeyValue
+from panewise.chrono import MIN_INSTANT
+from panewise.stores.keys import KeyValue, decode_key, encode_key
 from panewise.stores.message_codec import Message
 from panewise.stores.message_store import MessageStore
 
+Part: TypeAlias = tuple[KeyValue | None, tuple[Any, ...] | None]  # a session key, equal fields or both
 
-class _Retired(NamedTuple):
-    """Messages of a prefix up to an offset that retire with `end`."""
+
+class _Bound(NamedTuple):
+    """Messages of a part retire if they are before `end`, or up to it, and not above `last_offset`."""
 
     end: int
-    session_key: KeyValue | None
-    join_keys: tuple[Any, ...] | None
     last_offset: int
 
 
@@ -26,67 +34,135 @@ class Retirements:
 
     Args:
         messages: the message store.
-        at_once: whether it is deleted at once, as in a store in memory, where nothing can fail in between.
+        in_memory: whether the store is in memory, where nothing can fail between two commits. Then nothing
+            waits for a flush.
     """
 
-    def __init__(self, messages: MessageStore, *, at_once: bool) -> None:
-        self._messages, self._at_once = messages, at_once
+    def __init__(self, messages: MessageStore, *, in_memory: bool) -> None:
+        self._messages, self._in_memory = messages, in_memory
         self._by_time = "timestamp" in messages.layout
+        self._equal_first = messages.layout[0] == "equal_fields"
         self._end: int | None = None
-        self._parts: dict[bytes, list[_Retired]] = {}  # by the prefix of the keys
+        self._bounds: dict[Part, list[_Bound]] = {}
+        self._due: set[Part] = set()  # those that are deleted after the next flush
+        self._changed: set[Part] = set()  # those that the next flush writes or deletes
+        self._expired: dict[KeyValue, int] = {}  # sessions by key, since the messages of the key were read
 
     def add(self, end: int) -> None:
         """Retires the messages before a time, or up to an offset."""
         self._end = end if self._end is None else max(self._end, end)
-        if self._at_once:
-            self.apply()
+        self._apply_in_memory()
 
-    def add_part(
-        self,
-        end: int,
-        session_key: KeyValue | None,
-        join_keys: tuple[Any, ...] | None,
-        last_offset: int,
-    ) -> None:
-        """Retires the messages of a session key, of equal fields or of both before a time or up to an offset.
+    def add_session(self, end: int, session_key: KeyValue, last_offset: int, *, left: int) -> None:
+        """Retires the messages of a session key before a time or up to an offset, after a session expired.
 
         A message whose offset is above `last_offset` is added later, and stays.
 
-        Raises:
-            InputError: if the keys of messages do not begin with what is given, or begin with more.
+        Args:
+            end: the end.
+            session_key: the session key.
+            last_offset: the highest offset of a message that retires.
+            left: how many sessions the key has. Messages may wait until as many have expired.
         """
-        one = _Retired(end, session_key, join_keys, last_offset)
-        parts = self._parts.setdefault(self._messages.prefix_of(session_key, join_keys), [])
-        parts[:] = [part for part in parts if part.end > end or part.last_offset > last_offset]
-        parts.append(one)
-        if self._at_once:
-            self.apply()
+        part = (session_key, None)
+        self._hide(part, _Bound(end, last_offset))
+        self._expired[session_key] = self._expired.get(session_key, 0) + 1
+        if not self._equal_first or self._expired[session_key] >= left:
+            self._due.add(part)
+        self._apply_in_memory()
+
+    def add_fields(
+        self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...], last_offset: int
+    ) -> None:
+        """Retires the messages of equal fields, as `add_session` does. Their keys begin with these."""
+        part = (session_key, join_keys)
+        self._hide(part, _Bound(end, last_offset))
+        self._due.add(part)
+        self._apply_in_memory()
 
     def hides(self, message: Message) -> bool:
         """Returns whether a message is to be deleted."""
-        position = message.time if self._by_time else message.offset
-        assert position is not None
-        if self._end is not None and self._is_before(position, self._end):
+        if self._end is not None and self._is_before(message, self._end):
             return True
-        if not self._parts:
+        if not self._bounds:
             return False
-        join_keys = message.join_keys if self._messages.layout[0] == "equal_fields" else None
-        return any(
-            self._is_before(position, one.end) and message.offset <= one.last_offset
-            for one in self._parts.get(self._messages.prefix_of(message.session_key, join_keys), ())
+        return self._is_of((message.session_key, None), message) or (
+            self._equal_first and self._is_of((message.session_key, message.join_keys), message)
         )
 
-    def _is_before(self, position: int, end: int) -> bool:
-        return position < end if self._by_time else position <= end
+    def changes(self) -> dict[bytes, bytes]:
+        """Returns the entries that a flush writes with the metadata. One without a value is deleted."""
+        return {
+            encode_key(part): json.dumps(self._bounds[part]).encode() if part in self._bounds else b""
+            for part in self._changed
+        }
 
     def apply(self) -> bool:
-        """Deletes it. Returns whether a part was among it: nothing else deletes its messages later."""
+        """Deletes what is due, after a flush. Returns whether it deleted messages of parts."""
+        self._changed.clear()
         if self._end is not None:
             self._messages.retire(self._end)
             self._end = None
-        retired, self._parts = self._parts, {}
-        for one in (one for found in retired.values() for one in found):
-            self._messages.retire(
-                one.end, session_key=one.session_key, join_keys=one.join_keys, last_offset=one.last_offset
-            )
-        return bool(retired)
+        deletes = bool(self._due)
+        while self._due:
+            part = next(iter(self._due))
+            self._delete(part)
+            self._forget(part)
+        return deletes
+
+    def load(self, stored: Iterable[tuple[bytes, bytes]]) -> None:
+        """Takes the entries that flushes have written, and deletes their messages."""
+        for key, data in stored:
+            part: Any = decode_key(key)[0]
+            self._bounds[part] = [_Bound(*one) for one in json.loads(data)]
+        self._due.update(self._bounds)
+        self.apply()
+
+    def _apply_in_memory(self) -> None:
+        if self._in_memory:
+            self.apply()
+
+    def _hide(self, part: Part, bound: _Bound) -> None:
+        """Adds a bound to a part, in place of those that it contains."""
+        bounds = self._bounds.setdefault(part, [])
+        bounds[:] = [one for one in bounds if one.end > bound.end or one.last_offset > bound.last_offset]
+        bounds.append(bound)
+        self._changed.add(part)
+
+    def _is_of(self, part: Part, message: Message) -> bool:
+        """Returns whether a bound of a part contains a message of the part."""
+        return any(
+            message.offset <= one.last_offset and self._is_before(message, one.end)
+            for one in self._bounds.get(part, ())
+        )
+
+    def _is_before(self, message: Message, end: int) -> bool:
+        if self._by_time:
+            assert message.time is not None
+            return message.time < end
+        return message.offset <= end
+
+    def _delete(self, part: Part) -> None:
+        for session_key, join_keys in self._whole(part):
+            for end, last_offset in self._bounds[part]:
+                self._messages.retire(
+                    end, session_key=session_key, join_keys=join_keys, last_offset=last_offset
+                )
+
+    def _whole(self, part: Part) -> Iterable[Part]:
+        """Returns a part as parts whose keys have the same prefix."""
+        session_key, join_keys = part
+        if join_keys is not None or not self._equal_first:
+            return [part]
+        last = max(one.end for one in self._bounds[part])
+        with self._messages.get_messages(MIN_INSTANT, last, session_key=session_key) as found:
+            return {(session_key, one.join_keys) for one in found if self._is_of(part, one)}
+
+    def _forget(self, part: Part) -> None:
+        session_key, join_keys = part
+        self._due.discard(part)
+        del self._bounds[part]
+        if session_key is not None and join_keys is None:
+            self._expired.pop(session_key, None)
+        if not self._in_memory:
+            self._changed.add(part)

@@ -14,17 +14,17 @@ from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import REASON, TIME
 from panewise.engine.ingest.validate import validate
 from panewise.engine.protocol import Schema
-from panewise.errors import InputError, SpecError
+from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import WindowOperator
 from panewise.spec.column_values import is_long, is_text
 from panewise.standalone.messages import PLAIN, fitted
+from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.window import Message
 from panewise.standalone.schema import for_schemas, schemas_of
 
 # What a value of a plain type has to be besides.
 _LIMITS: Final[Mapping[type, Callable[[Any], bool]]] = {int: is_long, str: is_text}
-_KEYS: Final = (pl.String(), pl.Boolean(), pl.Binary())
 
 
 class ValidMessage(NamedTuple):
@@ -52,17 +52,9 @@ class Rows:
         spec: what is read of a message.
         schema: the columns.
         compared: the columns that become parts of keys of stores.
-
-    Raises:
-        SpecError: if a column of a key is missing, or has a type that keys do not have.
     """
 
     def __init__(self, spec: WindowOperator, schema: Schema, compared: Sequence[str]) -> None:
-        for name in compared:
-            dtype = schema.get(name)
-            if dtype is None or not (dtype in _KEYS or dtype.is_integer() or dtype.is_float()):
-                rule = "the columns of keys are numbers, texts, Booleans or bytes"
-                raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
         self._spec, self._schema, self._compared = spec, schema, compared
         (self._time,) = spec.time_columns
         self._kinds = [(name, PLAIN.get(dtype, set())) for name, dtype in schema.items()]
@@ -106,4 +98,8 @@ class Rows:
             reason: str = result.invalid[REASON].item()
             return reason
         valid = result.valid
-        return ValidMessage(valid.select(*self._schema).row(0, named=True), valid[TIME].item())
+        try:
+            (row,) = rows_of(valid.select(*self._schema))
+        except (OverflowError, ValueError):
+            return "a timestamp_ntz is not in the years 1 to 9999"
+        return ValidMessage(row, valid[TIME].item())

@@ -78,6 +78,8 @@ class AggregatorSettings:
                 raise SpecError(f"{name} is missing", rule, f"give {name}=...")
         _one_of("measure", self.measure, get_args(Measure))
         _one_of("full", self.full, get_args(FullSize))
+        if self.message_store is not None:
+            _check_flag("message_store", self.message_store)
         self._check_sizes()
         self._check_policies()
 
@@ -98,7 +100,7 @@ class AggregatorSettings:
         return self._length("advance", self.advance)
 
     @property
-    def most(self) -> int:
+    def windows_per_message(self) -> int:
         """How many windows contain a message at most."""
         return 1 if self.session_key is not None else -(-self.length // self.step)
 
@@ -214,6 +216,7 @@ class JoinWindowSettings(AggregatorSettings):
         if not names or len(set(given)) < len(given):
             rule = "keyed_message_store names the columns that the join compares, each once"
             raise SpecError(f"keyed_message_store={given!r}", rule, "give a tuple of names, or ()")
+        _check_flag("time_range_join", self.time_range_join)
         if self.time_range_join and not given:
             rule = "without equal fields a range of time changes no key of a message"
             raise SpecError("time_range_join=True, keyed_message_store=()", rule, "leave it out")
@@ -240,3 +243,8 @@ class JoinWindowSettings(AggregatorSettings):
 def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
     if value not in known:
         raise SpecError(f"{name}={value!r}", f"{name} is one of {list(known)}", f"give {known[0]!r}")
+
+
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise SpecError(f"{name}={value!r}", f"{name} is True or False", "give one of these, or leave it out")

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from panewise.chrono import MIN_INSTANT
 from panewise.standalone.retained.base import WindowState
 from panewise.standalone.retained.codec import to_json
 from panewise.standalone.retained.grids import Placement
@@ -31,8 +30,7 @@ class WindowSteps(WindowState):
         repeated = progress.mark is not None and offset <= progress.mark
         if repeated and progress.restore_until is not None and offset <= progress.restore_until:
             return self._restore(row, time, offset)
-        session_key = None if self._settings.session_key is None else row[self._settings.session_key]
-        arrival = Arrival(row, offset, time, progress.received, session_key)
+        arrival = Arrival(row, offset, time, progress.received, self._keys.session_key(row))
         floor = self._retention.floor_at(progress.watermark)
         if self._grid.is_out(self._windows, arrival, floor):
             return self._rejected(message, offset, "out_of_retention", "out of retention")
@@ -45,7 +43,7 @@ class WindowSteps(WindowState):
         """Opens windows, adds a message to its windows, and lets windows emit."""
         self._try(arrival, floor)
         self._store(arrival)
-        kind, before = self._classified(arrival), self._position()
+        kind, before = self._classified(arrival), self._window_progress()
         placement = self._grid.place(self._windows, arrival, floor)
         self._progress.apply(arrival.offset, arrival.time)
         self._follow(placement, before)
@@ -75,7 +73,7 @@ class WindowSteps(WindowState):
         If one of them raises an error, those that have not emitted are due again in the next step.
         """
         progress = self._progress
-        due = deque(self._updates.due(touched, self._position(), progress.clock))
+        due = deque(self._updates.due(touched, self._window_progress(), progress.clock))
         try:
             while due:
                 self._fire(*due[0])
@@ -107,23 +105,21 @@ class WindowSteps(WindowState):
     def _remove(self, window: Window) -> None:
         self._windows.remove(window)
         self._retention.removed(window, self._windows)
+        self._end_restore_without_windows()
 
     def _retire(self, window: Window) -> None:
-        """Deletes the messages that only expired windows contain, after a window was removed."""
-        if self._messages is None or self._retirements is None:
+        """Retires the messages that only expired windows contain, after a window was removed."""
+        if self._retirements is None:
             return
         if window.session_key is None:
             self._retire_to_first()
             return
-        by_time, mark = self._settings.by_time, self._progress.mark
+        end = window.last_time + 1 if self._settings.by_time else window.last_offset
+        mark = self._progress.mark
         assert mark is not None  # as a message has opened the window
-        end = window.last_time + 1 if by_time else window.last_offset
-        fields: set[tuple[Any, ...] | None] = {None}
-        if self._messages.layout[0] == "equal_fields":
-            stored = self._stored_messages(MIN_INSTANT, end - by_time, window.session_key)
-            fields = {tuple(one[name] for name in self._join_keys) for _, one in stored}
-        for join_keys in fields:
-            self._retirements.add_part(end, window.session_key, join_keys, mark)
+        # A message that is restored later belongs to the windows in retention, so none waits for it.
+        left = 0 if self.restoring else self._windows.count(window.session_key)
+        self._retirements.add_session(end, window.session_key, mark, left=left)
 
     def _fire(self, window: Window, firing: Firing) -> None:
         output = self._output(window, firing)
@@ -145,7 +141,7 @@ class WindowSteps(WindowState):
                 offset=arrival.offset,
                 time=arrival.time,
                 session_key=arrival.session_key,
-                join_keys=self._join_keys_of(arrival),
+                join_keys=self._keys.join_keys(arrival.message),
             )
 
     def _rejected(self, message: Any, offset: int, kind: Classified, reason: str) -> Classified:
@@ -157,10 +153,7 @@ class WindowSteps(WindowState):
         """Returns where a message lies beside the current window."""
         if not self._settings.by_time:
             return "in_time"
-        if self._settings.session_key is None:
-            current = next(self._windows.backward(), None)
-        else:
-            current = next(self._windows.sessions_backward(arrival.session_key), None)
+        current = next(self._windows.backward(arrival.session_key), None)
         if current is None or current.start <= arrival.time < current.end:
             return "in_time"
         return "past" if arrival.time < current.start else "future"
@@ -168,8 +161,7 @@ class WindowSteps(WindowState):
     def _restore(self, message: Message, time: int, offset: int) -> Classified:
         """Adds a message to the message store alone, and lets windows correct what they have emitted."""
         progress = self._progress
-        session = self._settings.session_key
-        arrival = Arrival(message, offset, time, 0, None if session is None else message[session])
+        arrival = Arrival(message, offset, time, 0, self._keys.session_key(message))
         containing = self._containing(arrival)
         if containing:
             self._store(arrival)

@@ -6,10 +6,10 @@ Invariant: each queue has one valid entry for each window that can be due, with 
 window's present one. So an entry that is reached is compared with the window, and put back if it was too low.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
-from itertools import islice
-from typing import Final, TypeAlias
+from itertools import islice, pairwise
+from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedDict
 
@@ -77,6 +77,8 @@ class WindowTable:
     Attributes:
         changed: the windows that have changed since the last flush, by their place.
         removed: the stored keys of windows that were removed since then.
+        in_order: whether the last offsets of windows, with sessions of those of a key, are in the order of
+            their starts, also when others open. Messages leave them in order; windows that were put may not.
     """
 
     def __init__(self) -> None:
@@ -84,6 +86,7 @@ class WindowTable:
         self._sessions: dict[bytes, SortedDict[int, Window]] = {}
         self.changed: dict[Place, Window] = {}
         self.removed: set[bytes] = set()
+        self.in_order = True
 
     def __len__(self) -> int:
         return len(self._windows)
@@ -100,34 +103,45 @@ class WindowTable:
         """Returns the window with the lowest start."""
         return self._windows.peekitem(0)[1] if self._windows else None
 
-    def backward(self) -> Iterator[Window]:
-        """Returns the windows from the highest start on."""
-        return (self._windows[place] for place in reversed(self._windows))
-
-    def from_start(self, start: int, last: int) -> Iterator[Window]:
-        """Returns the windows whose start is at least `start` and at most `last`."""
-        places = self._windows.irange((start, b""), (last + 1, b""), inclusive=(True, False))
-        return (self._windows[place] for place in places)
-
-    def latest(self, last: int, session_key: KeyValue | None, most: int) -> list[Window]:
-        """Returns the windows with the highest starts up to `last`, of a key if there are sessions."""
-        if session_key is not None:
-            return list(islice(self.sessions_backward(session_key, last), most))[::-1]
-        places = self._windows.irange(None, (last + 1, b""), inclusive=(True, False), reverse=True)
-        return [self._windows[place] for place in islice(places, most)][::-1]
+    def count(self, session_key: KeyValue | None) -> int:
+        """Returns the number of sessions of a key."""
+        return len(self._sessions.get(session_bytes(session_key), ()))
 
     def of_key(self, session_key: KeyValue | None) -> Iterator[Window]:
         """Returns the windows in the order of their starts, with a session key those of this key."""
-        return iter(self) if session_key is None else self.sessions(session_key)
-
-    def sessions(self, session_key: KeyValue | None) -> Iterator[Window]:
-        """Returns the sessions of a key, in the order of their starts."""
+        if session_key is None:
+            return iter(self)
         return iter(self._sessions.get(session_bytes(session_key), {}).values())
 
-    def sessions_backward(self, session_key: KeyValue | None, last: int | None = None) -> Iterator[Window]:
-        """Returns the sessions of a key from the highest start on, or from the highest one up to `last`."""
+    def backward(self, session_key: KeyValue | None = None, last: int | None = None) -> Iterator[Window]:
+        """Returns the windows from the highest start on, or from the highest one up to `last`.
+
+        Args:
+            session_key: only sessions of this key; None: all windows.
+            last: the highest start; None: any.
+        """
+        if session_key is None:
+            end = None if last is None else (last + 1, b"")
+            places = self._windows.irange(None, end, inclusive=(True, False), reverse=True)
+            return (self._windows[place] for place in places)
         found = self._sessions.get(session_bytes(session_key))
         return (found[start] for start in found.irange(None, last, reverse=True)) if found else iter(())
+
+    def latest(self, last: int, session_key: KeyValue | None, most: int) -> list[Window]:
+        """Returns the windows with the highest starts up to `last`, of a key if there are sessions."""
+        return list(islice(self.backward(session_key, last), most))[::-1]
+
+    def check_order(self, mark: int) -> None:
+        """Sets `in_order` by all windows.
+
+        Windows that open later have last offsets above the mark, the highest offset of an applied message. So
+        those of the present windows are not above it, either.
+        """
+        orders: Iterable[SortedDict[Any, Window]] = self._sessions.values() or (self._windows,)
+        lasts = ([one.last_offset for one in windows.values()] for windows in orders)
+        self.in_order = all(
+            one <= following for found in lasts for one, following in pairwise((*found, mark))
+        )
 
     def put(self, window: Window) -> None:
         """Adds a window."""

@@ -1,13 +1,16 @@
 """A window as an operator has it in memory, and what its users see of it: its metadata."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
 from panewise.stores.keys import KeyValue, encode_int64, encode_key
 
 Message = dict[str, Any]
+SessionKey: TypeAlias = KeyValue | date | Decimal  # as callers see it; stores and windows have a KeyValue
 
 
 @dataclass(slots=True)
@@ -19,7 +22,7 @@ class Arrival:
         offset: its offset.
         time: its event time.
         number: how many messages were applied before it.
-        session_key: its session key, None without sessions.
+        session_key: its session key as stores have it, None without sessions.
     """
 
     message: Message
@@ -35,7 +38,7 @@ class FreshMessage(NamedTuple):
     Attributes:
         time: its event time.
         offset: its offset.
-        join_keys: the values of its equal fields, as `encode_key` encodes them; none without equal fields.
+        join_keys: its equal fields as stores have them, by `encode_key`; none without equal fields.
     """
 
     time: int
@@ -61,7 +64,7 @@ class WindowMetadata(NamedTuple):
     Source: S1 "Window Metadata".
     """
 
-    session_key: KeyValue | None
+    session_key: SessionKey | None
     start: int
     start_offset: int
     last_offset: int
@@ -70,12 +73,20 @@ class WindowMetadata(NamedTuple):
     value: dict[str, Any] | None = None
     partial: bytes = b""
 
+    def __repr__(self) -> str:
+        """Shows how many bytes the partial has."""
+        shown = {name: repr(value) for name, value in self._asdict().items()}
+        if isinstance(self.partial, bytes) and self.partial:
+            shown["partial"] = f"<{len(self.partial)} bytes>"
+        return f"WindowMetadata({', '.join(f'{name}={value}' for name, value in shown.items())})"
+
 
 @dataclass(slots=True)
 class Window:
     """A window of the table.
 
     Attributes:
+        session_key: the session key as stores have it, None without sessions.
         start: its key, see `WindowMetadata`.
         boundary: the progress at which it is full: a watermark, or the number of a message.
         end: the first instant after it. For windows of messages: after the latest event time in it.

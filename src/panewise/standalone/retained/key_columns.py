@@ -1,0 +1,142 @@
+"""The columns of session keys and equal fields: their values in messages, in stores and in calls.
+
+A store has the values of keys as Booleans, numbers, texts or bytes. A date is there as a text, an instant as
+microseconds, as in stored messages, and a decimal as a whole number of its last digits.
+"""
+
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.engine.protocol import Schema
+from panewise.errors import InputError, SpecError
+from panewise.spec.column_values import MISFIT
+from panewise.standalone.retained.codec import of_json_value, to_json_value
+from panewise.standalone.retained.window import Message, SessionKey
+from panewise.standalone.value_types import kind_of
+from panewise.stores.keys import KeyValue
+
+_PLAIN: Final = (pl.String(), pl.Boolean(), pl.Binary())
+_EXACT: Final = Context(prec=100)  # more digits than a decimal has
+
+
+class KeyColumn:
+    """A column whose values become parts of keys of stores.
+
+    Args:
+        name: its name.
+        schema: the columns of messages.
+
+    Raises:
+        SpecError: if the column is missing, or has a type that keys do not have.
+    """
+
+    def __init__(self, name: str, schema: Schema) -> None:
+        if name not in schema:
+            rule = "the columns of keys are in the schema"
+            raise SpecError(f"column {name!r}", rule, f"use one of the columns {sorted(schema)}")
+        dtype: Any = schema[name]
+        self.name, self._dtype = name, dtype
+        if dtype in _PLAIN or dtype.is_integer() or dtype.is_float():
+            self.to_key: Callable[[Any], Any] = _same
+            self.of_key: Callable[[Any], Any] = _same
+        elif isinstance(dtype, (pl.Date, pl.Datetime)):
+            self.to_key, self.of_key = to_json_value, lambda key: of_json_value(key, dtype)
+        elif isinstance(dtype, pl.Decimal):
+            self.to_key, self.of_key = self._digits, self._decimal
+        else:
+            rule = "columns of keys are numbers, texts, Booleans, bytes, dates or timestamps"
+            raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
+
+    def of_call(self, given: Any) -> Any:
+        """Returns a value that a caller gives as it is in keys. A whole number fits a column of floats.
+
+        Raises:
+            InputError: if it is not of the type of the column.
+        """
+        fit = kind_of(self._dtype).fit(given)
+        if fit is MISFIT:
+            rule = f"the keys of column {self.name!r} are of the type {self._dtype}"
+            raise InputError(f"{self.name}={given!r}", rule, "give a value of this type")
+        return None if fit is None else self.to_key(fit)
+
+    def _digits(self, value: Any) -> Any:
+        return None if value is None else int(value.scaleb(self._dtype.scale, _EXACT))
+
+    def _decimal(self, key: Any) -> Any:
+        return None if key is None else Decimal(key).scaleb(-self._dtype.scale, _EXACT)
+
+
+class KeyColumns:
+    """The columns of keys of an operator.
+
+    Args:
+        session: the column of session keys; None: there are no sessions.
+        joined: the columns of equal fields.
+        schema: the columns of messages.
+
+    Attributes:
+        names: the names of all these columns.
+
+    Raises:
+        SpecError: if a column is missing, or has a type that keys do not have.
+    """
+
+    def __init__(self, session: str | None, joined: Sequence[str], schema: Schema) -> None:
+        self._session = None if session is None else KeyColumn(session, schema)
+        self._joined = [KeyColumn(name, schema) for name in joined]
+        self.names = [*(() if session is None else (session,)), *joined]
+
+    def session_key(self, message: Message) -> KeyValue | None:
+        """Returns the session key of a valid message; None without sessions."""
+        if self._session is None:
+            return None
+        found: KeyValue = self._session.to_key(message[self._session.name])
+        return found
+
+    def join_keys(self, message: Message) -> tuple[Any, ...] | None:
+        """Returns the equal fields of a valid message; None if the operator has none."""
+        return tuple(one.to_key(message[one.name]) for one in self._joined) or None
+
+    def shown(self, session_key: KeyValue | None) -> SessionKey | None:
+        """Returns a session key as callers see it."""
+        if self._session is None:
+            return session_key
+        found: SessionKey = self._session.of_key(session_key)
+        return found
+
+    def session_of_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
+        """Returns the session key that a caller gives.
+
+        Raises:
+            InputError: without sessions; for a value of another type; for None if it is needed.
+        """
+        if self._session is None:
+            if given is not None:
+                rule = "only windows of sessions have a session key"
+                raise InputError(f"session_key={given!r}", rule, "leave it out")
+            return None
+        if needed and given is None:
+            raise InputError("session_key=None", "a session has a key", "give session_key=...")
+        found: KeyValue | None = self._session.of_call(given)
+        return found
+
+    def fields_of_call(self, given: Any) -> tuple[Any, ...] | None:
+        """Returns the equal fields that a caller gives.
+
+        Raises:
+            InputError: if they are not a value for each equal field, of its type.
+        """
+        if given is None:
+            return None
+        if not isinstance(given, (tuple, list)) or not 0 < len(given) == len(self._joined):
+            rule = f"the equal fields of this operator are {[one.name for one in self._joined]}"
+            remedy = "give a tuple with a value for each of them" if self._joined else "leave it out"
+            raise InputError(f"join_keys={given!r}", rule, remedy)
+        return tuple(one.of_call(value) for one, value in zip(self._joined, given, strict=True))
+
+
+def _same(value: Any) -> Any:
+    return value
