@@ -98,7 +98,7 @@ $(PEERS_READY): bench/peers-requirements.txt
 	@echo "making $(PEERS) from bench/peers-requirements.txt (this downloads half a gigabyte and takes some minutes)"
 	@rm -rf $(PEERS)
 	@python3 -m venv $(PEERS)
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers-requirements.txt
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r bench/peers-requirements.txt
 	@cp bench/peers-requirements.txt $(PEERS_READY)
 
 bench-peers: $(READY) $(FLINK_READY) $(PEERS_READY) ## compare with Flink, Bytewax and Pathway, which are installed in environments of their own
