@@ -141,20 +141,18 @@ def _with_decisions(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.Dat
         clocks.expired(spec, pl.col(END)).alias(EXPIRED),
     )
     now = _trigger_context(plan, clocks)
-    ready, closes, pending = (
-        plan.trigger.ready(now) & open_,
-        plan.trigger.closes(now) & open_,
-        pl.col(PENDING) > 0,
+    with_trigger = with_times.with_columns(
+        (plan.trigger.ready(now) & open_).alias(READY), (plan.trigger.closes(now) & open_).alias(CLOSES)
     )
-    last = pl.col(EXPIRED) | closes
-    firing, requested = (ready | last) & pending, pl.lit(False)
+    ready, last = pl.col(READY), pl.col(EXPIRED) | pl.col(CLOSES)
+    firing, requested = (ready | last) & (pl.col(PENDING) > 0), pl.lit(False)
     if spec.on_time == "always":  # a trigger that holds rows back is not overridden (21.4)
         requested = requested | (pl.col(FLIP) & (ready | firing))
     if spec.closing == "always":
         requested = requested | last
-    fire = open_ & (firing | requested)
-    decisions = {FIRE: fire, READY: ready, CLOSES: closes, REQUESTED: requested & open_}
-    return with_times.with_columns(decision.alias(name) for name, decision in decisions.items())
+    return with_trigger.with_columns(
+        (open_ & (firing | requested)).alias(FIRE), (requested & open_).alias(REQUESTED)
+    )
 
 
 def _trigger_context(plan: Plan, clocks: Clocks) -> TriggerContext:
