@@ -1,14 +1,16 @@
 """An ordered map on RocksDB (docs/decisions/0037-a-durable-map-on-rocksdb.md).
 
-Changes since the last commit are in a map in memory, over the files: a value, or a tombstone. `commit` writes
-them as one batch, which RocksDB applies all or none, and begins a new map. Snapshots of the old map stay as
-they are. So a snapshot is an iterator of RocksDB and a snapshot of the changes, and neither copies anything.
+Changes since the last commit are in a map in memory: for each changed key a value or a tombstone. A read
+looks there first, and then in the files. `commit` writes the changes as one batch, which RocksDB applies all
+or none, and begins a new map in memory. Snapshots of the old one stay as they are. So a snapshot of the
+durable map is an iterator of RocksDB and a snapshot of the changes, and neither copies anything.
 
 Nothing is written to the files between commits. After a crash the map is that of the last commit.
 
-Deleted keys remain as tombstones: in memory until a commit, and in the files until RocksDB removes them. So
-the map remembers one range that has no entries, and scans skip it. Otherwise a caller who deletes the oldest
-entries again and again would read all earlier tombstones each time.
+Deleted keys remain as tombstones: in memory until a commit, and in the files until RocksDB removes them. A
+caller who deletes the oldest entries again and again would read all earlier tombstones each time. So the map
+remembers one range of keys, the *empty range*, and scans skip it. Invariant: no key in the empty range has a
+value.
 """
 
 from pathlib import Path
@@ -35,9 +37,9 @@ class DurableMap:
     Args:
         directory: where the files are. It is created if it is missing.
         cache_bytes: how much of the files is cached in memory. Changes since the last commit, and the
-            buffers of RocksDB (at most half of it), come on top.
-        sync: whether a commit waits until the disk has the changes. Without, a commit survives the end of the
-            process, and not that of the machine.
+            buffers of RocksDB (at most half of `cache_bytes`), need memory in addition.
+        sync: whether a commit waits until the disk has the changes. If not, a commit survives a crash of the
+            process, but not one of the machine.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -52,8 +54,8 @@ class DurableMap:
     Raises:
         SpecError: if the cache is below 0 bytes.
         InputError: if a key is put that is no bytes.
-        StoreError: if the directory cannot be written, belongs to something else, is open already, or was
-            written in another format; if a file is damaged or the disk is full; if it is used after `close`.
+        StoreError: if the directory cannot be written, contains other files, is open already, or was written
+            in another format; if a file is damaged or the disk is full; if the map is used after `close`.
 
     Source: S1, the key-value store for messages and metadata; S4, spillable storage.
     """
@@ -69,7 +71,7 @@ class DurableMap:
         self._write_options.sync = sync
         self._options = options(cache_bytes)
         self._failed = False  # whether the last commit has failed
-        self._empty = (b"", b"")  # start and end of a range without entries
+        self._empty = (b"", b"")  # start and end of the empty range
         self._files: rocksdict.Rdict | None = self._open_files()
 
     @property
@@ -174,7 +176,11 @@ class DurableMap:
         self.close(commit=kind is None)
 
     def _know_empty(self, start: bytes, end: bytes, deleted: int) -> None:
-        """Remembers that a range has no entries: with the known one if they meet, otherwise instead of it."""
+        """Remembers that a range has no entries.
+
+        A range that begins in the empty range, or at its end, extends it. Any other one replaces it if keys
+        were deleted, as only these leave tombstones.
+        """
         first, last = self._empty
         if first <= start <= last and first < last:
             self._empty = (first, max(last, end))
@@ -182,12 +188,12 @@ class DurableMap:
             self._empty = (start, end)
 
     def _read(self, key: bytes) -> bytes | None:
-        files = self._files  # a point read is short, so this calls as little as possible
+        files = self._files  # a read of one key is so fast that each call of a function here counts
         if files is None:
             files = self._checked_files()
         try:
             found: bytes | None = files.get(key)
-        except Exception as error:  # entering a context would take a sixth of the time of a read
+        except Exception as error:  # `with self._errors` would take a sixth of the time of a read
             raise store_error(self.directory, error) from error
         return found
 
@@ -195,7 +201,7 @@ class DurableMap:
         if self._files is None:
             if not self._failed:
                 raise closed_error("map")
-            self._files = self._open_files()  # the commit after one that failed could not open them
+            self._files = self._open_files()  # `_reopened` closed them, and could not open them again
         return self._files
 
     def _open_files(self) -> rocksdict.Rdict:

@@ -1,4 +1,7 @@
-"""Snapshots of a durable map: an iterator of RocksDB, with a snapshot of the pending changes laid over it."""
+"""Snapshots of a durable map: an iterator of RocksDB, merged with a snapshot of the pending changes.
+
+The changes take precedence. A key whose change is a tombstone has no entry.
+"""
 
 from collections.abc import Iterator
 
@@ -13,13 +16,13 @@ from panewise.stores.scans import GeneratedScan
 class DurableSnapshot:
     """A durable map as it was when the snapshot was opened, with the changes that were pending.
 
-    An iterator of RocksDB is a snapshot of the files. All scans share one, so a scan that continues after
-    another one has moved it seeks its place again.
+    An iterator of RocksDB is a snapshot of the files. All scans and reads of a snapshot share one iterator.
+    So a scan seeks its place again if another scan or a read has moved the iterator in the meantime.
 
     Args:
         entries: the iterator.
         changes: the changes that were pending.
-        errors: a context that makes errors of the files those of panewise.
+        errors: a context manager that turns errors of RocksDB into errors of panewise.
         empty: the start and the end of a range without entries. Scans skip it.
     """
 
@@ -58,7 +61,7 @@ class DurableSnapshot:
         return GeneratedScan(self._entries(start, end, backward))
 
     def close(self) -> None:
-        """Closes the snapshot; RocksDB may then delete the versions that it pins."""
+        """Closes the snapshot. RocksDB may then delete the old versions that the snapshot has pinned."""
         self._stored = None
         self._changes.close()
 
@@ -84,7 +87,7 @@ class DurableSnapshot:
                 yield entry
 
     def _parts(self, start: bytes, end: bytes | None, backward: bool) -> list[tuple[bytes, bytes | None]]:
-        """Returns what is left of a range without the empty one: up to two parts, in the order of a scan."""
+        """Returns a range without the empty range: up to two parts, in the order of a scan."""
         first, last = self._empty
         if first >= last or start >= last or (end is not None and end <= first):
             return [(start, end)]
@@ -94,9 +97,10 @@ class DurableSnapshot:
         return parts[::-1] if backward else parts
 
     def _in_files(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Yields the entries of the files in a range; raises if they end at a damaged block.
+        """Yields the entries of the files in a range. Raises StoreError at a damaged block.
 
-        Invariant: while it waits it refers to no iterator, which would have the files open after `close`.
+        Invariant: between two entries no local variable refers to the iterator of RocksDB. Otherwise an
+        unfinished scan would keep the files open after `close`.
         """
         moves = -1
         with self._errors:
@@ -111,7 +115,14 @@ class DurableSnapshot:
     def _step(
         self, bounds: tuple[bytes, bytes | None], in_place: bool, backward: bool
     ) -> tuple[bytes, bytes] | None:
-        """Moves the iterator to the next entry of a range, from its place or by a search; None at the end."""
+        """Moves the iterator to the next entry of a range, and returns the entry; None at the end.
+
+        Args:
+            bounds: what is left of the range.
+            in_place: whether the iterator still is at the entry that this scan has returned last. Otherwise
+                it seeks.
+            backward: the direction of the scan.
+        """
         assert self._stored is not None
         stored, (start, end) = self._stored, bounds
         self._moves += 1
@@ -131,7 +142,7 @@ class DurableSnapshot:
 
 
 def _seek(stored: rocksdict.RdictIter, start: bytes, end: bytes | None, backward: bool) -> None:
-    """Moves an iterator to the first entry of a range in the direction of a scan."""
+    """Moves an iterator to the entry of a range with which a scan begins: the last one if it is backward."""
     if not backward:
         stored.seek(start)
     elif end is None:
@@ -145,7 +156,7 @@ def _seek(stored: rocksdict.RdictIter, start: bytes, end: bytes | None, backward
 def _laid_over(
     changes: Iterator[tuple[bytes, bytes]], stored: Iterator[tuple[bytes, bytes]], backward: bool
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yields the entries of the files with the changes laid over them, in order."""
+    """Yields the entries of the files and of the changes, in order. A change hides the entry of its key."""
     changed, entry = next(changes, None), next(stored, None)
     while changed is not None or entry is not None:
         if changed is None or (

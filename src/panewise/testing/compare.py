@@ -1,4 +1,4 @@
-"""Compares outputs; errors show a readable difference."""
+"""Compares outputs with expected ones, and describes a difference line by line."""
 
 import difflib
 import math
@@ -15,15 +15,16 @@ from panewise.errors import InputError
 Entry = Mapping[str, Any]
 Output = Entry | Sequence[Entry]
 _PANE_ORDER = ("op", "timing", "index", "window_start", "window_end")
-_TOLERANCE = 1e-9  # for floats: two right results may differ in the last digits
+_TOLERANCE = 1e-9  # for floats: two correct results may differ in the last digits
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST_COMPARISONS = 1_000_000  # above it, all entries of a difference count as one gap
+_MOST_COMPARISONS = 1_000_000  # above it, entries are not matched, because that takes quadratic time
 
 
 def same(one: Any, other: Any) -> bool:
     """Returns whether values are equal.
 
-    Null equals null, and NaN equals NaN. Floats are compared to nine digits. Booleans do not equal numbers.
+    Null equals null, and NaN equals NaN. Floats may differ by 1e-9, relative or absolute. Booleans do not
+    equal numbers.
     A datetime with a time zone equals its number of microseconds since 1970-01-01 UTC.
 
     >>> same([1, None, float("nan")], [1.0, None, float("nan")]), same(True, 1)
@@ -56,7 +57,7 @@ def _same_number(one: Any, other: Any) -> bool:
 
 
 def _fits(value: Any, expected: Any) -> bool:
-    """Returns whether a value of an output is an expected one: the same, or the entries of a map."""
+    """Returns whether a value of an output equals an expected one. A map may be expected as a dict."""
     if isinstance(expected, Mapping) and isinstance(value, Mapping):
         return value.keys() == expected.keys() and all(_fits(value[name], expected[name]) for name in value)
     if isinstance(value, (list, tuple)):
@@ -68,7 +69,7 @@ def _fits(value: Any, expected: Any) -> bool:
 
 
 def _fits_map(entries: Sequence[Any], expected: Mapping[Any, Any]) -> bool:
-    """Returns whether entries are those of a map, in any order."""
+    """Returns whether a list of entries has the entries of an expected map, in any order."""
     rest = list(expected.items())
     for entry in entries if _is_map(entries) else ():
         fitting = (
@@ -122,7 +123,7 @@ def assert_entries(
 
 
 def _difference(got: Sequence[Entry], expected: Sequence[Entry], columns: list[str]) -> Iterator[str]:
-    """Yields a line for each entry: expected and found, missing (-), or not expected (+)."""
+    """Yields a line for each entry: unmarked if it is expected and found, missing (-), not expected (+)."""
     end = (len(expected), len(got))
     for (n, m), (next_n, next_m) in pairwise([(-1, -1), *_matches(got, expected), end]):
         if n >= 0:
@@ -134,11 +135,11 @@ def _difference(got: Sequence[Entry], expected: Sequence[Entry], columns: list[s
 
 
 def _matches(got: Sequence[Entry], expected: Sequence[Entry]) -> list[tuple[int, int]]:
-    """Returns as many pairs of positions as possible, in the order of both lists: expected and found."""
+    """Returns the longest common subsequence: positions in `expected` and `got` of entries that match."""
     if len(got) * len(expected) > _MOST_COMPARISONS:
         return []
-    # most[n][m] is the number of pairs among the entries from n and m on. Where n and m match, some largest
-    # choice has this pair.
+    # most[n][m] is the length of the longest common subsequence of expected[n:] and got[m:]. If entries n and
+    # m match, one of the longest ones begins with this pair.
     most = [[0] * (len(got) + 1) for _ in range(len(expected) + 1)]
     covers = [[_covers(entry, one) for entry in got] for one in expected]
     for n in reversed(range(len(expected))):
@@ -161,10 +162,10 @@ def _covers(entry: Entry, expected: Entry) -> bool:
 
 
 def _like(entry: Entry, expected: Sequence[Entry], n: int) -> Entry:
-    """Returns of an entry only the fields that are expected at position `n`; all of them if it lacks one.
+    """Returns an entry with only the fields that are expected at position `n`, so that both lines are alike.
 
-    Fields that equal the expected ones get the expected value. So the lines of the difference differ only
-    where the values do.
+    If the entry lacks one of these fields, or nothing is expected there, all fields are returned. A field
+    that equals the expected one gets the expected value. So the lines differ only where the values do.
     """
     if n >= len(expected) or not expected[n].keys() <= entry.keys():
         return entry
@@ -172,7 +173,10 @@ def _like(entry: Entry, expected: Sequence[Entry], n: int) -> Entry:
 
 
 def _shown(value: Any, wanted: Any) -> Any:
-    """Returns the expected value if it is the same; an instant and a map in the form of the expected one."""
+    """Returns the expected value if the found one equals it, else the found one in the form of the expected.
+
+    An instant becomes a datetime in the expected zone, and a list of entries a dict.
+    """
     if _fits(value, wanted):
         return wanted
     if isinstance(wanted, Mapping) and _is_map(value):

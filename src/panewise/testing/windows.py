@@ -1,7 +1,7 @@
 """Hypothesis strategies of window operators, over the whole space of specifications.
 
-Sizes and times are a few microseconds (except in calendars), so that ties are common. Floats are multiples of
-0.25, so that sums are exact.
+Sizes and times are a few microseconds (except in calendars), so that equal times and touching windows are
+common. Floats are multiples of 0.25, so that sums are exact.
 """
 
 import warnings
@@ -166,7 +166,7 @@ def composites(draw: st.DrawFn, /, depth: int = 3) -> Any:
 
 
 def _tree(draw: st.DrawFn, depth: int, *, ends: bool) -> Any:
-    """Draws a tree up to a depth; only with `ends` it may contain AfterWatermark."""
+    """Draws a tree up to a depth. It may contain AfterWatermark only if `ends` is True."""
     kinds = ["leaf", "repeatedly", "any", "all", "each", "or_finally", *(["ends", "ends"] if ends else [])]
     kind = draw(st.sampled_from(kinds)) if depth > 1 else "leaf"
     if kind == "leaf":
@@ -223,7 +223,7 @@ def aggregates() -> st.SearchStrategy[list[Aggregate]]:
 
 
 def _plain() -> list[Aggregate]:
-    """Returns all aggregates except those that rank rows or values, over all columns that they take."""
+    """Returns the aggregates that do not order their values, over all columns that they take."""
     numbers = ["v", "n"]
     made: list[Aggregate] = [
         F.count(),
@@ -276,7 +276,7 @@ def _ranked() -> list[Aggregate]:
 
 
 def evictors(*, after: bool) -> st.SearchStrategy[Any]:
-    """Returns a strategy of all evictors; with `after`, also of those that evict after the aggregates."""
+    """Returns a strategy of all evictors; with `after`, also of those that evict after the aggregation."""
     turns = st.booleans() if after else st.just(False)
     return st.one_of(
         st.builds(CountEvictor, st.integers(1, 4), turns),
@@ -293,9 +293,9 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     """Draws window operators; each field takes every kind of its values.
 
     Args:
-        kind: kind of the window, such as "session". Default: all.
-        fixed: fields that are not drawn, with their values. If sliding windows refuse the trigger, it is
-            changed.
+        kind: the kind of the window, one of `ALL_KINDS`. Default: all.
+        fixed: fields that are not drawn, with their values. Windows of rows and sliding windows get another
+            value where they refuse the given one: another trigger, no evictor, no watermark and so on.
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
     lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]

@@ -23,7 +23,7 @@ class WindowAccess(WindowSteps):
     def get_windows(
         self, start: InstantLike, end: InstantLike, session_key: SessionKey | None = None
     ) -> list[WindowMetadata]:
-        """Returns the windows that overlap a range, in the order of their starts.
+        """Returns the metadata of the windows that overlap a range, in the order of their starts.
 
         Args:
             start: the first instant; the first offset for windows of messages.
@@ -39,13 +39,16 @@ class WindowAccess(WindowSteps):
         return self._metadata(self._overlapping(instant_us(start, "start"), instant_us(end, "end"), key))
 
     def get_window(self, start: InstantLike, session_key: SessionKey | None = None) -> WindowMetadata | None:
-        """Returns the window with this start, or None. The start is an offset for windows of messages."""
+        """Returns the metadata of the window with this start, or None.
+
+        The start is an offset for windows of messages.
+        """
         window = self._at(start, session_key)
         return None if window is None else self._metadata([window])[0]
 
     @abstractmethod
     def put_window(self, metadata: WindowMetadata) -> None:
-        """Adds or replaces a window."""
+        """Adds or replaces the metadata of a window."""
 
     def del_window(self, start: InstantLike, session_key: SessionKey | None = None) -> bool:
         """Deletes a window with what it has not emitted. Returns whether there was one.
@@ -93,14 +96,13 @@ class WindowAccess(WindowSteps):
         What the windows have not emitted yet is emitted before.
 
         Args:
-            end: windows that end at or before it are removed. As `end_time` is the first instant after a
-                window, but the last one of a session, these are windows with `end_time <= end`, and
-                sessions with `end_time < end`. For windows of messages: those whose last offset is at
-                most `end`.
+            end: windows that end at or before it are removed: those with `end_time <= end`, but sessions
+                with `end_time < end`, because the `end_time` of a session is its last instant. For windows of
+                messages: those whose last offset is at most `end`.
             session_key: only sessions of this key.
-            join_keys: no windows, only the messages with these equal fields, and with a session key if there
-                are sessions. `end` is exclusive for event times, and inclusive for offsets. What was not
-                emitted of them is never emitted.
+            join_keys: values of the equal fields. Then no window is removed, but only the messages with these
+                values, and with the session key if there are sessions. `end` is exclusive for event times,
+                and inclusive for offsets. A removed message that was not emitted is never emitted.
 
         Returns:
             The number of windows, or with `join_keys` of messages.
@@ -133,7 +135,7 @@ class WindowAccess(WindowSteps):
         return len(found)
 
     def _retire_fields(self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...]) -> int:
-        """Retires the messages with these equal fields that have been applied. Returns their number."""
+        """Retires the applied messages with these equal fields. Returns how many of them could be read."""
         self._check_prefix(session_key, join_keys)
         mark = self._progress.mark
         if mark is None:
@@ -159,7 +161,7 @@ class WindowAccess(WindowSteps):
             raise InputError(f"session_key=None, join_keys={join_keys!r}", rule, "give session_key=..., too")
 
     def _window_of(self, metadata: WindowMetadata) -> Window:
-        """Returns a window with these metadata, which is not in the table.
+        """Returns a new window with these metadata. It is not put in the table.
 
         Raises:
             InputError: if they do not fit the windows of the operator.
@@ -175,7 +177,7 @@ class WindowAccess(WindowSteps):
         return window
 
     def _check_apart(self, window: Window) -> None:
-        """Raises InputError for a session of time that would be a part of another one."""
+        """Raises InputError for a session of time that is within the gap of another one of its key."""
         if self._settings.session_key is None or not self._settings.by_time:
             return
         gap = self._settings.length
@@ -188,7 +190,7 @@ class WindowAccess(WindowSteps):
                 raise InputError(given, rule, f"delete the session at {other.start} first")
 
     def _put(self, window: Window) -> None:
-        """Puts a window in the table, in place of the one with its start."""
+        """Puts a window in the table. It replaces the one with the same start and session key."""
         stored = self._windows.at(window.place)
         self._windows.put(window)
         self._updates.add(window)

@@ -1,7 +1,7 @@
-"""The columns of session keys and equal fields: their values in messages, in stores and in calls.
+"""The columns of session keys and equal fields: converts their values between messages, stores and calls.
 
-A store has the values of keys as Booleans, numbers, texts or bytes. A date is there as a text, an instant as
-microseconds, as in stored messages, and a decimal as a whole number of its last digits.
+The keys of stores consist of Booleans, numbers, texts and bytes. There a date is a text, an instant is a
+number of microseconds, as in stored messages, and a decimal is its unscaled whole number: 1.50 is 150.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,8 +29,12 @@ class KeyColumn:
         name: its name.
         schema: the columns of messages.
 
+    Attributes:
+        to_key: converts a value of a message to a value of a key.
+        of_key: converts it back.
+
     Raises:
-        SpecError: if the column is missing, or has a type that keys do not have.
+        SpecError: if the column is missing, or has a type that is not possible in keys.
     """
 
     def __init__(self, name: str, schema: Schema) -> None:
@@ -51,7 +55,7 @@ class KeyColumn:
             raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
 
     def of_call(self, given: Any) -> Any:
-        """Returns a value that a caller gives as it is in keys. A whole number fits a column of floats.
+        """Converts a value that a caller gives to a value of a key. A whole number fits a column of floats.
 
         Raises:
             InputError: if it is not of the type of the column.
@@ -81,7 +85,7 @@ class KeyColumns:
         names: the names of all these columns.
 
     Raises:
-        SpecError: if a column is missing, or has a type that keys do not have.
+        SpecError: if a column is missing, or has a type that is not possible in keys.
     """
 
     def __init__(self, session: str | None, joined: Sequence[str], schema: Schema) -> None:
@@ -101,17 +105,18 @@ class KeyColumns:
         return tuple(one.to_key(message[one.name]) for one in self._joined) or None
 
     def shown(self, session_key: KeyValue | None) -> SessionKey | None:
-        """Returns a session key as callers see it."""
+        """Converts a session key of a store to the value that callers see."""
         if self._session is None:
             return session_key
         found: SessionKey = self._session.of_key(session_key)
         return found
 
     def session_of_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
-        """Returns the session key that a caller gives.
+        """Converts the session key that a caller gives to a value of keys.
 
         Raises:
-            InputError: without sessions; for a value of another type; for None if it is needed.
+            InputError: if a key is given and there are no sessions; for a value of another type; for None if
+                a key is needed.
         """
         if self._session is None:
             if given is not None:
@@ -124,10 +129,10 @@ class KeyColumns:
         return found
 
     def fields_of_call(self, given: Any) -> tuple[Any, ...] | None:
-        """Returns the equal fields that a caller gives.
+        """Converts the equal fields that a caller gives to values of keys.
 
         Raises:
-            InputError: if they are not a value for each equal field, of its type.
+            InputError: if there is not one value of the right type for each equal field.
         """
         if given is None:
             return None

@@ -116,7 +116,7 @@ class RetainedWindows(WindowCheckpoints):
         return not self._outbox.disabled
 
     def get_result(self) -> list[WindowOutput]:
-        """Returns copies of all outputs since the last `flush`. They stay, and a copy may be changed.
+        """Returns copies of all outputs that wait. They stay, and a copy may be changed.
 
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives them.
@@ -125,7 +125,7 @@ class RetainedWindows(WindowCheckpoints):
         return [copy_of(output) for output in self._outbox.outputs]
 
     def drain(self) -> list[WindowOutput]:
-        """Returns all outputs since the last `flush`, and removes them. It makes nothing durable.
+        """Returns all outputs that wait, and removes them. It makes nothing durable.
 
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives them.

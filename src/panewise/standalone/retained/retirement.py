@@ -1,13 +1,15 @@
-"""The messages of expired windows, which are deleted from a message store when nothing needs them any more.
+"""Deletes the messages of expired windows from a message store, once no stored window needs them any more.
 
 A flush commits messages before metadata. If it fails in between, the stored windows are older than the
-messages, and emit again when the caller repeats what came after them. So messages are deleted after the
-metadata that say that they are retired. Until then they are hidden.
+messages. They emit again when the caller repeats the messages behind the position. So a flush first commits
+the metadata, which say which messages are retired, and deletes these messages afterwards. Until then they are
+hidden: no read of the operator returns them.
 
-Where equal fields come first in the keys of messages, those of a session are spread over all prefixes of its
-key, and a read of the key finds them. So they stay hidden until as many sessions of the key have expired as
-are left. Invariant: about half of the sessions that such a read finds have expired. So it costs a constant
-number of steps for each message that is deleted, if sessions are of similar sizes.
+If the keys of messages begin with equal fields, the messages of a session are spread over many prefixes. To
+delete them, all messages of the session key have to be read. So the messages of expired sessions stay hidden
+until at least as many sessions of the key have expired as are live. Invariant: at least half of the sessions
+that such a read finds have expired. So it costs a constant number of steps for each message that is deleted,
+if sessions are of similar sizes.
 """
 
 import json
@@ -23,19 +25,22 @@ Part: TypeAlias = tuple[KeyValue | None, tuple[Any, ...] | None]  # a session ke
 
 
 class _Bound(NamedTuple):
-    """Messages of a part retire if they are before `end`, or up to it, and not above `last_offset`."""
+    """Messages of a part retire if they lie before the time `end`, and not above `last_offset`.
+
+    In a layout without a timestamp `end` is an offset, and the message at `end` retires, too.
+    """
 
     end: int
     last_offset: int
 
 
 class Retirements:
-    """What is to be deleted from a message store.
+    """The retired messages that are still in a message store: they are hidden, and deleted after a flush.
 
     Args:
         messages: the message store.
-        in_memory: whether the store is in memory, where nothing can fail between two commits. Then nothing
-            waits for a flush.
+        in_memory: whether the store is in memory. Then nothing can be lost between two commits, and messages
+            are deleted without waiting for a flush.
     """
 
     def __init__(self, messages: MessageStore, *, in_memory: bool) -> None:
@@ -44,9 +49,9 @@ class Retirements:
         self._equal_first = messages.layout[0] == "equal_fields"
         self._end: int | None = None
         self._bounds: dict[Part, list[_Bound]] = {}
-        self._due: set[Part] = set()  # those that are deleted after the next flush
-        self._changed: set[Part] = set()  # those that the next flush writes or deletes
-        self._expired: dict[KeyValue, int] = {}  # sessions by key, since the messages of the key were read
+        self._due: set[Part] = set()  # parts whose messages are deleted after the next flush
+        self._changed: set[Part] = set()  # parts whose bounds the next flush writes or deletes
+        self._expired: dict[KeyValue, int] = {}  # expired sessions by key, since its messages were deleted
 
     def add(self, end: int) -> None:
         """Retires the messages before a time, or up to an offset."""
@@ -59,10 +64,10 @@ class Retirements:
         A message whose offset is above `last_offset` is added later, and stays.
 
         Args:
-            end: the end.
+            end: the time or offset, exclusive for times and inclusive for offsets.
             session_key: the session key.
             last_offset: the highest offset of a message that retires.
-            left: how many sessions the key has. Messages may wait until as many have expired.
+            left: how many live sessions the key has. Messages may stay hidden until as many have expired.
         """
         part = (session_key, None)
         self._hide(part, _Bound(end, last_offset))
@@ -74,14 +79,17 @@ class Retirements:
     def add_fields(
         self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...], last_offset: int
     ) -> None:
-        """Retires the messages of equal fields, as `add_session` does. Their keys begin with these."""
+        """Retires the messages with these equal fields, as `add_session` does those of a session key.
+
+        The keys of messages must begin with these fields, or with the session key and these fields.
+        """
         part = (session_key, join_keys)
         self._hide(part, _Bound(end, last_offset))
         self._due.add(part)
         self._apply_in_memory()
 
     def hides(self, message: Message) -> bool:
-        """Returns whether a message is to be deleted."""
+        """Returns whether a stored message is retired, so that no read may return it."""
         if self._end is not None and self._is_before(message, self._end):
             return True
         if not self._bounds:
@@ -91,14 +99,14 @@ class Retirements:
         )
 
     def changes(self) -> dict[bytes, bytes]:
-        """Returns the entries that a flush writes with the metadata. One without a value is deleted."""
+        """Returns the entries that a flush writes with the metadata. An empty value deletes the entry."""
         return {
             encode_key(part): json.dumps(self._bounds[part]).encode() if part in self._bounds else b""
             for part in self._changed
         }
 
     def apply(self) -> bool:
-        """Deletes what is due, after a flush. Returns whether it deleted messages of parts."""
+        """Deletes the messages that are due, after a flush. Returns whether parts were among them."""
         self._changed.clear()
         if self._end is not None:
             self._messages.retire(self._end)
@@ -111,7 +119,7 @@ class Retirements:
         return deletes
 
     def load(self, stored: Iterable[tuple[bytes, bytes]]) -> None:
-        """Takes the entries that flushes have written, and deletes their messages."""
+        """Takes the entries that flushes have written, and deletes the messages that they retire."""
         for key, data in stored:
             part: Any = decode_key(key)[0]
             self._bounds[part] = [_Bound(*one) for one in json.loads(data)]
@@ -123,7 +131,7 @@ class Retirements:
             self.apply()
 
     def _hide(self, part: Part, bound: _Bound) -> None:
-        """Adds a bound to a part, in place of those that it contains."""
+        """Adds a bound to a part. It replaces the bounds whose messages it contains."""
         bounds = self._bounds.setdefault(part, [])
         bounds[:] = [one for one in bounds if one.end > bound.end or one.last_offset > bound.last_offset]
         bounds.append(bound)
@@ -150,7 +158,7 @@ class Retirements:
                 )
 
     def _whole(self, part: Part) -> Iterable[Part]:
-        """Returns a part as parts whose keys have the same prefix."""
+        """Splits a part into parts of one prefix of keys each, which the message store can retire."""
         session_key, join_keys = part
         if join_keys is not None or not self._equal_first:
             return [part]

@@ -1,7 +1,11 @@
-"""The steps of a message through S1's window operators, in S1's order.
+"""The steps of a message through S1's window operators, in S1's order (semantics 26.5).
 
-Retention, replay, windows opened, added to its windows, policies. Everything that can raise comes before the
-first change.
+The message is checked for retention and replay. Then its windows are opened, it is added to them, and the
+update policies let windows emit.
+
+Invariant: a message that raises an error is not applied. What could raise because of the message, such as an
+overflow of a sum, is tried before the first change. Then the message is stored. If emitting raises, the
+message has been applied, and the windows that have not emitted are due again in the next step.
 """
 
 from collections import deque
@@ -19,7 +23,7 @@ class WindowSteps(WindowState):
     """What happens to windows when a message is added, or the clock moves."""
 
     def _added(self, message: Any, offset: int) -> Classified:
-        """Takes a message through the steps of S1, up to the outputs."""
+        """Takes a message through the steps of S1, except the delivery of outputs."""
         progress = self._progress
         checked = self._rows.check(message, progress.clock)
         if isinstance(checked, str):
@@ -56,7 +60,12 @@ class WindowSteps(WindowState):
         return "future" if opens_tuple and arrival.number else kind
 
     def _follow(self, placement: Placement, before: int) -> None:
-        """Retracts merged sessions, and takes new bounds into the queues. `before` is the progress so far."""
+        """Retracts merged sessions, and puts windows with new bounds into the queues.
+
+        Args:
+            placement: the windows of the message.
+            before: the progress before the message was applied.
+        """
         for window in placement.merged:
             self._emit(self._retraction(window))
         for window in placement.opened:
@@ -87,7 +96,10 @@ class WindowSteps(WindowState):
         progress.floor = self._retention.floor
 
     def _due_again(self, due: Iterable[tuple[Window, Firing]]) -> None:
-        """Puts all windows back into the queues, and those that were to emit as full back to not full."""
+        """Puts all windows back into the queues. Those that were due as full are not full again.
+
+        So they become full in the next step, and emit as full.
+        """
         for window, firing in due:
             window.full = window.full and firing != "full"
         for window in self._windows:
@@ -108,7 +120,7 @@ class WindowSteps(WindowState):
         self._end_restore_without_windows()
 
     def _retire(self, window: Window) -> None:
-        """Retires the messages that only expired windows contain, after a window was removed."""
+        """Retires the messages that no window in retention contains, after a window was removed."""
         if self._retirements is None:
             return
         if window.session_key is None:
@@ -150,7 +162,7 @@ class WindowSteps(WindowState):
         return kind
 
     def _classified(self, arrival: Arrival) -> Classified:
-        """Returns where a message lies beside the current window."""
+        """Returns where a message lies relative to the current window, before the message is placed."""
         if not self._settings.by_time:
             return "in_time"
         current = next(self._windows.backward(arrival.session_key), None)
@@ -159,7 +171,10 @@ class WindowSteps(WindowState):
         return "past" if arrival.time < current.start else "future"
 
     def _restore(self, message: Message, time: int, offset: int) -> Classified:
-        """Adds a message to the message store alone, and lets windows correct what they have emitted."""
+        """Puts a message back into the message store, and lets windows emit corrected results.
+
+        The message has been applied before, so neither the mark nor the bounds of windows change.
+        """
         progress = self._progress
         arrival = Arrival(message, offset, time, 0, self._keys.session_key(message))
         containing = self._containing(arrival)
