@@ -1,10 +1,12 @@
 """Messages and readings of clocks that are evaluated later have the outputs of those evaluated at once."""
 
 import tempfile
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -345,14 +347,23 @@ def test_a_clock_that_fires_late_rows_does_not_wait() -> None:
     agree(spec, TYPES, [*script, message(4), ("clocks", 20, None), "drain"])
 
 
-def test_messages_wait_again_when_large_sums_have_expired() -> None:
-    operator = StandaloneOperator(SPEC, TYPES)
+@pytest.mark.parametrize("window", [Tumbling(10), Session(6)])
+def test_messages_wait_again_when_large_sums_have_expired(window: Any) -> None:
+    operator = StandaloneOperator(replace(SPEC, window=window), TYPES)
     for time in (1, 11, 21, 31):
         operator.add_message(large(time, 2**61))
         operator.advance(watermark=time + 9)
-    operator.add_message(message(41))
-    operator.add_message(message(41))
-    assert operator._driver.buffer.steps == 2
+    for _ in range(20):
+        operator.add_message(message(41))
+    assert operator._driver.buffer.size > 0
+
+
+def test_large_sums_of_many_windows_do_not_add_up() -> None:
+    operator, waited = StandaloneOperator(SPEC, TYPES), 0
+    for number in range(40):
+        operator.add_message({**message(1), "k": str(number), "v": 2**60})
+        waited += operator._driver.buffer.size > 0
+    assert waited > 6  # all sums together reach the limit after three messages
 
 
 def test_a_reset_counts_the_messages_that_it_discards() -> None:
@@ -386,3 +397,50 @@ def test_large_numbers_that_are_not_summed_may_wait() -> None:
 def test_sums_of_event_times_may_overflow() -> None:
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("event_time").alias("s")])
     agree(spec, TYPES, [message(2**61) for _ in range(5)])
+
+
+def test_sums_of_event_times_that_are_datetimes_may_overflow() -> None:
+    """semantics 24.3, 31.7: the message whose sum overflows raises, not a later one."""
+    spec = WindowOperator(window=Tumbling(2**59), aggregates=[F.sum("event_time").alias("s")])
+    late = {"event_time": datetime(9999, 1, 1, tzinfo=UTC)}
+    agree(spec, {"event_time": "bigint"}, [late] * 40)
+
+
+def test_what_a_caller_changes_in_a_nested_value_has_no_effect() -> None:
+    """semantics 31.9"""
+    types = {**TYPES, "lists": "array<int>", "struct": "struct<a:array<int>>"}
+    operator = StandaloneOperator(SPEC, types)
+    values: dict[str, Any] = {"lists": [1], "struct": {"a": [1]}}
+    operator.add_message({**message(1), **values})
+    values["lists"].append("x")
+    values["struct"]["a"].append("x")
+    operator.finish()
+    assert [emission.misfits for emission in operator.drain()] == [()]
+
+
+@pytest.mark.parametrize("values", [(1, timedelta(1)), (timedelta(1), 1), (EPOCH,)])
+def test_values_that_fit_only_one_by_one_do_not_wait(values: tuple[Any, ...]) -> None:
+    """semantics 31.1, 31.7: a message is a batch of its own, and its own call raises."""
+    types = {**TYPES, "other": pl.Duration("us"), "lists": pl.List(pl.Struct({"a": pl.Duration("us")}))}
+    script = [{**message(1), "other": value, "lists": [{"a": value}]} for value in values]
+    agree(SPEC, types, [*script, 10, "drain"])
+
+
+def test_a_closed_operator_has_counted_all_messages(tmp_path: Path) -> None:
+    """semantics 31.1: also those that find their window in the store, which is closed."""
+    spec = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.count()])
+    with StandaloneOperator(spec, TYPES, store=tmp_path) as operator:
+        operator.add_message(message(1))
+        operator.flush()
+    with StandaloneOperator(spec, TYPES, store=tmp_path) as operator:
+        operator.add_message(message(2), position=("p", 0, 7))
+    assert operator.counts["input"].applied == 2
+    assert operator.positions() == [("p", 0, 7)]
+    assert operator.live()["pending"].to_list() == [2]
+
+
+def test_mappings_that_are_no_dicts_wait() -> None:
+    operator = StandaloneOperator(SPEC, TYPES)
+    for kind in (OrderedDict, MappingProxyType):
+        operator.add_message(kind(message(1)))
+    assert operator._driver.buffer.size == 2

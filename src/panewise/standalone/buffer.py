@@ -45,6 +45,13 @@ class Buffer:
     clock: int | None = None
     watermark: int | None = None
     _waiting: list[WaitingMessage] = field(default_factory=list)
+    _nested: dict[str, list[str]] = field(init=False)  # the columns of each port whose values are nested
+
+    def __post_init__(self) -> None:
+        self._nested = {
+            port: [name for name, dtype in columns.items() if dtype.is_nested()]
+            for port, columns in self.schemas.items()
+        }
 
     @property
     def size(self) -> int:
@@ -71,6 +78,9 @@ class Buffer:
             given = f"a message of the type {type(message).__name__}"
             raise InputError(given, "a message has a value for each column", "give a dict")
         message = dict(message)  # the caller may change its own while this one waits
+        for name in self._nested[port]:
+            if name in message:
+                message[name] = copied(message[name])
         if position is not None:
             message = self._with_position(message, port, position)
         self._waiting.append(WaitingMessage(message, port, position))
@@ -113,6 +123,19 @@ class Buffer:
         waiting, self._waiting = self._waiting, []
         self.moves, self.clock, self.watermark = 0, None, None
         return waiting
+
+
+def copied(value: Any) -> Any:
+    """Returns a copy of a list, a tuple or a mapping, with copies of those within it; others as they are.
+
+    >>> copied(({"a": [1]}, 2))
+    ({'a': [1]}, 2)
+    """
+    if isinstance(value, tuple):
+        return tuple(map(copied, value))
+    if isinstance(value, list):
+        return [*map(copied, value)]
+    return {key: copied(one) for key, one in value.items()} if isinstance(value, Mapping) else value
 
 
 def highest(one: int | None, other: int | None) -> int | None:

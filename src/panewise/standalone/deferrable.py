@@ -1,11 +1,11 @@
 """Operators whose messages can wait without a visible difference (:mod:`panewise.standalone.deferral`).
 
 Nothing fires before the watermark reaches the end of a window, and no aggregate depends on the order or the
-grouping of rows. Sums of floats do so in the last bits alone, which semantics 3.1 allows.
+grouping of rows. Only the last bits of sums of floats do, which semantics 3.1 allows.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import polars as pl
 
@@ -27,6 +27,13 @@ from panewise.spec.windows.kinds import AnyWindow
 
 FURTHEST: Final = 2**60  # event times and lengths below it add up without leaving 64 bits
 _ADDED: Final = frozenset({"sum", "avg"})  # they may overflow, or round, if the column contains decimals
+# Values of these types that fit one by one also fit together. So no value of a message that waits raises an
+# error later.
+_FITTING: Final = (
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+    *(pl.Float32, pl.Float64, pl.Decimal, pl.Boolean, pl.Date, pl.Datetime),
+    *(pl.String, pl.Binary, pl.Categorical, pl.Enum),
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class WindowEnds:
     gap: int | None = None
 
     def first(self, time: int) -> int:
-        """Returns the end of the first window of a row. Rows that come later can only move it back.
+        """Returns the end of the first window of a row. Later rows may merge sessions, which end later then.
 
         >>> WindowEnds(step=10, origin=3).first(13), WindowEnds(gap=5).first(13)
         (23, 18)
@@ -54,15 +61,20 @@ class WindowEnds:
         return time + self.step - (time - self.origin) % self.step
 
     def all_open(self, time: int, watermark: int) -> bool:
-        """Returns whether no window of a row is complete, nor a session that it would be merged with."""
+        """Returns whether no window of a row is complete.
+
+        A complete session ends at or before the watermark, so a later row does not meet it.
+        """
         return time > watermark if self.gap is not None else self.first(time) > watermark
 
 
 def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
     """Returns where the windows of an operator end; None if its messages cannot wait."""
-    if type(spec) is not WindowOperator or list(spec.ports) != [INPUT] or not _is_plain(spec):
+    if type(spec) is not WindowOperator or list(spec.ports) != [INPUT] or not _has_no_other_rules(spec):
         return None
     if not isinstance(spec.trigger, AfterWatermark) or spec.trigger.early is not None:
+        return None
+    if not all(map(_is_fitting, schema.values())):
         return None
     time = [schema[name] for name in spec.time_columns]
     if len(time) != 1 or not (time[0] == pl.Int64() or _is_instant(time[0])):
@@ -90,7 +102,7 @@ def summed(spec: WindowOperator, schema: Schema) -> frozenset[str]:
     return frozenset(name for name in named if schema[name].is_integer())
 
 
-def _is_plain(spec: WindowOperator) -> bool:
+def _has_no_other_rules(spec: WindowOperator) -> bool:
     """Returns whether nothing but windows and the watermark decides what becomes of a valid row."""
     return (
         spec.time == "event"
@@ -103,6 +115,15 @@ def _is_plain(spec: WindowOperator) -> bool:
         and spec.evaluate == "batch"
         and spec.drop_by == "window"
     )
+
+
+def _is_fitting(dtype: pl.DataType) -> bool:
+    """Returns whether values that fit a type one by one also fit together."""
+    if isinstance(dtype, (pl.List, pl.Array)):
+        return _is_fitting(cast(pl.DataType, dtype.inner))
+    if isinstance(dtype, pl.Struct):
+        return all(_is_fitting(cast(pl.DataType, one.dtype)) for one in dtype.fields)
+    return isinstance(dtype, _FITTING)
 
 
 def _is_instant(dtype: pl.DataType) -> bool:

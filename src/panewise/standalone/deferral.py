@@ -29,6 +29,7 @@ from panewise.standalone.sum_bound import SumBound
 from panewise.standalone.value_types import kind_of
 
 _LOW, _HIGH = -(2**63), 2**63
+# The Python type of the values that need no further look.
 _PLAIN: Final[dict[pl.DataType, Any]] = {
     pl.Int64(): int,
     pl.String(): str,
@@ -39,7 +40,7 @@ _PLAIN: Final[dict[pl.DataType, Any]] = {
 
 
 class Deferral:
-    """Decides what may wait.
+    """Decides which messages and readings of clocks may wait.
 
     Args:
         driver: the steps of the operator.
@@ -58,9 +59,9 @@ class Deferral:
             (name, _PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
         ]
         self._ignores_clock, self._delay = ignores_clock(spec), delay_of(spec)
-        self._bound = SumBound(driver, summed(spec, schema))
-        self._first_end = MAX_INSTANT  # of the windows of the messages that wait
-        self._known_state: Any = None
+        self._bound = SumBound(driver, summed(spec, schema), merges=self._ends.gap is not None)
+        self._first_end = MAX_INSTANT  # the first end of the windows of the messages that wait
+        self._known_state: Any = None  # the state that `_state_due` was computed from
         self._state_due = MAX_INSTANT
 
     def stop(self) -> None:
@@ -68,24 +69,23 @@ class Deferral:
         self._ends = None
 
     def added(self, rows: pl.DataFrame) -> None:
-        """Takes note of a batch that is added."""
+        """Adds a batch to the bound of sums."""
         if self._ends is not None:
             self._bound.add_batch(rows)
 
     def reset(self) -> None:
-        """Takes note that the state is another one."""
+        """Drops what was computed from the state, which another one has replaced."""
         if self._ends is not None:
             self._bound.forget()
+            self._known_state = None
 
     def takes(self, message: Any) -> bool:
         """Returns whether a message may wait. The caller then adds it to those that wait.
 
         It is called once for each message, whether it may wait or not, as all of them count for the sums.
+        What is no dict is no message.
         """
-        if self._ends is None:
-            return False
-        if type(message) is not dict:
-            self._bound.forget()
+        if self._ends is None or type(message) is not dict:
             return False
         time, no_overflow = _instant(message.get(self._time)), self._bound.add(message)
         if time is None or not no_overflow or not self._fits(message) or not self._is_open(time):
@@ -96,7 +96,7 @@ class Deferral:
             mark = saturating_add(time, -self._delay)
             if mark >= min(first_end, self._due_in_state()):
                 return False
-            self._buffer.watermark = highest(self._buffer.watermark, mark)
+            self._buffer.watermark = highest(self._buffer.watermark, mark)  # the row moves it, not a reading
         self._first_end = first_end
         return True
 
@@ -130,7 +130,10 @@ class Deferral:
         return self._state_due
 
     def _fits(self, message: Message) -> bool:
-        """Returns whether all values but the event time fit their columns, and no key is null."""
+        """Returns whether all values but the event time fit their columns, and no key is null.
+
+        With `null_keys=False` a null key is invalid, and rare otherwise.
+        """
         for name, plain, kind in self._columns:
             value: Any = message.get(name)
             if value is None:

@@ -14,7 +14,7 @@ from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
 
 Downstream: TypeAlias = Callable[[Emission], object]
-MOST: Final = 10_000  # deferred steps that wait at most
+MAX_DEFERRED: Final = 10_000  # steps
 
 
 class Delivery:
@@ -64,7 +64,7 @@ class Delivery:
 
     def catch_up(self) -> None:
         """Evaluates what was deferred."""
-        if self.driver.each:
+        if self.driver.defers:
             self.evaluate()
 
     def limit_deferred(self) -> None:
@@ -73,10 +73,10 @@ class Delivery:
             self.evaluate()
 
     def room(self) -> int:
-        """Returns how many deferred steps may wait: fewer than after which a commit is due."""
+        """Returns the number of deferred steps at which they are evaluated, so that a commit is not late."""
         if not (self.commits and self.driver.host.is_durable):
-            return MOST
-        return min(MOST, self._commit_rows - self.driver.uncommitted)
+            return MAX_DEFERRED
+        return min(MAX_DEFERRED, self._commit_rows - self.driver.uncommitted)
 
     def settle(self) -> None:
         """Delivers what steps have emitted and, if the state is durable, commits it."""
@@ -114,15 +114,22 @@ class Delivery:
             raise
 
     def close(self) -> None:
-        """Calls the callback `teardown`, and releases the store."""
+        """Calls the callback `teardown`, and releases the store. What was deferred is evaluated before."""
         self.driver.check_outside()
         if not self.closed:
-            self.closed = True
-            self.changed()
             try:
-                self.callbacks.teardown()
+                if self.driver.defers:
+                    self.driver.evaluate()
             finally:
-                self.driver.host.close()
+                self._release()
+
+    def _release(self) -> None:
+        self.closed = True
+        self.changed()
+        try:
+            self.callbacks.teardown()
+        finally:
+            self.driver.host.close()
 
     def check_enabled(self) -> None:
         """Raises DeliveryDisabledError if the downstream has refused an emission."""

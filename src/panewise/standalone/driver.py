@@ -41,7 +41,8 @@ class Driver(CallGuard):
 
     Attributes:
         outbox: the emissions that the caller has not accepted yet, the oldest first.
-        each: whether each message is a step of its own, even if it waits (:class:`Deferral`).
+        defers: whether each message is a step of its own, also if it waits (:class:`Deferral`). Otherwise all
+            messages that wait are one batch.
         uncommitted: the steps since the last commit, each counted by its rows, at least 1.
     """
 
@@ -52,7 +53,7 @@ class Driver(CallGuard):
         self._materialized = materialized
         self.buffer = Buffer(spec, schemas)
         self.outbox = deque[Emission]()
-        self.each = False
+        self.defers = False
         self.uncommitted = 0
         self.read_notes()
         self._synchronise()
@@ -95,7 +96,7 @@ class Driver(CallGuard):
             if buffer.moves:
                 yield operator.advance(buffer.clock, buffer.watermark)
 
-        self.step(work, misfits, buffer.steps, buffer.steps if self.each else 1)
+        self.step(work, misfits, buffer.steps, buffer.steps if self.defers else 1)
         self.reached(buffer.positions)
         buffer.clear()
 

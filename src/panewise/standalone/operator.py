@@ -51,7 +51,8 @@ class StandaloneOperator:
         downstream: with `mode="automatic"` a function that receives each emission. If it returns False or
             raises, it has refused the emission, and delivery is disabled (semantics 32).
         buffer: how many messages :meth:`add_message` collects before they are evaluated as one batch; None:
-            they wait until something else happens. Default: 1, each message is a batch.
+            they wait until something else happens. Default: 1, each message is a batch. Messages that cannot
+            emit anything yet may then be evaluated later, without a visible difference.
         store: a directory for the state, or an object of yours that is an :class:`OperatorStore`. Default:
             None, the state is in memory.
         commit_rows: with a store in `mode="automatic"`: how many rows are added between two commits, where a
@@ -102,7 +103,7 @@ class StandaloneOperator:
         try:
             results = _materialized(spec, schemas, host, materialize)
             self._driver, self._buffer = Driver(spec, schemas, host, results), buffer
-            self._driver.each = buffer == 1
+            self._driver.defers = buffer == 1
             self._deferral = Deferral(self._driver, enabled=buffer == 1 and materialize is None)
             self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
             steps = steps_of(self._delivery, self._deferral)
@@ -180,6 +181,8 @@ class StandaloneOperator:
         self._delivery.check_open()
         self._delivery.check_enabled()
         driver, where, reached = self._driver, self._driver.port(port), checked(position)
+        if type(message) is not dict and isinstance(message, Mapping):
+            message = dict(message)
         waits = self._deferral.takes(message)
         if not waits:
             self._delivery.catch_up()
@@ -292,7 +295,7 @@ class StandaloneOperator:
         self._delivery.settle()
 
     def get_result(self) -> list[Emission]:
-        """Evaluates the buffer, and returns a copy of all emissions since the last :meth:`flush`.
+        """Evaluates the buffer, and returns a copy of all emissions that wait.
 
         They stay, so a second call returns them again. After a commit that failed, it returns those that
         were not removed.
@@ -305,12 +308,12 @@ class StandaloneOperator:
             raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
         if not self._delivery.failed:
             self._delivery.check_open()
-            if not self._driver.each:  # what is deferred emits nothing
+            if not self._driver.defers:  # what is deferred emits nothing
                 self._driver.evaluate()
         return list(self._driver.outbox)
 
     def drain(self) -> list[Emission]:
-        """Evaluates the buffer, and returns all emissions since the last :meth:`flush`. They are removed.
+        """Evaluates the buffer, and returns and removes all emissions that wait.
 
         It commits nothing: after a restart from the last commit, the same rows have the same numbers.
 
