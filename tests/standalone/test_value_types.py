@@ -78,6 +78,10 @@ def test_messages_and_batches_accept_the_same(made: tuple[Any, str]) -> None:
         (pl.List(pl.UInt8), [256]),
         (pl.List(pl.UInt8), [True]),
         (pl.List(pl.Time), ["x"]),
+        (pl.Time, b"x"),
+        (pl.Duration("us"), NAIVE),
+        (pl.Null, 1),
+        (pl.Float16, 1e9),
     ],
 )
 def test_misfits(dtype: Any, value: Any) -> None:
@@ -113,3 +117,12 @@ def test_values_of_other_types_of_polars(dtype: Any, value: Any, found: Any) -> 
     operator.finish()
     [row] = [row for emission in operator.drain() for row in emission.rows.to_dicts()]
     assert row["all"] == [found, found]
+
+
+def test_values_of_two_python_types_in_a_column() -> None:
+    operator = StandaloneOperator(SPEC, {"event_time": "bigint", "c": pl.Duration("us")}, buffer=None)
+    for value in (1, timedelta(microseconds=2)):
+        operator.add_message({"event_time": 1, "c": value})
+    operator.finish()
+    [row] = [row for emission in operator.drain() for row in emission.rows.to_dicts()]
+    assert row["all"] == [timedelta(microseconds=1), timedelta(microseconds=2)]

@@ -1,5 +1,6 @@
 """Which values of messages fit a Polars type, in nested values as in columns (semantics 31.21)."""
 
+import math
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -79,13 +80,24 @@ class _OfPolars(ColumnType):
     dtype: Any = field(default_factory=pl.Null)
 
     def fit(self, value: Any) -> Any:
-        """Returns the value, if Polars takes it strictly. A Boolean is no number."""
+        """Returns the value if Polars takes it strictly, a time or a duration as a whole number.
+
+        So values that fit one by one, such as a number and a timedelta, also fit together. A Boolean is no
+        number.
+        """
         if value is None:
             return None
         if isinstance(value, bool) and self.dtype.is_numeric():
             return MISFIT
         try:
-            pl.Series([value], dtype=self.dtype, strict=True)
+            made = pl.Series([value], dtype=self.dtype, strict=True)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             return MISFIT
-        return value
+        if made.dtype != self.dtype or made.null_count() or _is_beyond(value, made):
+            return MISFIT
+        return made.to_physical().item() if self.dtype.is_temporal() else value
+
+
+def _is_beyond(value: Any, made: pl.Series) -> bool:
+    """Returns whether a finite number became infinite."""
+    return made.dtype.is_float() and not made.is_finite().all() and math.isfinite(value)
