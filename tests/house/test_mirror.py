@@ -87,6 +87,8 @@ ELSEWHERE = {
     "testing/join_events.py": "testing/test_joins.py",
     "testing/windowed_joins.py": "engine/windowed_join/test_properties.py",
     "testing/scripts.py": "testing/test_strategies.py",
+    "testing/aggregates.py": "testing/test_strategies.py",
+    "testing/triggers.py": "testing/test_strategies.py",
     "testing/windows.py": "testing/test_strategies.py",
 }
 

@@ -11,9 +11,10 @@ from panewise.errors import SpecWarning
 from panewise.spec import CogroupOperator, MergeAggregate, UserMergeAggregate
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS
 from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.testing.aggregates import aggregates
 from panewise.testing.joins import two_sides, watermarks_of_sides
 from panewise.testing.samples import USER_AGGREGATES
-from panewise.testing.windows import KINDS, aggregates, specs
+from panewise.testing.windows import KINDS, specs
 
 __all__ = ["USERS", "cogroup_specs"]
 

@@ -29,8 +29,9 @@ from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.streamwindow import count, delta, time
 from panewise.testing.join_events import VALUES
 from panewise.testing.samples import SHIFTS, SHIFTS_ONCE, STEPS
+from panewise.testing.triggers import triggers
 from panewise.testing.windowed_streams import fitting
-from panewise.testing.windows import triggers, windows
+from panewise.testing.windows import windows
 
 __all__ = [
     "as_ofs",

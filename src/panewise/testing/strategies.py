@@ -33,6 +33,7 @@ Columns that the samples do not have are bigint. Give the types of others to the
 >>> both_agree()
 """
 
+from panewise.testing.aggregates import aggregates
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.frames import frame_events, frame_specs
@@ -42,18 +43,15 @@ from panewise.testing.nested import column_types, values_of
 from panewise.testing.policies import stream_events, stream_types, stream_windows
 from panewise.testing.samples import types_of
 from panewise.testing.scripts import events
+from panewise.testing.triggers import composites, leaves, triggers
 from panewise.testing.windowed_joins import windowed_join_specs
 from panewise.testing.windowed_streams import windowed_streams
 from panewise.testing.windows import (
     ALL_KINDS,
     COUNTED_KINDS,
     KINDS,
-    aggregates,
-    composites,
     evictors,
-    leaves,
     specs,
-    triggers,
     windows,
 )
 

@@ -6,39 +6,31 @@ common. Floats are multiples of 0.25, so that sums are exact.
 
 import warnings
 from dataclasses import replace
-from itertools import product
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.spec import (
     DEFAULT_TRIGGER,
     UNLIMITED,
     AfterAll,
-    AfterAny,
     AfterCount,
-    AfterEach,
     AfterEventTime,
     AfterProcessingTime,
     AfterWatermark,
-    Aggregate,
     Always,
     Calendar,
     CountEvictor,
     Cumulating,
     Custom,
     DeltaEvictor,
-    Every,
     FixedLag,
     Global,
     Hopping,
     Inputs,
-    Never,
     OnDelta,
     OnPunctuation,
-    OrFinally,
     Position,
     Repeatedly,
     Session,
@@ -50,38 +42,23 @@ from panewise.spec import (
     counted,
     rows,
 )
-from panewise.spec.triggers.composite import finish, fires_once, waits_for_end, walk
-from panewise.spec.triggers.presets import (
-    apex,
-    flink_continuous_event_time,
-    flink_continuous_processing_time,
-    flink_count,
-    samza,
-)
+from panewise.spec.triggers.composite import finish, waits_for_end, walk
 from panewise.spec.windows.sliding import ANCHORS
+from panewise.testing.aggregates import aggregates
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import (
-    ALL_TEXT,
     GAP_WINDOWS,
-    JOINED,
-    LATEST,
-    MEASURES,
-    NULLS,
     SHIFTS,
     STEPS,
-    TRUES,
 )
+from panewise.testing.triggers import triggers
 
 __all__ = [
     "ALL_KINDS",
     "COUNTED_KINDS",
     "KINDS",
-    "aggregates",
-    "composites",
     "evictors",
-    "leaves",
     "specs",
-    "triggers",
     "windows",
 ]
 
@@ -135,144 +112,6 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "sliding_rows": st.builds(Sliding, _counts),
     }
     return st.one_of(*made.values()) if kind is None else made[kind]
-
-
-def periods() -> st.SearchStrategy[Every]:
-    """Returns a strategy of `Every`, aligned and not aligned."""
-    aligned = st.integers(1, 5).flatmap(
-        lambda d: st.builds(Every, st.just(d), aligned=st.just(True), offset=st.integers(0, d - 1))
-    )
-    return st.one_of(st.builds(Every, st.integers(1, 5)), aligned)
-
-
-def leaves() -> st.SearchStrategy[Any]:
-    """Returns a strategy of all simple triggers."""
-    return st.one_of(
-        st.just(Always()),
-        st.builds(AfterCount, st.integers(1, 4)),
-        periods(),
-        st.builds(AfterProcessingTime, st.integers(0, 5), st.sampled_from([None, None, 1, 4])),
-        st.builds(AfterEventTime, st.integers(1, 6)),
-        st.just(OnPunctuation("flag")),
-        st.builds(OnDelta, st.sampled_from(["v", "n"]), st.integers(0, 3)),
-        st.just(Never()),
-    )
-
-
-@st.composite
-def composites(draw: st.DrawFn, /, depth: int = 3) -> Any:
-    """Draws trigger trees up to a depth; AfterWatermark may be anywhere except inside another one."""
-    return _tree(draw, depth, ends=True)
-
-
-def _tree(draw: st.DrawFn, depth: int, *, ends: bool) -> Any:
-    """Draws a tree up to a depth. It may contain AfterWatermark only if `ends` is True."""
-    kinds = ["leaf", "repeatedly", "any", "all", "each", "or_finally", *(["ends", "ends"] if ends else [])]
-    kind = draw(st.sampled_from(kinds)) if depth > 1 else "leaf"
-    if kind == "leaf":
-        return draw(st.one_of(leaves(), st.just(AfterWatermark())) if ends else leaves())
-    if kind == "repeatedly":
-        return Repeatedly(_tree(draw, depth - 1, ends=ends))
-    if kind == "ends":
-        early, late = (_tree(draw, depth - 1, ends=False) if draw(st.booleans()) else None for _ in range(2))
-        return AfterWatermark(early, late)
-    if kind == "or_finally":
-        until = _tree(draw, depth - 1, ends=ends)
-        return OrFinally(
-            _tree(draw, depth - 1, ends=ends),
-            until if fires_once(until) else AfterCount(draw(st.integers(1, 9))),
-        )
-    made = {"any": AfterAny, "all": AfterAll, "each": AfterEach}[kind]
-    return made(*(_tree(draw, depth - 1, ends=ends) for _ in range(draw(st.integers(1, 3)))))
-
-
-# Trigger presets (semantics 17), with times as short as those of the events.
-_NAMED: Final = (
-    *(samza(early, late) for early in (None, 2, "each") for late in (1, 4)),
-    *(apex(early_every=2, early_count=count, late_every=3, late_count=count) for count in (None, 2)),
-    *(
-        apex(early_every=every, early_count=count, at_watermark=False)
-        for every, count in ((3, None), (None, 2), (3, 2))
-    ),
-    *(
-        apex(late_every=3),
-        flink_continuous_event_time(3),
-        flink_continuous_processing_time(3),
-        flink_count(2),
-    ),
-)
-
-
-def triggers() -> st.SearchStrategy[Any]:
-    """Returns a strategy of all triggers: the common ones, the trigger presets, and trees."""
-    simple = st.one_of(
-        st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), periods(), st.just(Never())
-    )
-    parts = st.one_of(st.none(), simple)
-    after_watermark = st.builds(AfterWatermark, early=parts, late=parts)
-    return st.one_of(
-        after_watermark, after_watermark, simple, leaves(), composites(), st.sampled_from(_NAMED)
-    )
-
-
-def aggregates() -> st.SearchStrategy[list[Aggregate]]:
-    """Returns a strategy of one to four aggregates, of all functions and all types that these take."""
-    made = st.one_of(st.sampled_from(_plain()), st.sampled_from(_ranked()))
-    numbered = st.lists(made, min_size=1, max_size=4)
-    return numbered.map(lambda chosen: [aggregate.alias(f"a{n}") for n, aggregate in enumerate(chosen)])
-
-
-def _plain() -> list[Aggregate]:
-    """Returns the aggregates that do not order their values, over all columns that they take."""
-    numbers = ["v", "n"]
-    made: list[Aggregate] = [
-        F.count(),
-        JOINED("s"),
-        NULLS("v"),
-        *(F.percentile(name, p) for name in numbers for p in (0, 0.25, 0.9, 1)),
-    ]
-    for name in MEASURES:
-        made += [
-            F.count(name),
-            F.first(name),
-            F.last(name),
-            F.first(name, True),
-            F.last(name, ignorenulls=True),
-        ]
-        made += [
-            F.min(name),
-            F.max(name),
-            F.collect_list(name),
-            F.collect_set(name),
-            F.approx_count_distinct(name),
-        ]
-        made += [F.count_distinct(name), F.mode(name)]
-    made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price", "amount")]
-    made += [fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers]
-    return [
-        *made,
-        F.count_if("flag"),
-        F.bool_and("flag"),
-        F.bool_or("flag"),
-        TRUES("flag"),
-        ALL_TEXT("s"),
-        LATEST("n"),
-    ]
-
-
-def _ranked() -> list[Aggregate]:
-    """Returns the aggregates that order their values, by the values themselves or by another column."""
-    made: list[Aggregate] = []
-    for name, other in product(MEASURES, MEASURES):
-        made += [F.max_by(name, other), F.min_by(name, other)]
-        flags = enumerate(product([False, True], [False, True]), start=1)
-        made += [
-            F.top_n_by(name, other, n, ascending=ascending, distinct=distinct)
-            for n, (ascending, distinct) in flags
-        ]
-    for name, ascending in product(MEASURES, [False, True]):
-        made += [F.sort_list(name, ascending), *(F.top_n(name, n, ascending) for n in (1, 2, 4))]
-    return made
 
 
 def evictors(*, after: bool) -> st.SearchStrategy[Any]:

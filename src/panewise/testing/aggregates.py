@@ -1,0 +1,69 @@
+"""A Hypothesis strategy of aggregates, over all functions and the columns of the samples."""
+
+from itertools import product
+
+from hypothesis import strategies as st
+
+from panewise import functions as F
+from panewise.spec import Aggregate
+from panewise.testing.samples import ALL_TEXT, JOINED, LATEST, MEASURES, NULLS, TRUES
+
+
+def aggregates() -> st.SearchStrategy[list[Aggregate]]:
+    """Returns a strategy of one to four aggregates, of all functions and all types that these take."""
+    made = st.one_of(st.sampled_from(_plain()), st.sampled_from(_ranked()))
+    numbered = st.lists(made, min_size=1, max_size=4)
+    return numbered.map(lambda chosen: [aggregate.alias(f"a{n}") for n, aggregate in enumerate(chosen)])
+
+
+def _plain() -> list[Aggregate]:
+    """Returns the aggregates that do not order their values, over all columns that they take."""
+    numbers = ["v", "n"]
+    made: list[Aggregate] = [
+        F.count(),
+        JOINED("s"),
+        NULLS("v"),
+        *(F.percentile(name, p) for name in numbers for p in (0, 0.25, 0.9, 1)),
+    ]
+    for name in MEASURES:
+        made += [
+            F.count(name),
+            F.first(name),
+            F.last(name),
+            F.first(name, True),
+            F.last(name, ignorenulls=True),
+        ]
+        made += [
+            F.min(name),
+            F.max(name),
+            F.collect_list(name),
+            F.collect_set(name),
+            F.approx_count_distinct(name),
+        ]
+        made += [F.count_distinct(name), F.mode(name)]
+    made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price", "amount")]
+    made += [fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers]
+    return [
+        *made,
+        F.count_if("flag"),
+        F.bool_and("flag"),
+        F.bool_or("flag"),
+        TRUES("flag"),
+        ALL_TEXT("s"),
+        LATEST("n"),
+    ]
+
+
+def _ranked() -> list[Aggregate]:
+    """Returns the aggregates that order their values, by the values themselves or by another column."""
+    made: list[Aggregate] = []
+    for name, other in product(MEASURES, MEASURES):
+        made += [F.max_by(name, other), F.min_by(name, other)]
+        flags = enumerate(product([False, True], [False, True]), start=1)
+        made += [
+            F.top_n_by(name, other, n, ascending=ascending, distinct=distinct)
+            for n, (ascending, distinct) in flags
+        ]
+    for name, ascending in product(MEASURES, [False, True]):
+        made += [F.sort_list(name, ascending), *(F.top_n(name, n, ascending) for n in (1, 2, 4))]
+    return made
