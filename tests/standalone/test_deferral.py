@@ -119,10 +119,8 @@ WINDOWS = [
 
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 @pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("late", [None, Always()])
-@pytest.mark.parametrize("null_keys", [True, False])
-@examples(10)
-@given(script=st.lists(EVENTS, max_size=14))
+@examples(25)
+@given(late=st.sampled_from([None, Always()]), null_keys=st.booleans(), script=st.lists(EVENTS, max_size=14))
 def test_outputs_are_the_same(window: Any, late: Any, null_keys: bool, script: list[Any]) -> None:
     """semantics 31.1, 31.2, 31.7: outputs, numbers, counts, clocks, live windows and errors."""
     spec = WindowOperator(
@@ -167,11 +165,13 @@ LATE = [Always(), Every(7), AfterProcessingTime(5), AfterEventTime(4)]
 
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 @pytest.mark.parametrize("window", [Hopping(20, 5), Cumulating(20, step=5), Session(6)])
-@pytest.mark.parametrize("late", LATE)
-@pytest.mark.parametrize("watermark", [None, StreamTime(5, per="all")])
 @pytest.mark.parametrize("stored", [False, True])
-@examples(8)
-@given(script=st.lists(STEPS, max_size=14))
+@examples(20)
+@given(
+    late=st.sampled_from(LATE),
+    watermark=st.sampled_from([None, StreamTime(5, per="all")]),
+    script=st.lists(STEPS, max_size=14),
+)
 def test_other_columns_triggers_and_steps(
     window: Any, late: Any, watermark: Any, stored: bool, script: list[Any]
 ) -> None:
