@@ -11,6 +11,7 @@ PanewiseError
 └── AggregateOverflowError (ArithmeticError)  the result of an aggregate does not fit its type
 SpecWarning (UserWarning)           a valid specification may not do what was intended
 ├── DataLossWarning                 the trigger can close windows while rows for them may still arrive
+├── DroppedLateRowsWarning          an operator of Spark drops late rows before they reach this one
 ├── IdleTriggerWarning              a part of the trigger can never fire
 └── ManyWindowsWarning              a row can be in more than 1,000 windows
 SetupWarning (UserWarning)          a setting of Spark works, but is expensive
@@ -86,6 +87,10 @@ class SpecWarning(UserWarning):
 
 class DataLossWarning(SpecWarning):
     """The trigger can close a window while rows for it may still arrive (semantics 19)."""
+
+
+class DroppedLateRowsWarning(SpecWarning):
+    """One of Spark's own stateful operators drops late rows before they reach this operator (12.11)."""
 
 
 class IdleTriggerWarning(SpecWarning):

@@ -10,6 +10,10 @@ inputs progress apart, so an emitted row may lie any length of time behind an ea
 An operator over a stream without a watermark cannot feed one that waits for the query's watermark either. Its
 constant watermark (:mod:`panewise.spark.watermarks`) never moves.
 
+Spark's own stateful operators may be behind an operator. They drop late rows, so these cannot reach it. Those
+that delay rows make a watermark that rows drive wrong: the rows of a side of a join then follow the watermark
+of the query (semantics 36.9).
+
 An operator over the *result* of another one is not concerned: it follows the output watermark of the first
 (:mod:`panewise.spark.feeding`).
 
@@ -17,21 +21,21 @@ The pack of each operator has a label as its name in Spark's plan. So the operat
 join or union.
 """
 
-import io
 import re
-from contextlib import redirect_stdout
+import warnings
 
 from pyspark.sql import DataFrame
 
-from panewise.errors import SetupError
+from panewise.errors import DroppedLateRowsWarning, SetupError, explain
 from panewise.spark.checks import watermarked
+from panewise.spark.plan_text import PACK, delaying, plan_of, stateful
 from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, row_driven
 
-_WAITS = "panewise_waits_for_the_watermark"
-_CONSTANT = "panewise_with_a_constant_watermark"
-_OWN = "panewise"
-_BATCH = "panewise_batch"  # the static side of a join waits for no watermark
+_WAITS = f"{PACK}_waits_for_the_watermark"
+_CONSTANT = f"{PACK}_with_a_constant_watermark"
+_OWN = PACK
+_BATCH = f"{PACK}_batch"  # the static side of a join waits for no watermark
 _SEVERAL = "_of_several_inputs"  # ends the label of the first input of such an operator
 _FURTHER = "_further_input"  # ends those of the others
 
@@ -66,7 +70,7 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
     Raises:
         SetupError: if they do, or if the stream's rows are in no order that a watermark could follow.
     """
-    plan = _plan_of(df)
+    plan = plan_of(df)
     if _SEVERAL in plan and (not makes_own(spec) or row_driven(spec.watermark) is not None):
         rule = (
             "the inputs of such an operator progress apart, so with any delay of a watermark rows may be late"
@@ -85,31 +89,37 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
         raise SetupError("a stream that another operator emits", rule, remedy)
 
 
+def delayed(df: DataFrame) -> bool:
+    """Returns whether one of Spark's own operators behind a stream delays rows."""
+    return df.isStreaming and bool(delaying(plan_of(df)))
+
+
+def warn_of_late_rows(df: DataFrame, given: str) -> None:
+    """Warns if late rows cannot reach an operator, because one of Spark's own operators drops them before.
+
+    `given` is what has no effect then.
+    """
+    before = stateful(plan_of(df)) if df.isStreaming else []
+    if before:
+        rule = (
+            f"Spark's own {before[0]} before it drops rows that are behind the watermark of the query "
+            "(semantics 12.11)"
+        )
+        remedy = "use an operator of panewise in its place, or this operator before it"
+        warnings.warn(explain(given, rule, remedy), DroppedLateRowsWarning, stacklevel=5)
+
+
 def waits_for_the_query(df: DataFrame) -> bool:
     """Returns whether an operator behind a stream waits for the watermark of the query."""
-    return _WAITS in _plan_of(df)
+    return _WAITS in plan_of(df)
 
 
 def operators_behind(df: DataFrame) -> int:
     """Returns the number of operators behind a stream."""
-    plan, labels = _plan_of(df), (_WAITS, _CONSTANT, _OWN)
+    plan, labels = plan_of(df), (_WAITS, _CONSTANT, _OWN)
     return sum(plan.count(f"{label}{end}(") for label in labels for end in ("", _SEVERAL))
 
 
 def metrics_behind(df: DataFrame) -> set[str]:
     """Returns the names of the metrics of the operators behind a stream."""
-    return set(re.findall(r"CollectMetrics ([^,]+),", _plan_of(df)))
-
-
-def _plan_of(df: DataFrame) -> str:
-    """Returns the analyzed plan as text. With Connect it is a section of what PySpark's `explain` prints."""
-    classic = getattr(df, "_jdf", None)
-    if classic is not None:
-        return str(classic.queryExecution().analyzed().toString())
-    with redirect_stdout(io.StringIO()) as text:
-        df.explain(mode="extended")
-    return (
-        text.getvalue()
-        .partition("== Analyzed Logical Plan ==")[2]
-        .partition("== Optimized Logical Plan ==")[0]
-    )
+    return set(re.findall(r"CollectMetrics ([^,]+),", plan_of(df)))

@@ -9,7 +9,7 @@ from pyspark.sql.types import TimestampType
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT, Family
-from panewise.spark.ancestry import check_ancestry
+from panewise.spark.ancestry import check_ancestry, delayed, warn_of_late_rows
 from panewise.spark.checks import (
     check_column_types,
     check_columns,
@@ -31,7 +31,7 @@ from panewise.spark.results.registry import RESULTS, result_class
 from panewise.spark.results.windowed_join import WindowedJoinResult
 from panewise.spark.results.windows import WindowResult
 from panewise.spark.static_side import static_ports
-from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
+from panewise.spark.watermarks import check_batch, check_inputs, check_sides, makes_own, with_watermark
 from panewise.spec import (
     Chain,
     CogroupOperator,
@@ -162,6 +162,7 @@ def apply(
         seen = input_of(one, made, port)
         dfs[port], made, output_names[port] = seen.df, seen.spec, seen.output_names
     made = parts(made).for_delays(made, _delays(dfs, made))
+    check_sides(dfs, {*feeds, *static}, made)
     for port, one in dfs.items():
         check_columns(one, made, port)
     check_column_types(dfs, made)
@@ -203,6 +204,9 @@ def _checked(
     check_inputs(entry)
     if df.isStreaming:
         check_ancestry(df, entry)
+        lateness = getattr(entry, "allowed_lateness", None)
+        if lateness and lateness != Duration(0):
+            warn_of_late_rows(df, f"allowed_lateness={str(lateness)!r}")
         check_stream(df, entry.time_columns, own_watermark=makes_own(entry), port=port)
         return with_watermark(df, entry)
     if finish == "never":
@@ -217,8 +221,16 @@ def _instants(df: DataFrame) -> set[str]:
     return {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}
 
 
-def _delays(dfs: Mapping[str, DataFrame], spec: Specification) -> dict[str, Duration]:
-    """Returns the delay of the watermark of each stream that has one of its event time."""
+def _delays(dfs: Mapping[str, DataFrame], spec: Specification) -> dict[str, Duration | None]:
+    """Returns the delay of the watermark of each stream that has one of its event time.
+
+    It is None where one of Spark's own operators delays rows (semantics 36.9).
+    """
     times = {port: entry.time_columns for port, entry in spec.ports.items()}
     delays = {port: delay_of(df, times[port]) for port, df in dfs.items() if df.isStreaming}
-    return {port: delay for port, delay in delays.items() if delay is not None}
+    several = len(dfs) > 1
+    return {
+        port: None if several and delayed(dfs[port]) else delay
+        for port, delay in delays.items()
+        if delay is not None
+    }

@@ -17,7 +17,7 @@ from panewise.chrono import Duration
 from panewise.engine.registry import operator_for, plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
-from panewise.spark.ancestry import label_of, operators_behind
+from panewise.spark.ancestry import label_of, operators_behind, warn_of_late_rows
 from panewise.spark.checks import check_column_types, check_distinct, own_columns, setting
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.metrics import observed, with_metrics, without_metrics
@@ -32,6 +32,7 @@ from panewise.spark.step import Outputs, ShardBatch, encoded, step
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, unpack_of
 from panewise.spark.unpack_reports import UnpackWithReports
+from panewise.spark.watermarks import follows_query
 from panewise.spark.worker import short_errors
 from panewise.spec import Specification, parts
 from panewise.spec.reserved_names import inner_names, renamed
@@ -129,6 +130,12 @@ class Dataflow:
         """The ports whose inputs are batch DataFrames next to a stream (semantics 36.8)."""
         return tuple(port for port, df in self.dfs.items() if self.df.isStreaming and not df.isStreaming)
 
+    @property
+    def _query_ports(self) -> tuple[str, ...]:
+        """The ports whose watermark is that of the query."""
+        others = {*self.fed, *self.static}
+        return tuple(port for port in self.dfs if port not in others and follows_query(self.spec, port))
+
     def known_as(self, shards: int) -> "Dataflow":
         """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
@@ -151,6 +158,9 @@ class Dataflow:
             all_columns: whether whole rows are needed. Otherwise only the columns that the operator reads are
                 read.
         """
+        if late_wanted:
+            for port in {*self.dfs} - {*self.fed}:
+                warn_of_late_rows(self.dfs[port], "the late rows of a stream")
         schemas = self.schemas(all_columns=all_columns)
         packed = [
             self._packed(port, schemas, late_wanted=late_wanted, all_columns=all_columns)
@@ -233,6 +243,7 @@ class Dataflow:
             reports,
             {port: tuple(first.shards) for port, first in self.fed.items()},
             self.static,
+            self._query_ports,
         )
         target = envelope.OUT if direct is None else direct.target
         stepped = packed.groupBy("shard").transformWithStateInPandas(

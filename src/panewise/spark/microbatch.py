@@ -82,7 +82,7 @@ class ShardRunner:
         """Adds the rows of static inputs that wait, if any, to the state of the shard."""
         if shard in self._static:
             shard_batch, stored = ShardBatch.read(self._static.pop(shard)), self._load()
-            for _ in step(stored.operator, shard_batch, None, None):
+            for _ in step(stored.operator, shard_batch, None):
                 pass  # nothing is emitted: no row of another side has arrived
             stored.commit()
 
@@ -94,10 +94,8 @@ class ShardRunner:
         settings, stored = self._settings, self._load()
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
-        outputs = Outputs()
-        made = chain(
-            self._ended(stored), step(stored.operator, shard_batch, now, watermark, self._reported(feeds))
-        )
+        outputs, moves = Outputs(), self._moves(shard_batch, watermark, feeds)
+        made = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in outputs.many_panes(made):
             yield from self._many(panes)
         output = outputs.rest()
@@ -112,13 +110,11 @@ class ShardRunner:
             # that text in memory, so they are encoded before the commit.
             envelopes, emitted = iter(list(envelopes)), {}
         del output, outputs
-        waiting = _waiting(stored.manifest.header.get("timer"), watermark)
+        timer = self._timer(stored.manifest.header.get("timer"), watermark)
         clocks_moved = stored.moved and settings.clocks == "control"
-        timer = self._timer(stored, waiting, watermark) if settings.reports else waiting
         header = stored.manifest.header
         news = timer != header.get("timer") or feeds != header.get(FEEDS, {})
         if stored.changed or clocks_moved or news:
-            timer = timer if settings.reports else self._timer(stored, waiting, watermark)
             stored.commit(timer=timer, more={FEEDS: feeds} if feeds else None)
         if settings.direct is not None:
             yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
@@ -162,48 +158,49 @@ class ShardRunner:
         }
         return {port: reports for port, reports in found.items() if reports}
 
-    def _reported(self, feeds: Mapping[str, Reports]) -> dict[str, int]:
-        """Returns the watermarks of the inputs that other operators feed."""
+    def _moves(
+        self, shard_batch: ShardBatch, watermark: int | None, feeds: Mapping[str, Reports]
+    ) -> dict[str | None, int]:
+        """Returns the watermarks that move after the rows, as :func:`step` takes them.
+
+        These are that of the query, and those of the inputs that other operators feed. Spark has one
+        watermark for the whole query. Of several inputs it is only that of those which have no other.
+        """
+        control = self._settings.clocks == "control"
+        own = map(self._source, self._settings.query_ports)
+        sources = [shard_batch.control.get("input")] if control else own
+        moves = {} if watermark is None else dict.fromkeys(sources, watermark)
         marks = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
-        return {port: mark for port, mark in marks.items() if mark is not None}
+        found = {self._source(port): mark for port, mark in marks.items() if mark is not None}
+        return {**moves, **found}
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.
 
-        Spark's initial watermark, 0, means that there is none (semantics 12.1). Spark has one watermark for
-        the whole query. It is that of no input if there are several, each with its own (semantics 36.1).
+        Spark's initial watermark, 0, means that there is none (semantics 12.1).
         """
         if self._settings.clocks == "control":
             return shard_batch.control.get("clock"), shard_batch.control.get("watermark")
         now, watermark = timers.getCurrentProcessingTimeInMs() * 1000, timers.getCurrentWatermarkInMs()
-        return now, watermark * 1000 if watermark > 0 and self._takes_watermark else None
+        return now, watermark * 1000 if watermark > 0 else None
 
-    @property
-    def _takes_watermark(self) -> bool:
-        """Whether the watermark of the query counts for an input."""
-        ports, others = self._settings.spec.ports, {*self._settings.fed, *self._settings.static}
-        entries = [entry for port, entry in ports.items() if port not in others]
-        return bool(entries) and (len(ports) == 1 or any(entry.watermark is None for entry in entries))
+    def _source(self, port: str) -> str | None:
+        """Returns a port as the source of a watermark; None for the only one of an operator."""
+        return port if len(self._settings.spec.ports) > 1 else None
 
-    def _timer(self, stored: StoredOperator, waiting: int | None, watermark: int | None) -> int | None:
-        """Sets a timer that wakes this shard without data when a window is due, unless an earlier one is set.
+    def _timer(self, last: int | None, watermark: int | None) -> int | None:
+        """Sets a timer that wakes this shard in the next micro-batch in which the watermark has moved.
 
-        Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
-        JVM. It is never deleted: one that expires when nothing is due only sets the next one.
-
-        A shard that reports its output watermark has a timer for the next watermark, whatever is due.
+        So each shard stores the watermark of every micro-batch, by which it judges the rows of the next one.
+        Returns the timer, in milliseconds of the watermark. `last` is the one that was set before. Spark
+        deletes a timer when it expires.
         """
-        own = stored.operator.clocks_are_own or not self._takes_watermark
-        if self._settings.clocks == "control" or own:
+        if self._settings.clocks == "control" or not self._settings.query_ports:
             return None  # the operator's watermark is not that of the query
-        due = stored.operator.next_due()
-        if self._settings.reports:
-            due = (watermark or 0) + 1
-        wanted = None if due is None else max(1, -(-due // 1000))
-        if wanted is None or (waiting is not None and waiting <= wanted):
-            return waiting
-        self._handle.registerTimer(wanted)
-        return wanted
+        timer = (watermark or 0) // 1000 + 1
+        if last != timer:
+            self._handle.registerTimer(timer)
+        return timer
 
 
 @cache
@@ -214,11 +211,6 @@ def _mirror() -> Mirror:
     """
     local = (os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()).split(",")[0]
     return Mirror(Path(local) / "panewise")
-
-
-def _waiting(timer: int | None, watermark: int | None) -> int | None:
-    """Returns the timer that is set, or None if it expires in this micro-batch: Spark then deletes it."""
-    return None if timer is not None and watermark is not None and timer * 1000 <= watermark else timer
 
 
 def _direct(unpack: Unpack, table: pl.DataFrame | None, metrics: str | None) -> Iterator[pd.DataFrame]:

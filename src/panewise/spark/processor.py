@@ -42,6 +42,7 @@ class Settings:
         reports: whether the output watermark is emitted after each micro-batch, for a second operator.
         fed: the numbers of the shards of the operators whose rows are inputs, by port.
         static: the ports whose rows are the initial state. Their inputs end with it.
+        query_ports: the ports whose watermark is that of the query.
         cache_mb: as in :func:`panewise.spark.configure`.
         mirror_mb: as in :func:`panewise.spark.configure`.
     """
@@ -57,6 +58,7 @@ class Settings:
     reports: bool = False
     fed: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
+    query_ports: tuple[str, ...] = ()
 
 
 class Processor(StatefulProcessor):

@@ -12,7 +12,6 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.multi_input import later
 from panewise.engine.protocol import Operator, Port
-from panewise.families import INPUT
 from panewise.spark.envelope import decode, encode, kind_of, labelled, pieces, port_of
 from panewise.spark.reports import KIND, Reports, together
 
@@ -61,17 +60,17 @@ def step(
     operator: Operator,
     shard_batch: ShardBatch,
     processing_time: int | None,
-    watermark: int | None,
-    reported: Mapping[str, int] | None = None,
+    watermarks: Mapping[str | None, int] | None = None,
 ) -> Iterator[Output]:
-    """Runs one micro-batch (semantics 18), and yields the output of each part.
+    """Runs one micro-batch (semantics 18.3), and yields the output of each part.
 
-    First the clocks move together, and then the rows of all ports arrive as one batch. If rows drive the
-    watermarks of inputs, these move next (semantics 12.9). Then those move that other operators `reported`,
-    by port (semantics 42.6). Last, the input ends if a control note says so.
+    First the clock moves, and then the rows of all ports arrive as one batch. They are late by the watermark
+    of the micro-batch before. If rows drive the watermarks of inputs, these move next (semantics 12.9). Then
+    the other `watermarks` move, by port; that of None is of all ports. Last, the input ends if a control note
+    says so.
     """
     before = {port: operator.marks(port) for port in operator.plan.ports}
-    yield operator.advance(processing_time, watermark, shard_batch.control.get("input"))
+    yield operator.advance(processing_time)
     for name, port in operator.plan.ports.items():
         yield from _apart(operator, name, port, shard_batch.ports.get(name, PortBatch()))
     given = {name: shard_batch.ports.get(name, PortBatch()) for name in operator.plan.ports}
@@ -85,8 +84,8 @@ def step(
             # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
             # received the row that raised the mark.
             operator.raise_marks(before[name].advanced_by(port.entry, pl.concat(marks)), name)
-    for name, to in (reported or {}).items():
-        yield operator.advance(watermark=to, source=None if name == INPUT else name)
+    for source, to in (watermarks or {}).items():
+        yield operator.advance(watermark=to, source=source)
     ends = shard_batch.control.get("finish")
     if ends:
         yield operator.finish(ends if isinstance(ends, str) else None)

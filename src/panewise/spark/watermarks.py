@@ -1,10 +1,12 @@
 """The source of the watermark on Spark (semantics 12.1, 12.4 and following)."""
 
+from collections.abc import Collection, Mapping
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError
+from panewise.errors import SetupError, SpecError
 from panewise.spark.checks import watermarked
 from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, counted, parts, row_driven
 
@@ -15,6 +17,34 @@ def makes_own(spec: Entry) -> bool:
     """Returns whether the operator makes its own watermark, and so does not need that of the query."""
     by_itself = isinstance(spec.watermark, FixedLag | StreamTime) or row_driven(spec.watermark) is not None
     return spec.time == "processing" or by_itself or counted(spec.window)
+
+
+def follows_query(spec: Specification, port: str) -> bool:
+    """Returns whether the watermark of the query moves that of a port (semantics 12.1, 12.4, 36.1)."""
+    entry = spec.ports[port]
+    alone = len(spec.ports) == 1
+    return not makes_own(entry) or (alone and isinstance(entry.watermark, FixedLag))
+
+
+def check_sides(dfs: Mapping[str, DataFrame], others: Collection[str], spec: Specification) -> None:
+    """Checks an operator with several inputs, some of which follow the watermark of the query (36.9).
+
+    `others` are the ports whose inputs are results, or static.
+
+    Raises:
+        SetupError: if another stream would stop the watermark of the query.
+    """
+    streams = {port: df for port, df in dfs.items() if df.isStreaming and port not in others}
+    followers = [port for port in streams if follows_query(spec, port)]
+    if len(spec.ports) == 1 or not followers:
+        return
+    still = [port for port, df in streams.items() if not watermarked(df)]
+    if still:
+        rule = (
+            f"the {followers[0]} side is behind one of Spark's own stateful operators, so its watermark is "
+            "that of the query (semantics 36.9), which this stream would stop"
+        )
+        raise SetupError(f"a stream without a watermark ({still[0]})", rule, "call withWatermark on it")
 
 
 def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:

@@ -167,8 +167,14 @@ class SpecParts(Protocol):
         """Returns the specification for inputs with these columns, given by port (semantics 8.5)."""
         ...
 
-    def for_delays(self, spec: Any, delays: Mapping[str, Duration]) -> Any:
-        """Returns the specification for streams whose watermarks have these delays, given by port."""
+    def for_delays(self, spec: Any, delays: Mapping[str, Duration | None]) -> Any:
+        """Returns the specification for streams whose watermarks have these delays, given by port.
+
+        A delay of None means that rows must not drive the watermark (semantics 36.9).
+
+        Raises:
+            SpecError: if the specification has a field that then has no effect.
+        """
         ...
 
     def renamed(

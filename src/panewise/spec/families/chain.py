@@ -39,7 +39,7 @@ def for_columns(spec: Chain, columns: Mapping[str, set[str]]) -> Chain:
     return spec
 
 
-def for_delays(spec: Chain, delays: Mapping[str, Duration]) -> Chain:
+def for_delays(spec: Chain, delays: Mapping[str, Duration | None]) -> Chain:
     """Returns the specification: the watermark of a single input is that of the query."""
     return spec
 

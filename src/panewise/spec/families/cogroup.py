@@ -60,7 +60,7 @@ def for_columns(spec: CogroupOperator, columns: Mapping[str, set[str]]) -> Cogro
     return spec
 
 
-def for_delays(spec: CogroupOperator, delays: Mapping[str, Duration]) -> CogroupOperator:
+def for_delays(spec: CogroupOperator, delays: Mapping[str, Duration | None]) -> CogroupOperator:
     """Returns the cogroup, in which the rows of each side drive its watermark (semantics 36.1)."""
     made: CogroupOperator = silently_replaced(spec, **driven_by_rows(spec, delays))
     return made

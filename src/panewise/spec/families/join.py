@@ -84,7 +84,7 @@ def for_columns(spec: JoinOperator, columns: Mapping[str, set[str]]) -> JoinOper
     return spec
 
 
-def for_delays(spec: JoinOperator, delays: Mapping[str, Duration]) -> JoinOperator:
+def for_delays(spec: JoinOperator, delays: Mapping[str, Duration | None]) -> JoinOperator:
     """Returns the join, in which the rows of each side drive its watermark (semantics 36.1)."""
     return replace(spec, **driven_by_rows(spec, delays))
 

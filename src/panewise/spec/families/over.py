@@ -38,7 +38,7 @@ def for_columns(spec: OverOperator, columns: Mapping[str, set[str]]) -> OverOper
     return spec
 
 
-def for_delays(spec: OverOperator, delays: Mapping[str, Duration]) -> OverOperator:
+def for_delays(spec: OverOperator, delays: Mapping[str, Duration | None]) -> OverOperator:
     """Returns the specification: the watermark of a single input is that of the query."""
     return spec
 

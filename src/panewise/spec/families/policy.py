@@ -40,7 +40,7 @@ def for_columns(spec: StreamWindow, columns: Mapping[str, set[str]]) -> StreamWi
     return spec
 
 
-def for_delays(spec: StreamWindow, delays: Mapping[str, Duration]) -> StreamWindow:
+def for_delays(spec: StreamWindow, delays: Mapping[str, Duration | None]) -> StreamWindow:
     """Returns the specification: the watermark of a single input is that of the query."""
     return spec
 

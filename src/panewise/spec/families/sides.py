@@ -40,17 +40,32 @@ def check_shared_columns(names: Iterable[str], types: Mapping[str, Types]) -> No
         check_comparable(name, types["left"].get(name), name, types["right"].get(name))
 
 
-def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration]) -> dict[str, Any]:
+def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration | None]) -> dict[str, Any]:
     """Returns the sides to replace, so that rows drive the watermarks of streams (semantics 36.1).
 
-    `delays` are those of the streams by side. A watermark that is given stays.
+    `delays` are those of the streams by side. A watermark that is given stays. The watermark of a side whose
+    delay is None is that of the query (semantics 36.9).
+
+    Raises:
+        SpecError: if there is such a side, and `idle_after`.
     """
     if spec.watermark is not None:
         return {}
+    mine = {
+        name: delays[name] for name, side in spec.sides.items() if side.watermark is None and name in delays
+    }
+    following = [name for name, delay in mine.items() if delay is None]
+    if following and spec.idle_after is not None:
+        rule = (
+            f"the {following[0]} side is behind one of Spark's own stateful operators, so its watermark is "
+            "that of the query (semantics 36.9), and Spark knows no idle streams"
+        )
+        remedy = "leave idle_after out, or use an operator of panewise in the place of Spark's"
+        raise SpecError(f"idle_after={spec.idle_after}", rule, remedy)
     return {
-        name: replace(side, watermark=StreamTime(delays[name], per="all"))
-        for name, side in spec.sides.items()
-        if side.watermark is None and name in delays
+        name: replace(spec.sides[name], watermark=StreamTime(delay, per="all"))
+        for name, delay in mine.items()
+        if delay is not None
     }
 
 

@@ -54,7 +54,7 @@ def for_columns(spec: WindowedJoin, columns: Mapping[str, set[str]]) -> Windowed
     return spec
 
 
-def for_delays(spec: WindowedJoin, delays: Mapping[str, Duration]) -> WindowedJoin:
+def for_delays(spec: WindowedJoin, delays: Mapping[str, Duration | None]) -> WindowedJoin:
     """Returns the specification, in which the rows of each side drive its watermark (semantics 36.1)."""
     return replace(spec, join=join.for_delays(spec.join, delays))
 

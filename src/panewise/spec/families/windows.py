@@ -54,7 +54,7 @@ def for_columns(spec: WindowOperator, columns: Mapping[str, set[str]]) -> Window
     return with_event_time(spec, columns[INPUT])
 
 
-def for_delays(spec: WindowOperator, delays: Mapping[str, Duration]) -> WindowOperator:
+def for_delays(spec: WindowOperator, delays: Mapping[str, Duration | None]) -> WindowOperator:
     """Returns the specification: the watermark of a single input is that of the query."""
     return spec
 

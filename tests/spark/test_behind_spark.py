@@ -1,0 +1,179 @@
+"""Operators behind Spark's own stateful operators: no row that these emit is late (semantics 18.3, 36.9)."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import Window
+from panewise import functions as F
+from panewise.errors import DroppedLateRowsWarning, SetupError, SpecError
+from panewise.spark import ParquetSink, cogrouped, joined, over, policy_windows, windowed
+from panewise.streamwindow import count
+from tests.spark.conftest import Feed, at
+
+TWO = pw.Tumbling("2 minutes")
+SUM = F.sum("n").alias("n")
+MINUTES = 6
+
+
+@pytest.fixture
+def minutes(feed: Feed) -> Feed:
+    """Six files, each with the rows of a minute in perfect order: three of each of two keys."""
+    for n in range(MINUTES):
+        feed.put(*((60 * n + 10 * i, "ab"[i % 2], i) for i in range(6)))
+    return feed
+
+
+def stream(feed: Feed) -> DataFrame:
+    return feed.stream().withWatermark("ts", "0 seconds")
+
+
+def counted(df: DataFrame) -> DataFrame:
+    """Counts of each minute by Spark, each with the last instant of its minute."""
+    counts = df.groupBy(SF.window("ts", "1 minute"), "k").agg(SF.count("*").alias("n"))
+    return counts.select(SF.window_time("window").alias("ts"), "k", "n")
+
+
+def unpaired(df: DataFrame) -> DataFrame:
+    """Rows of the key a that Spark's outer join holds back for 30 seconds, as none of them has a partner."""
+    left = df.where("k = 'a'").select("ts", "k", "v")
+    right = df.where("k = 'b'").select(SF.col("ts").alias("other"), SF.col("v").alias("w"))
+    within = SF.expr("w = v + 100 AND other >= ts AND other <= ts + INTERVAL 30 SECONDS")
+    return left.join(right, within, "leftOuter").select("ts", "k", SF.lit(1).alias("n"))
+
+
+def first_ones(df: DataFrame) -> DataFrame:
+    return df.dropDuplicatesWithinWatermark(["k", "ts"]).select("ts", "k", SF.lit(1).alias("n"))
+
+
+UPSTREAM = [counted, unpaired, first_ones]
+
+
+def windows(df: DataFrame) -> Any:
+    return windowed(df, event_time="ts").groupBy("k").window(TWO).agg(SUM)
+
+
+def run(result: Any, feed: Feed, **outputs: str) -> dict[str, pl.DataFrame]:
+    """Writes outputs until all files are read, and returns them; `outputs` has the name of each sink."""
+    sinks = {output: ParquetSink(feed.sink(name)) for output, name in outputs.items()}
+    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+    return {output: feed.read(name) for output, name in outputs.items()}
+
+
+def by_window(panes: pl.DataFrame) -> dict[tuple[str, datetime], int]:
+    return {(k, start): n for k, start, n in panes.select("k", "window_start", "n").iter_rows()}
+
+
+def native_windows(df: DataFrame, feed: Feed) -> dict[tuple[str, datetime], int]:
+    """Returns what Spark's own windows of two minutes contain."""
+    sums = df.groupBy(SF.window("ts", "2 minutes"), "k").agg(SF.sum("n").alias("n"))
+    writer = sums.select("k", SF.col("window.start").alias("window_start"), "n").writeStream
+    writer = writer.format("parquet").option("checkpointLocation", feed.sink("native-checkpoint"))
+    writer.trigger(availableNow=True).start(feed.sink("native")).awaitTermination()
+    return by_window(pl.DataFrame(feed.spark.read.parquet(feed.sink("native")).toArrow()))
+
+
+@pytest.mark.parametrize("upstream", UPSTREAM)
+def test_windows_contain_what_those_of_spark_contain(
+    minutes: Feed, upstream: Callable[[DataFrame], DataFrame]
+) -> None:
+    found = run(windows(upstream(stream(minutes))), minutes, panes="panes", counts="counts")
+    native = native_windows(upstream(stream(minutes)), minutes)
+    assert by_window(found["panes"]) == native
+    assert len(native) >= 2
+    assert found["counts"]["late"].sum() == 0
+
+
+FAMILIES: dict[str, Callable[[DataFrame], Any]] = {
+    "sessions": lambda df: (
+        windowed(df, event_time="ts").groupBy("k").window(pw.Session("90 seconds")).agg(SUM)
+    ),
+    "a chain": lambda df: windows(df).then(keys=[], aggregates=[SUM]),
+    "OVER": lambda df: over(df, event_time="ts").withColumn(
+        "total", F.sum("n").over(Window.partitionBy("k").orderBy("ts"))
+    ),
+    "policy windows": lambda df: policy_windows(df).partition_by("k").tumbling(count(2)).agg(SUM),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_row_of_spark_s_join_is_late_in_any_family(minutes: Feed, family: str) -> None:
+    counts = run(FAMILIES[family](unpaired(stream(minutes))), minutes, counts="counts")["counts"]
+    assert counts.select("late", "invalid").sum().row(0) == (0, 0)
+    assert counts["applied"].sum() >= 12
+
+
+def of_sides(left: DataFrame, right: DataFrame) -> dict[str, Any]:
+    within = joined(left, right, "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
+    both = cogrouped(left, right, "ts").on("k").window(TWO).agg(left=[SUM], right=[F.count().alias("m")])
+    return {"an interval join": within.how("left"), "a cogroup": both}
+
+
+@pytest.mark.parametrize("family", ["an interval join", "a cogroup"])
+def test_no_row_of_spark_s_join_is_late_on_a_side(minutes: Feed, family: str) -> None:
+    """The left side is delayed by Spark; the rows of the right one drive its watermark (semantics 36.9)."""
+    result = of_sides(unpaired(stream(minutes)), stream(minutes))[family]
+    found = run(result, minutes, left_counts="left", right_counts="right")
+    assert [counts["late"].sum() for counts in found.values()] == [0, 0]
+    assert found["left_counts"]["applied"].sum() >= 12
+    assert found["right_counts"]["applied"].sum() == 6 * MINUTES
+
+
+def test_a_row_that_spark_s_window_accepts_is_not_late(feed: Feed) -> None:
+    """Rows are late by the watermark of the micro-batch before (semantics 18.3)."""
+    for seconds in ([10], [130, 20], [30], [250]):  # 20 and 30 are behind 130
+        feed.put(*((s, "a", 1) for s in seconds))
+    rows = stream(feed).select("ts", "k", SF.lit(1).alias("n"))
+    found = run(windows(rows), feed, panes="panes", counts="counts")
+    assert by_window(found["panes"]) == native_windows(rows, feed)
+    assert found["counts"]["late"].sum() == 0
+
+
+def test_every_shard_judges_by_the_watermark_of_a_micro_batch_without_rows(feed: Feed) -> None:
+    """A micro-batch without rows moves the watermark in shards where nothing is due, too (semantics 18.3)."""
+    keys = "abcdefgh"
+    for n, rows in enumerate(([(300, "a", 1)], [(10, k, 1) for k in keys], [(900, "a", 1)])):
+        feed.put(*rows)
+        found = run(windows(stream(feed).withColumnRenamed("v", "n")), feed, panes="panes", late="late")
+        assert found["late"].height == (0 if n == 0 else len(keys))
+    assert by_window(found["panes"]) == {("a", at(240)): 1}
+
+
+def test_what_late_rows_need_is_named(minutes: Feed) -> None:
+    """Spark drops late rows before they reach the operator (semantics 12.11)."""
+    df = first_ones(stream(minutes))
+    warning = (
+        r"^the late rows of a stream \| Spark's own DeduplicateWithinWatermark before it drops rows .* "
+        r"\(semantics 12.11\) \| use an operator of panewise in its place, or"
+    )
+    with pytest.warns(DroppedLateRowsWarning, match=warning):
+        assert windows(df).late.isStreaming
+    with pytest.warns(DroppedLateRowsWarning, match=r"^allowed_lateness='1 minute' \| "):
+        windowed(df, event_time="ts").groupBy("k").window(TWO).allowed_lateness("1 minute").agg(SUM)
+    assert windows(minutes.batch().distinct().withColumnRenamed("v", "n")).late.count() == 0
+
+
+def test_sides_that_follow_the_query(minutes: Feed) -> None:
+    delayed, plain = unpaired(stream(minutes)), minutes.stream()
+    both = joined(delayed, plain, "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
+    stops = (
+        r"^a stream without a watermark \(right\) \| the left side is behind one of Spark's own stateful "
+        r"operators, .* which this stream would stop \| call withWatermark on it$"
+    )
+    with pytest.raises(SetupError, match=stops):
+        _ = both.watermark(right=pw.StreamTime(0, per="all")).how("inner").rows
+    idle = joined(delayed, stream(minutes), "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
+    known = (
+        r"^idle_after=.* \| the left side is behind one of .* Spark knows no idle streams \| leave idle_after"
+    )
+    with pytest.raises(SpecError, match=known):
+        _ = idle.idle_after("1 minute").how("inner").rows
+    of_batch = stream(minutes).join(minutes.batch().select("k").distinct(), "k")  # has no state
+    rows = joined(of_batch, stream(minutes), "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
+    assert rows.how("inner").spec.left.watermark == pw.StreamTime(0, per="all")
