@@ -40,11 +40,11 @@ def counted(df: DataFrame) -> DataFrame:
     return counts.select(SF.window_time("window").alias("ts"), "k", "n")
 
 
-def unpaired(df: DataFrame) -> DataFrame:
-    """Rows of the key a that Spark's outer join holds back for 30 seconds, as none of them has a partner."""
+def paired(df: DataFrame) -> DataFrame:
+    """Rows of the key a by Spark's outer join: every third one at once, the others 30 seconds later."""
     left = df.where("k = 'a'").select("ts", "k", "v")
     right = df.where("k = 'b'").select(SF.col("ts").alias("other"), SF.col("v").alias("w"))
-    within = SF.expr("w = v + 100 AND other >= ts AND other <= ts + INTERVAL 30 SECONDS")
+    within = SF.expr("v = 2 AND w = 3 AND other >= ts AND other <= ts + INTERVAL 30 SECONDS")
     return left.join(right, within, "leftOuter").select("ts", "k", SF.lit(1).alias("n"))
 
 
@@ -52,7 +52,7 @@ def first_ones(df: DataFrame) -> DataFrame:
     return df.dropDuplicatesWithinWatermark(["k", "ts"]).select("ts", "k", SF.lit(1).alias("n"))
 
 
-UPSTREAM = [counted, unpaired, first_ones]
+UPSTREAM = [counted, paired, first_ones]
 
 
 def windows(df: DataFrame) -> Any:
@@ -104,7 +104,7 @@ FAMILIES: dict[str, Callable[[DataFrame], Any]] = {
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_row_of_spark_s_join_is_late_in_any_family(minutes: Feed, family: str) -> None:
-    counts = run(FAMILIES[family](unpaired(stream(minutes))), minutes, counts="counts")["counts"]
+    counts = run(FAMILIES[family](paired(stream(minutes))), minutes, counts="counts")["counts"]
     assert counts.select("late", "invalid").sum().row(0) == (0, 0)
     assert counts["applied"].sum() >= 12
 
@@ -118,7 +118,7 @@ def of_sides(left: DataFrame, right: DataFrame) -> dict[str, Any]:
 @pytest.mark.parametrize("family", ["an interval join", "a cogroup"])
 def test_no_row_of_spark_s_join_is_late_on_a_side(minutes: Feed, family: str) -> None:
     """The left side is delayed by Spark; the rows of the right one drive its watermark (semantics 36.9)."""
-    result = of_sides(unpaired(stream(minutes)), stream(minutes))[family]
+    result = of_sides(paired(stream(minutes)), stream(minutes))[family]
     found = run(result, minutes, left_counts="left", right_counts="right")
     assert [counts["late"].sum() for counts in found.values()] == [0, 0]
     assert found["left_counts"]["applied"].sum() >= 12
@@ -160,7 +160,7 @@ def test_what_late_rows_need_is_named(minutes: Feed) -> None:
 
 
 def test_sides_that_follow_the_query(minutes: Feed) -> None:
-    delayed, plain = unpaired(stream(minutes)), minutes.stream()
+    delayed, plain = paired(stream(minutes)), minutes.stream()
     both = joined(delayed, plain, "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
     stops = (
         r"^a stream without a watermark \(right\) \| the left side is behind one of Spark's own stateful "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from panewise.spark.results.join import JoinResult, JoinSide
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.policy import PolicyResult
+    from panewise.spark.results.rows_between import ResultRows
     from panewise.spark.results.windowed_join import WindowedJoinResult
     from panewise.spark.results.windows import WindowResult
     from panewise.spark.settings import configure
@@ -38,6 +39,7 @@ _MODULES = {
     "results.join": ("JoinResult", "JoinSide"),
     "results.over": ("OverResult",),
     "results.policy": ("PolicyResult",),
+    "results.rows_between": ("ResultRows",),
     "results.windowed_join": ("WindowedJoinResult",),
     "results.windows": ("WindowResult",),
     "settings": ("configure",),
@@ -59,6 +61,7 @@ __all__ = [
     "PolicyBuilder",
     "PolicyResult",
     "QueryError",
+    "ResultRows",
     "WindowBuilder",
     "WindowQuery",
     "WindowResult",

@@ -12,14 +12,15 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError, SpecError
-from panewise.families import OVER, POLICY
 from panewise.spark.ancestry import metrics_behind, operators_behind, waits_for_the_query
 from panewise.spark.checks import watermarked
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, Specification, parts
 
-Source: TypeAlias = DataFrame | OperatorResult
+Source: TypeAlias = DataFrame | OperatorResult | ResultRows
 
 
 @dataclass(frozen=True)
@@ -29,40 +30,35 @@ class Feed:
     Attributes:
         df: the rows of the first one and its reports, which have only the column `PROGRESS`.
         first: the first operator.
-        time: the column of the event time.
+        time: the column of the event time, None if the second operator makes its own watermark.
     """
 
     df: DataFrame
     first: Dataflow
-    time: str
+    time: str | None
 
 
 def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Feed]:
     """Returns those inputs that are results of operators over streams, with the output watermark.
 
     Raises:
-        SpecError: if such an operator emits rows that have no output watermark, or retractions, or if `spec`
-            is of a family that takes no results.
+        SpecError: if such an operator emits retractions, or if its rows have no output watermark and `spec`
+            needs one.
         SetupError: if the end of the stream ends the input of such an operator, or if metrics of the
             operators of the query have one name.
     """
-    _check_family(given, spec)
     found: dict[str, Feed] = {}
     for port, one in given.items():
-        if not isinstance(one, DataFrame) and one.dataflow.df.isStreaming:
+        if not isinstance(one, DataFrame) and result_of(one).dataflow.df.isStreaming:
             others = sum(operators_behind(feed.df) for feed in found.values())
-            found[port] = _feed_of(one, others)
+            found[port] = _feed_of(one, spec.ports[port], others)
     _check_metrics(found, given)
     return found
 
 
-def _check_family(given: Mapping[str, Source], spec: Specification) -> None:
-    """Refuses OVER operators and policy windows over a result."""
-    if spec.family not in (OVER, POLICY) or all(isinstance(one, DataFrame) for one in given.values()):
-        return
-    rule = "a second operator is a window operator, a chain, a join or a cogroup (semantics 42.5)"
-    remedy = "write the rows, and read them again in another query"
-    raise SpecError(f"{type(spec).__name__} over a result", rule, remedy)
+def result_of(given: OperatorResult | ResultRows) -> OperatorResult:
+    """Returns the result that an input is, or whose rows it has."""
+    return given.result if isinstance(given, ResultRows) else given
 
 
 def _check_metrics(feeds: Mapping[str, Feed], given: Mapping[str, Source]) -> None:
@@ -76,29 +72,47 @@ def _check_metrics(feeds: Mapping[str, Feed], given: Mapping[str, Source]) -> No
         raise SetupError(f"two results with the metrics {', '.join(sorted(shared))}", rule, remedy)
 
 
-def _feed_of(result: OperatorResult, others: int) -> Feed:
-    time = time_of(result)
+def _feed_of(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Feed:
+    result, time = result_of(given), time_of(given, entry)
     if result.at_end:
         rule = "only write() can end the input of a stream, and it writes one operator"
         raise SetupError("an operator over a result with finish='at_end'", rule, "leave finish out")
-    return Feed(result.dataflow.as_input(others), result.dataflow, time)
+    rows = result.dataflow.as_input(others)
+    return Feed(given.of(rows, time) if isinstance(given, ResultRows) else rows, result.dataflow, time)
 
 
-def time_of(result: OperatorResult) -> str:
+def time_of(given: OperatorResult | ResultRows, entry: Entry) -> str | None:
     """Returns the column of a result whose values the output watermark bounds.
 
+    None if there is none, and the second operator, with this entry, makes its own watermark.
+
     Raises:
-        SpecError: if there is none, or the operator emits retractions.
+        SpecError: if there is none otherwise, or the operator emits retractions.
     """
-    found = parts(result.spec).output_time(result.spec)
+    spec = result_of(given).spec
+    again, found = parts(spec).emits_again(spec), parts(spec).output_time(spec)
+    if again is not None:
+        raise SpecError(*again)
     if isinstance(found, str):
         return found
+    if makes_own(entry):
+        return None
     raise SpecError(*found)
+
+
+def default_time(given: OperatorResult | ResultRows) -> str | None:
+    """Returns the column of the event time of a result, None if it has none."""
+    spec = result_of(given).spec
+    found = parts(spec).output_time(spec)
+    return found if isinstance(found, str) else None
 
 
 def frame_of(given: Source) -> DataFrame:
     """Returns the rows of an input: the DataFrame itself, or the first output of a result."""
-    return given if isinstance(given, DataFrame) else given._alone("panes", whole_rows=False)
+    if isinstance(given, DataFrame):
+        return given
+    rows = result_of(given)._alone("panes", whole_rows=False)
+    return given.of(rows, None) if isinstance(given, ResultRows) else rows
 
 
 def check_feeds(
@@ -112,7 +126,8 @@ def check_feeds(
             the query back for which the first operator waits.
     """
     for port, feed in feeds.items():
-        _check_entry(spec.ports[port], feed.time)
+        if feed.time is not None:
+            _check_entry(spec.ports[port], feed.time)
         if finish == "at_end":
             rule = "only the first operator sees the end of its input"
             raise SetupError("finish='at_end' of an operator over a result", rule, "leave finish out")

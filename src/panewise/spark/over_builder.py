@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from pyspark.sql import DataFrame
-
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
+from panewise.spark.feeding import Source
 from panewise.spark.results.over import OverResult
-from panewise.spec import Over, Watermark, over_operator
+from panewise.spec import Over, OverOperator, Watermark, over_operator
 
 
-def over(df: DataFrame, event_time: str | None = None) -> "OverBuilder":
-    """Begins an OVER operator over a DataFrame, streaming or batch.
+def over(df: Source, event_time: str | None = None) -> "OverBuilder":
+    """Begins an OVER operator over a DataFrame, streaming or batch, or over the result of an operator.
 
     Args:
         df: the input. A stream whose windows have an order needs a watermark: call `withWatermark`, or
@@ -44,7 +43,7 @@ def over(df: DataFrame, event_time: str | None = None) -> "OverBuilder":
 class OverBuilder(SingleInputBuilder):
     """The description of an OVER operator.
 
-    Every method returns a new description. :meth:`withColumns` ends it.
+    Every method returns a new description. :meth:`withColumns` or :meth:`ordered` ends it.
     """
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset({"null_keys", "max_future_skew"})
@@ -71,3 +70,22 @@ class OverBuilder(SingleInputBuilder):
         """
         result: OverResult = apply(self.df, over_operator(columns, **self.fields), **self._apply_options)
         return replace(result, made=columns, fields=self.fields)
+
+    def ordered(self, *keys: str) -> OverResult:
+        """Ends the description without new columns: rows come in the order of their event time.
+
+        Each row is emitted when the watermark passes its event time. `keys` are the columns whose values have
+        an order of their own. Without them all rows have one order, and are in one shard.
+
+        Example::
+
+            over(df.withWatermark("ts", "10 seconds"), "ts").ordered("device").rows
+
+        Raises:
+            SpecError: if the description breaks a rule, or names no event time.
+            SetupError: as :meth:`withColumns`.
+
+        Source: semantics 29.11; Flink's temporal sort, RisingWave's EMIT ON WINDOW CLOSE.
+        """
+        result: OverResult = apply(self.df, OverOperator(keys=keys, **self.fields), **self._apply_options)
+        return result

@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
+from panewise.spark.feeding import Source
 from panewise.spark.results.policy import PolicyResult
 from panewise.spec import Aggregate, StreamWindow, WindowListener
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.operators.policy.policies import PartitionEviction, Policy
 
 
-def policy_windows(df: DataFrame) -> "PolicyBuilder":
-    """Begins policy windows over a DataFrame, streaming or batch.
+def policy_windows(df: Source) -> "PolicyBuilder":
+    """Begins policy windows over a DataFrame, streaming or batch, or over the result of an operator.
 
     Args:
         df: the input. A stream needs no watermark.

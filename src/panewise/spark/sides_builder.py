@@ -10,8 +10,9 @@ from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.builder import Builder
 from panewise.spark.checks import watermark_columns
-from panewise.spark.feeding import Source, time_of
+from panewise.spark.feeding import Source, default_time
 from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.rows_between import ResultRows
 from panewise.spec import FixedLag, Position, StreamTime
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
@@ -35,7 +36,7 @@ def begun(
     inputs = {LEFT: left, RIGHT: right}
     for side, df in inputs.items():
         given: Any = df
-        if not isinstance(given, (DataFrame, OperatorResult)):
+        if not isinstance(given, (DataFrame, OperatorResult, ResultRows)):
             rule = f"the sides of {what} are DataFrames, or results of operators"
             raise SpecError(f"{function}({side}=...), of {type(given).__name__}", rule, "give a DataFrame")
     times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())
@@ -140,6 +141,6 @@ def _pair(given: Any, name: str) -> tuple[Any, Any]:
 def _watermarked(df: Source) -> str:
     """Returns the column that has the watermark of an input, "event_time" if there is none or several."""
     if not isinstance(df, DataFrame):
-        return time_of(df)
+        return default_time(df) or "event_time"
     found = watermark_columns(df)
     return found[0] if len(found) == 1 else "event_time"

@@ -11,7 +11,7 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
-from panewise.spark.feeding import Source, time_of
+from panewise.spark.feeding import Source, default_time
 from panewise.spark.results.windows import WindowResult
 from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
@@ -46,7 +46,7 @@ def windowed(df: Source, event_time: str | None = None) -> "WindowBuilder":
     Source: docs/semantics.md.
     """
     if event_time is None and not isinstance(df, DataFrame):
-        event_time = time_of(df)
+        event_time = default_time(df)
     return WindowBuilder({INPUT: df}, {} if event_time is None else {"event_time": name_of(event_time)})
 
 

@@ -224,10 +224,17 @@ class SpecParts(Protocol):
         """Returns the columns of emitted rows that are instants in microseconds."""
         ...
 
+    def emits_again(self, spec: Any) -> Error | None:
+        """Returns why emitted rows may be retracted or emitted again (semantics 42.5), None if they are not.
+
+        Such rows cannot be the input of a second operator.
+        """
+        ...
+
     def output_time(self, spec: Any) -> str | Error:
         """Returns the column of emitted rows whose values the output watermark bounds (semantics 42.5).
 
-        Or why these rows cannot be the input of a second operator, and a remedy.
+        Or why these rows have none, and a remedy. Then a second operator makes its own watermark.
         """
         ...
 

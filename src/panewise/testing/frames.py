@@ -62,7 +62,8 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
         )
     )
     ordered, position = fixed.get("order", ordered), fixed.get("position", position)
-    made = draw(st.lists(_columns(timed=timed is not None, ordered=bool(ordered)), min_size=1, max_size=4))
+    one = _columns(timed=timed is not None, ordered=bool(ordered))
+    made = draw(st.lists(one, min_size=0 if timed else 1, max_size=4))
     fields: dict[str, Any] = {
         "keys": draw(st.sampled_from([["key"], ["key"], [], ["level"], ["shop", "level"]])),
         "null_keys": draw(st.booleans()),

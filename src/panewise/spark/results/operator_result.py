@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow import Dataflow, unpacked
 from panewise.spark.envelope import kind_of, port_of
+from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
 from panewise.spark.writer import WindowQuery, WriteOptions, start
@@ -52,6 +53,39 @@ class OperatorResult:
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
         return describe(self.spec)
+
+    def where(self, condition: Column | str) -> ResultRows:
+        """Returns the rows of the first output for which a condition is true, as an input of an operator.
+
+        Example::
+
+            busy = hourly.where("n > 10")
+            windowed(busy, "timestamp").window(pw.Tumbling("1 day")).agg(F.count().alias("busy"))
+
+        Source: semantics 42.8; SQL's HAVING.
+        """
+        return ResultRows(self).where(condition)
+
+    def select(self, *columns: Column | str) -> ResultRows:
+        """Returns the rows of the first output with these columns, as an input of another operator.
+
+        See :class:`panewise.spark.ResultRows`.
+        """
+        return ResultRows(self).select(*columns)
+
+    def withColumn(self, name: str, column: Column) -> ResultRows:  # noqa: N802 - PySpark's name
+        """Returns the rows of the first output with one more column, as an input of another operator.
+
+        See :class:`panewise.spark.ResultRows`.
+        """
+        return ResultRows(self).withColumn(name, column)
+
+    def withColumns(self, columns: Mapping[str, Column]) -> ResultRows:  # noqa: N802 - PySpark's name
+        """Returns the rows of the first output with more columns, as an input of another operator.
+
+        See :class:`panewise.spark.ResultRows`.
+        """
+        return ResultRows(self).withColumns(columns)
 
     def _write(self, sinks: Mapping[str, Sink | None], options: WriteOptions) -> WindowQuery:
         """Starts a query that writes outputs; `sinks` are by the kinds of envelopes, None for no sink."""

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
+from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.single_input import SingleInputResult
 from panewise.spark.sinks import Sink
 from panewise.spark.writer import WindowQuery, WriteOptions
@@ -36,17 +37,36 @@ class OverResult(SingleInputResult):
         """The OVER rows: each row with its columns and the new ones. This query only counts late rows."""
         return self._alone("panes", whole_rows=False)
 
-    def withColumn(self, name: str, column: Over) -> "OverResult":  # noqa: N802 - PySpark's name
-        """As :meth:`withColumns`, with one new column."""
-        return self.withColumns({name: column})
+    @overload
+    def withColumn(self, name: str, column: Over) -> "OverResult": ...
 
-    def withColumns(self, columns: Mapping[str, Over]) -> "OverResult":  # noqa: N802 - PySpark's name
+    @overload
+    def withColumn(self, name: str, column: Column) -> ResultRows: ...
+
+    def withColumn(self, name: str, column: Over | Column) -> "OverResult | ResultRows":  # noqa: N802 - PySpark's name
+        """As :meth:`withColumns`, with one new column."""
+        if isinstance(column, Over):
+            return self.withColumns({name: column})
+        return super().withColumn(name, column)
+
+    @overload
+    def withColumns(self, columns: Mapping[str, Over]) -> "OverResult": ...
+
+    @overload
+    def withColumns(self, columns: Mapping[str, Column]) -> ResultRows: ...
+
+    def withColumns(self, columns: Mapping[str, Any]) -> "OverResult | ResultRows":  # noqa: N802 - PySpark's name
         """Returns the outputs with more new columns. One operator computes all of them.
+
+        With Columns of PySpark instead, it returns the rows with these columns, as an input of another
+        operator (:class:`panewise.spark.ResultRows`).
 
         Raises:
             SpecError: if a column reads one of the new columns, or as
                 :meth:`panewise.spark.OverBuilder.withColumns` does.
         """
+        if columns and not any(isinstance(column, Over) for column in columns.values()):
+            return super().withColumns(columns)
         made, fields = self._description()
         for name, column in columns.items():
             read = column.what.columns if isinstance(column, Over) else ()
@@ -55,7 +75,7 @@ class OverResult(SingleInputResult):
                 raise SpecError(
                     f"{name!r} reads {of[0]!r}, a new column",
                     "the new columns of an operator are computed from those of its input",
-                    "write the rows, and compute it in another query",
+                    "compute it in a second operator, as in over(result)",
                 )
         together = {**made, **columns}
         result: OverResult = self.given.apply_again(over_operator(together, **fields))

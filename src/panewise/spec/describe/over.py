@@ -25,7 +25,8 @@ def describe(spec: OverOperator) -> str:
     State: rows until they are emitted; the last 2 rows of each k, permanently.
     """
     names = ", ".join(column.name for column in spec.columns)
-    lines = [f"Rows: each row is emitted once, with its columns and the new columns {names}."]
+    new = f" and the new columns {names}" if names else ""
+    lines = [f"Rows: each row is emitted once, with its columns{new}."]
     lines += [f"  {column.name} is {_description(column, spec)}." for column in spec.columns]
     return "\n".join(
         [*lines, _order(spec), *_progress(spec), _output(spec), _late(spec), _invalid(spec), _state(spec)]

@@ -97,6 +97,11 @@ def instants(spec: Chain) -> tuple[str, ...]:
     return windows.instants(spec.first)
 
 
+def emits_again(spec: Chain) -> Error | None:
+    """Refuses retractions."""
+    return windows.emits_again(spec.first)
+
+
 def output_time(spec: Chain) -> str | Error:
     """Returns the timestamp of panes."""
     return windows.output_time(spec.first)

@@ -129,6 +129,11 @@ def instants(spec: CogroupOperator) -> tuple[str, ...]:
     return windows.instants(window_operator(spec))
 
 
+def emits_again(spec: CogroupOperator) -> Error | None:
+    """Refuses retractions."""
+    return windows.emits_again(window_operator(spec))
+
+
 def output_time(spec: CogroupOperator) -> str | Error:
     """Returns the timestamp of panes."""
     return windows.output_time(window_operator(spec))

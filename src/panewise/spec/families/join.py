@@ -163,11 +163,16 @@ def instants(spec: JoinOperator) -> tuple[str, ...]:
     return tuple(name for name in spec.added_columns if name in (JOIN_TIME, *BOUNDS))
 
 
-def output_time(spec: JoinOperator) -> str | Error:
+def emits_again(spec: JoinOperator) -> Error | None:
+    """Refuses what makes the join retract rows, or emit them again."""
+    if spec.emits_again is None:
+        return None
+    given = f"{spec.emits_again} before a second operator"
+    return given, "it takes rows that are emitted once, and are not retracted", "leave it out"
+
+
+def output_time(spec: JoinOperator) -> str:
     """Returns the event time of emitted rows."""
-    if spec.emits_again is not None:
-        given = f"{spec.emits_again} before a second operator"
-        return given, "it takes rows that are emitted once, and are not retracted", "leave it out"
     return JOIN_TIME
 
 

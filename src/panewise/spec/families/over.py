@@ -91,13 +91,18 @@ def instants(spec: OverOperator) -> tuple[str, ...]:
     return ()
 
 
-def output_time(spec: OverOperator) -> Error:
-    """Refuses it."""
-    rule = "a second operator takes the rows of a join or the panes of windows"
+def emits_again(spec: OverOperator) -> None:
+    """Returns None: each row is emitted once."""
+
+
+def output_time(spec: OverOperator) -> str | Error:
+    """Returns the event time of the rows, which are emitted in its order."""
+    if spec.event_time is not None:
+        return spec.event_time
     return (
-        "the rows of an OVER operator before a second operator",
-        rule,
-        "write them, and read them in a second query",
+        "rows that an OVER operator takes in arrival order, before a second operator",
+        "such rows have no watermark that an operator could follow",
+        "order the windows by the event time, or use windows of rows or of processing time",
     )
 
 

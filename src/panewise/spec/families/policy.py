@@ -99,13 +99,16 @@ def instants(spec: StreamWindow) -> tuple[str, ...]:
     return ("processing_time",)
 
 
+def emits_again(spec: StreamWindow) -> None:
+    """Returns None: each event is emitted once."""
+
+
 def output_time(spec: StreamWindow) -> Error:
     """Refuses it."""
-    rule = "a second operator takes the rows of a join or the panes of windows"
     return (
         "the events of policy windows before a second operator",
-        rule,
-        "write them, and read them in a second query",
+        "events have no event time, and no watermark that an operator could follow",
+        "use windows of rows or of processing time",
     )
 
 

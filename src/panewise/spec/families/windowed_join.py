@@ -110,6 +110,11 @@ def instants(spec: WindowedJoin) -> tuple[str, ...]:
     return parts(spec.windows).instants(spec.windows)
 
 
+def emits_again(spec: WindowedJoin) -> Error | None:
+    """Refuses retractions."""
+    return parts(spec.windows).emits_again(spec.windows)
+
+
 def output_time(spec: WindowedJoin) -> str | Error:
     """Returns the timestamp of panes."""
     return parts(spec.windows).output_time(spec.windows)

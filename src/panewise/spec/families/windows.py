@@ -137,15 +137,16 @@ def instants(spec: WindowOperator) -> tuple[str, ...]:
     return (*bounds, *stamps, "processing_time")
 
 
+def emits_again(spec: WindowOperator) -> Error | None:
+    """Refuses retractions."""
+    if spec.accumulation != "retracting":
+        return None
+    given, rule = f"accumulation={spec.accumulation!r}", "a second operator takes no retractions"
+    return f"{given} before a second operator", rule, "use another accumulation, or result.then(...)"
+
+
 def output_time(spec: WindowOperator) -> str | Error:
     """Returns the timestamp of panes."""
-    if spec.accumulation == "retracting":
-        given = "accumulation='retracting' before a second operator"
-        return (
-            given,
-            "a second operator takes no retractions",
-            "use another accumulation, or result.then(...)",
-        )
     if has_key_watermarks(spec.watermark) or counted(spec.window):
         rule = "the panes have no watermark of all keys that a second operator could follow"
         return "windows of rows, or StreamTime of each key, before a second operator", rule, "write the panes"

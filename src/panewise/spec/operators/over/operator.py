@@ -160,7 +160,7 @@ class OverOperator:
     """An OVER operator: it emits each row once, with new columns computed from nearby rows of the same key.
 
     Args:
-        columns: the new columns, one or more.
+        columns: the new columns. Default: none; the rows are then emitted in the order of their event time.
         keys: the columns of the key. Without keys all rows are one sequence.
         event_time: the column of the event time, which orders the rows. A row waits until the watermark has
             passed it. None: rows are in arrival order, and do not wait for a watermark. In both cases a row
@@ -189,7 +189,7 @@ class OverOperator:
     window: ClassVar[None] = None  # an OVER operator has no windows
     whole_rows: ClassVar[bool] = True  # each row is emitted with all its columns
 
-    columns: tuple[OverColumn, ...]
+    columns: tuple[OverColumn, ...] = ()
     keys: tuple[str, ...] = ()
     event_time: str | None = "event_time"
     order: tuple[str, ...] = ()
@@ -201,7 +201,7 @@ class OverOperator:
     def __init__(
         self,
         *,
-        columns: Iterable[OverColumn],
+        columns: Iterable[OverColumn] = (),
         keys: Iterable[str] = (),
         event_time: str | None = "event_time",
         order: Iterable[str] = (),
@@ -252,12 +252,12 @@ class OverOperator:
     @property
     def rows_ahead(self) -> int:
         """How many rows of its key must pass after a row before the row is emitted (semantics 29.8)."""
-        return max(column.rows_ahead for column in self.columns)
+        return max((column.rows_ahead for column in self.columns), default=0)
 
     @property
     def us_ahead(self) -> int:
         """How far the ranges reach ahead of a row, in microseconds: d in semantics 29.2."""
-        return max(column.us_ahead for column in self.columns)
+        return max((column.us_ahead for column in self.columns), default=0)
 
 
 def _not_negative(value: DurationLike) -> Duration:
@@ -273,10 +273,9 @@ def _check_kinds(spec: OverOperator) -> None:
         if not isinstance(column, OverColumn):
             remedy = "give one such as OverColumn(F.sum('v'), Frame('rows', -2, 0))"
             raise SpecError(f"columns=[{column!r}]", "a new column is a OverColumn", remedy)
-    if not spec.columns:
-        raise SpecError(
-            "columns=()", "an operator makes one column or more", "give one such as OverColumn(F.lag('v'))"
-        )
+    if not spec.columns and spec.event_time is None:
+        rule = "without new columns an operator puts rows in the order of their event time (semantics 29.11)"
+        raise SpecError("columns=() without an event time", rule, "name the event time, or give a column")
     if spec.position is not None and not isinstance(spec.position, Position):
         raise SpecError(
             f"position={spec.position!r}",
