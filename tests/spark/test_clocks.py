@@ -44,6 +44,7 @@ def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> No
     """The larger of the stream's watermark and the fixed lag wins (semantics 12.4)."""
     feed.put((0, "a", 1))
     feed.put((300, "b", 2))
+    feed.put((None, "b", 2))
     feed.put((30, "a", 4))
     lagging = minutes(feed.stream().withWatermark("ts", "10 seconds")).watermark(pw.FixedLag("100000 days"))
     run(feed, lagging.agg(F.sum("v").alias("s")))
@@ -119,10 +120,13 @@ def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
 def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(
     feed: Feed, ticking: bool, sent: list[tuple[str, int]]
 ) -> None:
-    """A clock stream fires the trigger in a later run without rows, and this run ends (semantics 12.7)."""
+    """A clock stream fires the trigger in a later run without rows, and this run ends (semantics 12.7).
+
+    There is no watermark, so no micro-batch without rows follows the first one.
+    """
     feed.put((0, "a", 1), (1, "a", 2))
     early = pw.AfterAll(pw.Every("1 millisecond"), pw.AfterProcessingTime("1 millisecond"))
-    described = minutes(feed.stream().withWatermark("ts", "10 seconds")).trigger(
+    described = minutes(feed.stream().withWatermark("ts", "30000 days")).trigger(
         pw.AfterWatermark(early=early)
     )
     result = (described.clock("1 millisecond") if ticking else described).agg(F.sum("v").alias("s"))

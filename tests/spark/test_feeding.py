@@ -1,17 +1,31 @@
 """Operators over results of other operators, in one query (semantics 42.5 and following)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
-from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, configure, joined, over, windowed
+from panewise.spark import (
+    JoinResult,
+    OverResult,
+    ParquetSink,
+    PolicyResult,
+    WindowResult,
+    apply,
+    configure,
+    joined,
+    over,
+    policy_windows,
+    windowed,
+)
 from panewise.spark.checkpoint_reader import read_state
 from panewise.spec.operators.join.operator import How
 from panewise.streamwindow import count
@@ -158,10 +172,14 @@ def test_results_without_an_output_watermark(feed: Feed, other: Feed) -> None:
     refused(
         of_keys, r"^windows of rows, or StreamTime of each key, before a second operator \| the panes have no"
     )
-    rows = over(feed.stream().withWatermark("ts", "1 second"))
+    in_arrival_order = over(feed.stream()).withColumn("n", F.row_number().over(pw.Window.partitionBy("k")))
+    no_time = (
+        r"before a second operator \| such rows have no watermark .* \| order the windows by the event time"
+    )
+    refused(in_arrival_order, no_time)
+    events = policy_windows(feed.stream()).tumbling(count(2)).agg(F.count())
     refused(
-        rows.withColumn("n", F.row_number().over(pw.Window.partitionBy("k").orderBy("ts"))),
-        r"OVER operator before a second operator \| a second operator takes the rows of a join",
+        events, r"^the events of policy windows before a second operator \| .* \| use windows of rows or of"
     )
 
 
@@ -174,18 +192,6 @@ def test_what_a_second_operator_refuses(feed: Feed, other: Feed) -> None:
         windowed(first).window(TEN).watermark(pw.StreamTime(per="all")).agg(F.count())
     with pytest.raises(SpecError, match=r"^event time window_end over a result \| .* \| give 'timestamp'$"):
         windowed(first, "window_end").window(TEN).agg(F.count())
-    with pytest.raises(
-        SetupError, match=r"^finish='at_end' of an operator over a result \| only the first op"
-    ):
-        windowed(first).window(TEN).finish("at_end").agg(F.count())
-    ended = (
-        windowed(feed.stream().withWatermark("ts", "1 second"), "ts")
-        .options(timestamp="end")
-        .finish("at_end")
-    )
-    refused(
-        ended.window(TEN).agg(F.count()), r"^an operator over a result with finish='at_end' \| only write"
-    )
     both = joined(first, other.stream(), ("timestamp", "ts")).on("k").within(0, 5).select("k", ("left", "v"))
     with pytest.raises(
         SetupError, match=r"^a stream without a watermark \(right\) \| the operator behind left"
@@ -208,18 +214,95 @@ def beside(one: Any, other: Any) -> JoinResult:
     return both.select("k", ("left", "v"), ("right", "v", "w")).how("inner")
 
 
-def test_other_families_take_no_results(feed: Feed) -> None:
-    """semantics 42.5"""
-    first = by_minutes(feed, timestamp="window_time")
-    totals = [pw.OverColumn(F.sum("v").alias("s"), pw.Frame("rows", None, 0))]
-    policies = pw.StreamWindow.tumbling(count(2), partition_by=["k"], aggregates=[F.sum("v").alias("s")])
-    for spec in (pw.OverOperator(keys=["k"], event_time="timestamp", columns=totals), policies):
-        with pytest.raises(
-            SpecError, match=r"^\w+ over a result \| a second operator is a window .* \| write"
-        ):
-            apply(first, spec)
-    chain = second(first).then(aggregates=[F.sum("v").alias("total")])
-    assert chain.panes.columns[:4] == ["window_start", "window_end", "timestamp", "total"]
+def totals(rows: Any, key: str, time: str) -> OverResult:
+    """Each row with the sum of `v` of the rows of its key so far, as `total`."""
+    window = pw.Window.partitionBy(key).orderBy(time).rowsBetween(pw.Window.unboundedPreceding, 0)
+    result: OverResult = over(rows, time).withColumn("total", F.sum("v").over(window))
+    return result
+
+
+def of_policies(rows: Any) -> PolicyResult:
+    return policy_windows(rows).partition_by("k").tumbling(count(2)).agg(F.sum("v").alias("s"))
+
+
+def of_minutes(rows: Any) -> WindowResult:
+    windows = windowed(rows, "ts").groupBy("k").window(TEN).options(timestamp="end")
+    return windows.agg(F.sum("v").alias("v"))
+
+
+CHAINS: dict[str, Callable[[Any], Any]] = {
+    "OVER of another partition, of some rows": lambda rows: totals(
+        totals(rows, "k", "ts").where("total > 3").select("ts", "k", "v"), "v", "ts"
+    ),
+    "OVER behind windows": lambda rows: totals(of_minutes(rows), "k", "timestamp"),
+    "windows behind OVER": lambda rows: of_minutes(
+        totals(rows, "k", "ts").withColumn("v", SF.col("total") + 1)
+    ),
+    "windows of rows behind policy windows": lambda rows: (
+        windowed(of_policies(rows)).groupBy("k").window(pw.Tumbling(pw.rows(2))).agg(F.sum("s").alias("v"))
+    ),
+    "policy windows behind windows": lambda rows: of_policies(of_minutes(rows)),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_any_operator_behind_any_other(feed: Feed, other: Feed, name: str) -> None:
+    """A stream that ends emits what a batch emits (semantics 42.5, 42.8, 42.10)."""
+    put(feed, other, 0, 1)
+    put(feed, other, 2, 5)
+    result = CHAINS[name](feed.stream().withWatermark("ts", "4 seconds"))
+    ended = replace(result, at_end=True)
+    first = "events" if isinstance(result, PolicyResult) else result.OUTPUT
+    run(ended, feed, {first: "out"})
+    batch = pl.DataFrame(CHAINS[name](feed.batch())._alone("panes", whole_rows=False).toArrow())
+    columns = [column for column in batch.columns if column not in ("processing_time", "batch_id")]
+    found = feed.read("out").select(columns)
+    assert found.sort(columns).equals(batch.select(columns).sort(columns))
+    assert batch.height > 4
+
+
+def test_outputs_of_all_operators_of_a_query(feed: Feed, other: Feed) -> None:
+    """semantics 42.9: the late rows of a join that windows are behind, and of the windows behind a third."""
+    put(feed, other, 0, 3)
+    feed.put((1, "a", 1000), (60, "b", 2))
+    feed.put((1, "a", 1001), (61, None, 3))
+    other.put((60, "a", 4))
+    other.put((61, "a", 5))
+    sinks = {
+        "panes": "panes",
+        "first_rows": "rows",
+        "first_left_late": "late",
+        "first_left_counts": "counts",
+        "second_panes": "sums",
+    }
+    with_panes = windowed(pairs(feed, other, stream=True)).groupBy("v").window(TEN).options(timestamp="end")
+    second = with_panes.agg(F.count().alias("n"))
+    hours = windowed(second.where("n > 0")).window(pw.Tumbling("1 hour"))
+    third = hours.finish("at_end").agg(F.sum("n").alias("n"))
+    run(third, feed, sinks)
+    assert sorted(feed.read("late")["row"].struct.field("v")) == [1000, 1001]
+    counts, rows, sums = feed.read("counts"), feed.read("rows"), feed.read("sums")
+    assert counts["rows_in"].sum() == counts["applied"].sum() + counts["late"].sum() + counts["invalid"].sum()
+    assert rows.height == sums["n"].sum() == feed.read("panes")["n"].sum() > 10
+    unknown = (
+        r"^write\(first_late=...\) \| the outputs of earlier operators .*'first_left_late'.* \| give one"
+    )
+    with pytest.raises(SpecError, match=unknown):
+        third.write(first_late=ParquetSink(feed.sink("x")), checkpoint=feed.sink("other"), available_now=True)
+    never = hours.agg(F.sum("n").alias("n"))
+    with pytest.raises(StateError, match=r"^finish='at_end' left out, over a result \| a checkpoint fixes"):
+        run(never, feed, {"panes": "panes"})
+
+
+def test_rows_between_keep_their_event_time(feed: Feed) -> None:
+    """semantics 42.8"""
+    rows = totals(feed.stream().withWatermark("ts", "1 second"), "k", "ts")
+    changed = (
+        r"^rows without 'ts' as it was emitted \| the column ts is the event time .* \| select 'ts' by name"
+    )
+    for given in (rows.select("k", "v"), rows.withColumn("ts", SF.current_timestamp())):
+        with pytest.raises(SpecError, match=changed):
+            windowed(given, "ts").window(TEN).agg(F.count())
 
 
 def test_metrics_of_two_second_operators(feed: Feed, spark: SparkSession) -> None:

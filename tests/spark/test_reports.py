@@ -1,5 +1,6 @@
 """Two operators, one behind the other, without a query: both steps with several shards (semantics 42.6)."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from panewise.engine.registry import operator_for
 from panewise.families import INPUT
 from panewise.oracle import interpreter
 from panewise.spark.pack import Pack
-from panewise.spark.reports import KIND, PROGRESS, Reports, lowest, read_reports, report, together
+from panewise.spark.reports import KIND, PROGRESS, Reports, lowest, report, together
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.types import polars_schema, spark_schema
@@ -60,13 +61,12 @@ class Shards:
         now, to = (event.to, None) if event.op == "clock" else (None, None if fed else event.to)
         for shard, operator in self.operators.items():
             given = ShardBatch.read((kind, payload) for one, kind, payload in envelopes if one == shard)
-            given.control = {} if event.source is None or fed else {"input": event.source}
-            marks = {}
+            moves = {} if to is None else {event.source: to}
             if fed:
                 self.reports = together(self.reports, given.ports[INPUT].reports if given.ports else {})
                 mark = lowest(self.reports, tuple(SHARDS))
-                marks = {} if mark is None else {INPUT: mark}
-            yield shard, StepOutput.of(step(operator, given, now, to, marks))
+                moves = {} if mark is None else {None: mark}
+            yield shard, StepOutput.of(step(operator, given, now, moves))
 
 
 @dataclass
@@ -155,8 +155,9 @@ def test_two_operators_are_two_interpreters(data: st.DataObject) -> None:
 
 def test_reports() -> None:
     """Each shard counts with the last watermark that it has reported (semantics 42.6)."""
-    texts = [None, report(0, 5).decode(), report(2, 7).decode(), report(0, 4).decode()]
-    found = read_reports(pl.DataFrame({"__progress": texts}))
+    found: Reports = {}
+    for one in (report(0, 5), report(2, 7), report(0, 4)):
+        found = together(found, json.loads(one))
     assert found == {"0": 5, "2": 7}
     assert lowest(found, (0, 2)) == 5
     assert lowest(found, (0, 2, 3)) is None

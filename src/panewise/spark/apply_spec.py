@@ -1,6 +1,6 @@
 """`apply`, which checks an input, and returns the outputs of a specification over it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, overload
 
 from pyspark.sql import DataFrame
@@ -20,7 +20,7 @@ from panewise.spark.checks import (
     warn_of_partitions,
 )
 from panewise.spark.dataflow import Dataflow
-from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of
+from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of, result_of
 from panewise.spark.names import input_of
 from panewise.spark.results.cogroup import CogroupResult
 from panewise.spark.results.join import JoinResult
@@ -157,16 +157,16 @@ def apply(
     dfs = {port: feeds[port].df if port in feeds else frame_of(one) for port, one in given.items()}
     static = static_ports(dfs, spec)
     made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in dfs.items()})
-    output_names = dict[str, Mapping[str, str]]()
+    output_names, shapes = dict[str, Mapping[str, str]](), dict[str, Callable[[DataFrame], DataFrame]]()
     for port, one in dfs.items():
         seen = input_of(one, made, port)
-        dfs[port], made, output_names[port] = seen.df, seen.spec, seen.output_names
+        dfs[port], made, output_names[port], shapes[port] = seen.df, seen.spec, seen.output_names, seen.shape
     made = parts(made).for_delays(made, _delays(dfs, made))
     check_sides(dfs, {*feeds, *static}, made)
     for port, one in dfs.items():
         check_columns(one, made, port)
     check_column_types(dfs, made)
-    check_feeds({port: one for port, one in dfs.items() if port not in static}, feeds, made, finish)
+    check_feeds({port: one for port, one in dfs.items() if port not in static}, feeds, made)
     dfs = {
         port: one if port in feeds or port in static else _checked(one, made, port, finish, every)
         for port, one in dfs.items()
@@ -174,10 +174,12 @@ def apply(
     first = next(iter(dfs.values()))
     if first.isStreaming:
         warn_of_partitions(first)
-    fed = {port: feed.first for port, feed in feeds.items()}
+    fed = {port: one.feed.then(shapes[port]) for port, one in feeds.items()}
     dataflow = Dataflow.of(dfs, made, shards, every, output_names, fed)
     again = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
-    return result_class(spec)(made, dataflow, finish == "at_end", again)
+    before = {port: result_of(one) for port, one in given.items() if not isinstance(one, DataFrame)}
+    at_end = finish == "at_end" or any(one.at_end for one in before.values())
+    return result_class(spec)(made, dataflow, at_end, again, before)
 
 
 def _by_port(df: Source | Mapping[str, Source], spec: Specification) -> dict[str, Source]:

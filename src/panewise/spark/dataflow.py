@@ -2,24 +2,25 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.chrono import Duration
-from panewise.engine.registry import operator_for, plan_for
+from panewise.engine.registry import plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind, warn_of_late_rows
 from panewise.spark.checks import check_column_types, check_distinct, own_columns, setting
 from panewise.spark.clock_stream import clock_stream
+from panewise.spark.envelope import kind_of
+from panewise.spark.feed import Feed, renamed_inputs
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
 from panewise.spark.own_names import with_own_names
@@ -28,12 +29,11 @@ from panewise.spark.processor import Processor, Settings
 from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
-from panewise.spark.step import Outputs, ShardBatch, encoded, step
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, unpack_of
 from panewise.spark.unpack_reports import UnpackWithReports
 from panewise.spark.watermarks import follows_query
-from panewise.spark.worker import short_errors
+from panewise.spark.whole_batch import whole_batch
 from panewise.spec import Specification, parts
 from panewise.spec.reserved_names import inner_names, renamed
 
@@ -58,6 +58,7 @@ class Dataflow:
         metrics: the name of the observed metrics, empty for none.
         inner: the user's names that begin with `__`, with their names in `df` and `spec`.
         fed: the operators whose rows are inputs, by port.
+        controls: the directory of control notes that end the input, None if there is none.
     """
 
     dfs: Mapping[str, DataFrame]
@@ -70,7 +71,8 @@ class Dataflow:
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
-    fed: Mapping[str, "Dataflow"] = field(default_factory=dict)
+    fed: Mapping[str, Feed] = field(default_factory=dict)
+    controls: str | None = None
 
     @classmethod
     def of(
@@ -80,7 +82,7 @@ class Dataflow:
         shards: int | None,
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
-        fed: Mapping[str, "Dataflow"] | None = None,
+        fed: Mapping[str, Feed] | None = None,
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
@@ -89,9 +91,9 @@ class Dataflow:
         Raises:
             SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
-        inner = inner_names([name for df in dfs.values() for name in own_columns(df)], spec)
+        inner, feeds = inner_names([name for df in dfs.values() for name in own_columns(df)], spec), fed or {}
         if inner:
-            dfs = {port: df.withColumnsRenamed(inner) for port, df in dfs.items()}
+            dfs, feeds = renamed_inputs(dfs, feeds, inner)
             spec = renamed(spec, inner)
             output_names = _with_names(output_names, inner)
         df = next(iter(dfs.values()))
@@ -104,7 +106,7 @@ class Dataflow:
             output_names=output_names,
             metrics=setting(df, METRICS, "panewise"),
             inner=inner,
-            fed=fed or {},
+            fed=feeds,
         )
 
     def with_spec(self, spec: Specification) -> "Dataflow":
@@ -114,11 +116,27 @@ class Dataflow:
             SpecError: if the specification does not fit the types of the inputs.
         """
         restored = {own: name for name, own in self.inner.items()}
-        dfs = {port: df.withColumnsRenamed(restored) if restored else df for port, df in self.dfs.items()}
+        dfs, fed = renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
         names = _with_names(self.output_names, restored)
-        return Dataflow.of(dfs, spec, shards, self.clock, names, self.fed)
+        return Dataflow.of(dfs, spec, shards, self.clock, names, fed)
+
+    def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Dataflow":
+        """Returns the dataflow whose inputs also carry outputs of earlier operators (semantics 42.9).
+
+        Args:
+            outputs: by the `id` of the dataflow of an earlier operator what :meth:`as_input` takes. What is
+                found is removed, so that a result that is an input twice is written once.
+            controls: as in the class, for this operator and, if it is given, all earlier ones.
+        """
+        dfs, fed = {**self.dfs}, {**self.fed}
+        for port, feed in self.fed.items():
+            written = outputs.pop(id(feed.first), {})
+            if written or outputs or controls is not None:
+                fed[port] = replace(feed, first=feed.first.writing(outputs, controls))
+                dfs[port] = fed[port].rows(written)
+        return replace(self, dfs=dfs, fed=fed, controls=controls)
 
     @property
     def df(self) -> DataFrame:
@@ -169,6 +187,9 @@ class Dataflow:
         ]
         if self.clock is not None:
             packed.append(self.controlled(clock_stream(self.df.sparkSession, self.clock)))
+        if self.controls is not None:
+            notes = self.df.sparkSession.readStream.schema("value STRING").text(self.controls)
+            packed.append(self.controlled(notes))
         return reduce(DataFrame.union, packed)
 
     def _packed(
@@ -196,17 +217,25 @@ class Dataflow:
         """Returns control notes (one STRING column of JSON) as envelopes."""
         return notes.mapInArrow(Control(self.shards), envelope.IN)
 
-    def as_input(self, others: int) -> DataFrame:
-        """Returns the emitted rows of a stream and the reports of the shards, for a second operator.
+    def as_input(self, others: int, written: Mapping[str, str]) -> DataFrame:
+        """Returns the emitted rows of a stream and envelopes, for a second operator.
 
-        `others` is the number of operators behind other inputs of the second one, as the metrics of all
-        operators of a query have different names.
+        The envelopes are the reports of the shards, and outputs that the query writes.
+
+        Args:
+            others: the number of operators behind other inputs of the second one, as the metrics of all
+                operators of a query have different names.
+            written: the kinds of outputs of this operator that the query writes, with their numbered kinds.
         """
-        packed = self.packed(late_wanted=False, all_columns=False)
-        unpack = UnpackWithReports(self.unpacker("panes", all_columns=False))
-        stepped = self.stepped(packed, self.schemas(all_columns=False), reports=True, others=others)
-        wanted = stepped.where(F.col("kind").isin("panes", KIND)).select("kind", "payload")
-        return wanted.mapInArrow(unpack, unpack.target)
+        kinds = set(map(kind_of, written))
+        whole_rows, late_wanted = bool({"late", "invalid"} & kinds), "late" in kinds
+        packed = self.packed(late_wanted=late_wanted, all_columns=whole_rows)
+        unpack = UnpackWithReports(self.unpacker("panes", all_columns=whole_rows), written)
+        schemas = self.schemas(all_columns=whole_rows)
+        stepped = self.stepped(packed, schemas, reports=True, others=others)
+        carried = F.col("kind").contains("/")
+        wanted = stepped.where(F.col("kind").isin("panes", KIND, *written) | carried)
+        return wanted.select("kind", "payload").mapInArrow(unpack, unpack.target)
 
     def stepped(
         self,
@@ -226,7 +255,7 @@ class Dataflow:
             # Every shard gets the end of input, as an operator may emit something even if there are no rows.
             ends = packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")
             packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
-            run = _whole_batch(self.spec, schemas, time.time_ns() // 1000)
+            run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
         cache, mirror = (
             int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096"))
@@ -241,7 +270,7 @@ class Dataflow:
             cache,
             mirror,
             reports,
-            {port: tuple(first.shards) for port, first in self.fed.items()},
+            {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
             self.static,
             self._query_ports,
         )
@@ -324,33 +353,6 @@ def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> li
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
     """Returns one kind of output in real columns."""
     return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)
-
-
-def _whole_batch(
-    spec: Specification, schemas: dict[str, dict[str, pl.DataType]], now: int
-) -> Callable[[Any, pa.Table], pa.Table]:
-    """Returns the function that runs a shard of a batch DataFrame.
-
-    All rows arrive in one batch at the processing time `now`, and then the input ends.
-    """
-
-    def run(key: Any, table: pa.Table) -> pa.Table:
-        with short_errors():
-            return of_shard(key, table)
-
-    def of_shard(key: Any, table: pa.Table) -> pa.Table:
-        shard_batch = ShardBatch.read(
-            zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
-        )
-        shard_batch.control["finish"] = 1
-        outputs, emitted = Outputs(), list[tuple[str, bytes]]()
-        for panes in outputs.many_panes(step(operator_for(spec, schemas), shard_batch, now, None)):
-            emitted += encoded([("panes", panes)])
-        emitted += encoded(outputs.rest().tables(int(key[0].as_py()), now, None))
-        kinds, payloads = zip(*emitted, strict=True) if emitted else ((), ())
-        return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})
-
-    return run
 
 
 def note(**values: int | str) -> str:

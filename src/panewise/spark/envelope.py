@@ -7,6 +7,9 @@ event times of inputs), ``tick`` (empty: there is a micro-batch) and ``control``
 
 If the operator has several inputs, the kind of an envelope ends in ``@`` and the name of the port.
 
+An output of an earlier operator of the query (semantics 42.9) passes through those behind it unopened. On the
+way out its kind begins with the number of its operator and ``/``. On the way in it begins with ``carried:``.
+
 Kinds on the way out: ``panes``, ``late``, ``invalid``, ``counts``, in tests ``live`` (the live windows), and
 ``metrics`` (empty: carries the metrics column if a step has no other output).
 """
@@ -33,6 +36,7 @@ IN = StructType(
 OUT = StructType([StructField("kind", StringType()), StructField("payload", BinaryType())])
 _ARROW_IN = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("payload", pa.binary())])
 _LENGTH = struct.Struct("<I")
+CARRIED = "carried:"
 # The approximate maximum of the bytes of an envelope. Spark copies a value several times on its heap, and no
 # value can have more than 2 GB. Spark's cache cuts its batches at 4 MB.
 LARGEST = 4 << 20
@@ -50,13 +54,27 @@ def labelled(kind: str, port: str) -> str:
     return kind if port == INPUT else f"{kind}@{port}"
 
 
-def kind_of(label: str) -> str:
-    """Returns the kind without the port.
+def numbered(kind: str, number: int) -> str:
+    """Returns the kind of an output of an earlier operator of the query.
 
-    >>> kind_of("late@left"), kind_of("late")
-    ('late', 'late')
+    >>> numbered("late@left", 0)
+    '0/late@left'
     """
-    return label.partition("@")[0]
+    return f"{number}/{kind}"
+
+
+def is_numbered(label: str) -> bool:
+    """Returns whether an output is one of an earlier operator of the query."""
+    return "/" in label
+
+
+def kind_of(label: str) -> str:
+    """Returns the kind without the port, and without the number of the operator.
+
+    >>> kind_of("late@left"), kind_of("late"), kind_of("0/late@left")
+    ('late', 'late', 'late')
+    """
+    return label.rpartition("/")[2].partition("@")[0]
 
 
 def port_of(label: str) -> str:

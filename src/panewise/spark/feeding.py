@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import metrics_behind, operators_behind, waits_for_the_query
 from panewise.spark.checks import watermarked
-from panewise.spark.dataflow import Dataflow
+from panewise.spark.feed import Feed
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.watermarks import makes_own
@@ -24,34 +24,33 @@ Source: TypeAlias = DataFrame | OperatorResult | ResultRows
 
 
 @dataclass(frozen=True)
-class Feed:
-    """The input of a second operator.
+class Fed:
+    """An input that is the result of another operator.
 
     Attributes:
-        df: the rows of the first one and its reports, which have only the column `PROGRESS`.
-        first: the first operator.
+        df: the rows of the first operator and its envelopes, which have only the column `PROGRESS`.
+        feed: how they are made.
         time: the column of the event time, None if the second operator makes its own watermark.
     """
 
     df: DataFrame
-    first: Dataflow
+    feed: Feed
     time: str | None
 
 
-def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Feed]:
+def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Fed]:
     """Returns those inputs that are results of operators over streams, with the output watermark.
 
     Raises:
         SpecError: if such an operator emits retractions, or if its rows have no output watermark and `spec`
             needs one.
-        SetupError: if the end of the stream ends the input of such an operator, or if metrics of the
-            operators of the query have one name.
+        SetupError: if metrics of the operators of the query have one name.
     """
-    found: dict[str, Feed] = {}
+    found: dict[str, Fed] = {}
     for port, one in given.items():
         if not isinstance(one, DataFrame) and result_of(one).dataflow.df.isStreaming:
             others = sum(operators_behind(feed.df) for feed in found.values())
-            found[port] = _feed_of(one, spec.ports[port], others)
+            found[port] = _fed(one, spec.ports[port], others)
     _check_metrics(found, given)
     return found
 
@@ -61,7 +60,7 @@ def result_of(given: OperatorResult | ResultRows) -> OperatorResult:
     return given.result if isinstance(given, ResultRows) else given
 
 
-def _check_metrics(feeds: Mapping[str, Feed], given: Mapping[str, Source]) -> None:
+def _check_metrics(feeds: Mapping[str, Fed], given: Mapping[str, Source]) -> None:
     """Refuses two results of different chains of operators whose metrics have one name, as Spark does."""
     if len({id(one) for one in given.values()}) < 2 or len(feeds) < 2:
         return
@@ -72,13 +71,14 @@ def _check_metrics(feeds: Mapping[str, Feed], given: Mapping[str, Source]) -> No
         raise SetupError(f"two results with the metrics {', '.join(sorted(shared))}", rule, remedy)
 
 
-def _feed_of(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Feed:
+def _fed(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
     result, time = result_of(given), time_of(given, entry)
-    if result.at_end:
-        rule = "only write() can end the input of a stream, and it writes one operator"
-        raise SetupError("an operator over a result with finish='at_end'", rule, "leave finish out")
-    rows = result.dataflow.as_input(others)
-    return Feed(given.of(rows, time) if isinstance(given, ResultRows) else rows, result.dataflow, time)
+
+    def shape(df: DataFrame) -> DataFrame:
+        return given.of(df, time) if isinstance(given, ResultRows) else df
+
+    feed = Feed(result.dataflow, shape, others)
+    return Fed(feed.rows({}), feed, time)
 
 
 def time_of(given: OperatorResult | ResultRows, entry: Entry) -> str | None:
@@ -115,22 +115,16 @@ def frame_of(given: Source) -> DataFrame:
     return given.of(rows, None) if isinstance(given, ResultRows) else rows
 
 
-def check_feeds(
-    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], spec: Specification, finish: str | None
-) -> None:
+def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Specification) -> None:
     """Checks the inputs of an operator over results.
 
     Raises:
         SpecError: if one has another event time or watermark than that of the rows of the first operator.
-        SetupError: if the end of the stream would end the input, or if another input holds the watermark of
-            the query back for which the first operator waits.
+        SetupError: if another input holds the watermark of the query back for which the first operator waits.
     """
     for port, feed in feeds.items():
         if feed.time is not None:
             _check_entry(spec.ports[port], feed.time)
-        if finish == "at_end":
-            rule = "only the first operator sees the end of its input"
-            raise SetupError("finish='at_end' of an operator over a result", rule, "leave finish out")
         without = [one for one, df in dfs.items() if one not in feeds and not watermarked(df)]
         if without and waits_for_the_query(feed.df):
             rule = f"the operator behind {port} waits for the query's watermark, which it would delay"

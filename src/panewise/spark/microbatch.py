@@ -16,6 +16,7 @@ import pandas as pd
 import polars as pl
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
+from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
@@ -120,7 +121,8 @@ class ShardRunner:
             yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
             return
         live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
-        yield from _envelopes(chain(envelopes, live, self._report(stored.operator, shard)), metrics)
+        report = self._report(stored.operator, shard)
+        yield from _envelopes(chain(shard_batch.carried, envelopes, live, report), metrics)
 
     def _load(self) -> StoredOperator:
         """Returns the operator of the shard that Spark is processing."""
@@ -145,8 +147,13 @@ class ShardRunner:
         return (stored.operator.finish(port) for port in self._settings.static)
 
     def _report(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
-        """Returns the envelope with the output watermark, if a second operator wants it and there is one."""
-        mark = operator.output_watermark() if self._settings.reports else None
+        """Returns the envelope with the output watermark, if a second operator wants it and there is one.
+
+        After the end of its input an operator emits nothing more.
+        """
+        if not self._settings.reports:
+            return []
+        mark = MAX_INSTANT if operator.state.clocks.finished else operator.output_watermark()
         return [] if mark is None else [(KIND, report(shard, mark))]
 
     def _feeds(self, stored: StoredOperator, shard_batch: ShardBatch) -> dict[str, Reports]:

@@ -5,7 +5,7 @@ columns. So the operator reads a DataFrame that is made for it: its columns are 
 specification, and each expression is a column (semantics 35.1, 35.2).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_
@@ -31,12 +31,13 @@ class Input:
     """The DataFrame that the operator reads, and the specification over it.
 
     `output_names` maps the operator's names of the user's columns to the user's names. All other columns are
-    expressions.
+    expressions. `shape` makes such a DataFrame from another one with the columns of the user's.
     """
 
     df: DataFrame
     spec: Specification
     output_names: Mapping[str, str]
+    shape: Callable[[DataFrame], DataFrame]
 
 
 def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
@@ -64,9 +65,13 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
     if names:
         spec = parts(spec).renamed(spec, port, names, tuple(own_columns(df)) if added else None)
     spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])
-    seen = df.withColumnsRenamed(spelled) if spelled else df
     output_names = {spelled.get(name, name): name for name in own_columns(df)}
-    return Input(seen.withColumns(added) if added else seen, spec, output_names)
+
+    def shape(given: DataFrame) -> DataFrame:
+        seen = given.withColumnsRenamed(spelled) if spelled else given
+        return seen.withColumns(added) if added else seen
+
+    return Input(shape(df), spec, output_names, shape)
 
 
 def quoted(name: str) -> Column:

@@ -18,8 +18,8 @@ from panewise.engine.protocol import Port
 from panewise.engine.registry import plan_for
 from panewise.errors import InputError
 from panewise.families import INPUT
-from panewise.spark.envelope import batch, encode, groups, labelled, pieces
-from panewise.spark.reports import KIND, PROGRESS, Reports, read_reports, together
+from panewise.spark.envelope import CARRIED, batch, encode, groups, labelled, pieces
+from panewise.spark.reports import KIND, PROGRESS, Reports, together
 from panewise.spark.shard_numbers import SHARD, with_shards
 from panewise.spark.types import in_utc
 from panewise.spark.worker import settle, short_errors
@@ -118,13 +118,14 @@ class _Packer:
     marks: list[pl.DataFrame] = field(default_factory=list)  # marks of the rows
     seen: dict[str, int] = field(default_factory=dict)  # the highest event time of each input
     reports: Reports = field(default_factory=dict)  # those of the operator whose rows these are
+    closed: int = 0  # the number of envelopes among the rows
     last: pl.DataFrame | None = None  # the source position of the last row, and its shard
 
     def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
         """Validates a chunk. Its rows are emitted at once, or combined until the end of the partition."""
         frame = _typed(chunk, self.plan)
         if PROGRESS in self.pack.more:
-            self.reports = together(self.reports, read_reports(frame))
+            yield from self._passed_on(frame[PROGRESS].drop_nulls())
             frame = frame.filter(pl.col(PROGRESS).is_null()).drop(PROGRESS)
             if frame.is_empty():
                 return
@@ -138,9 +139,8 @@ class _Packer:
         if self.pack.strict and not validated.invalid.is_empty():
             raise _invalid(self.pack.port, validated.invalid)
         if not validated.invalid.is_empty():
-            shard = self.pack.shards[self.partition % len(self.pack.shards)]
             yield from self._batches(
-                (shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE))
+                (self._any_shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE))
             )
         marks = Marks.offsets_of(self.plan.entry, validated.valid)
         self.marks += [] if marks is None else [marks]
@@ -151,14 +151,30 @@ class _Packer:
         else:
             yield from self._sharded("rows", validated.valid.drop(self.pack.spare(self.plan)))
 
+    def _passed_on(self, envelopes: pl.Series) -> Iterator[pa.RecordBatch]:
+        """Collects the reports among envelopes, and yields the others for one shard."""
+        self.closed += envelopes.len()
+        shard = self._any_shard
+        for envelope in envelopes:
+            kind, payload = envelope["kind"], envelope["payload"]
+            if kind == KIND:
+                self.reports = together(self.reports, json.loads(payload))
+            else:
+                yield batch([(shard, f"{CARRIED}{kind}", payload)])
+
+    @property
+    def _any_shard(self) -> int:
+        """The shard that gets what belongs to no shard; others for other partitions."""
+        return self.pack.shards[self.partition % len(self.pack.shards)]
+
     def finish(self) -> Iterator[pa.RecordBatch]:
         """Yields what waits for the end of the partition.
 
         These are the partials and, for every shard, the marks and the highest event times of inputs. If there
         are no marks and event times, every shard gets a tick. So each shard sees the clocks of every
-        micro-batch. A partition without rows and reports yields nothing.
+        micro-batch. A partition without rows and envelopes yields nothing.
         """
-        if not self.rows and not self.reports:
+        if not self.rows and not self.closed:
             return
         if self.partials:
             together = (

@@ -1,12 +1,13 @@
-"""Reports: the output watermarks of the shards of an operator, on their way to a second operator."""
+"""Reports: the output watermarks of the shards of an operator, on their way to a second operator.
+
+They travel among the rows of the first operator, as rows without values. A further column has their envelope.
+"""
 
 import json
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-import polars as pl
-
-PROGRESS: Final = "__progress"  # the column of reports among the rows of the first operator
+PROGRESS: Final = "__progress"  # the column of envelopes among the rows of the first operator
 KIND: Final = "progress"  # the kind of their envelopes
 FEEDS: Final = "feeds"  # the field of the header that has the reports of each input
 Reports: TypeAlias = dict[str, int]  # an output watermark by the number of its shard, a text as in JSON
@@ -15,14 +16,6 @@ Reports: TypeAlias = dict[str, int]  # an output watermark by the number of its 
 def report(shard: int, watermark: int) -> bytes:
     """Returns the report of a shard."""
     return json.dumps({str(shard): watermark}).encode()
-
-
-def read_reports(frame: pl.DataFrame) -> Reports:
-    """Returns the reports among the rows of a frame."""
-    found: Reports = {}
-    for text in frame[PROGRESS].drop_nulls():
-        found = together(found, json.loads(text))
-    return found
 
 
 def together(one: Mapping[str, int], other: Mapping[str, int]) -> Reports:

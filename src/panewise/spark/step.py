@@ -12,7 +12,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.multi_input import later
 from panewise.engine.protocol import Operator, Port
-from panewise.spark.envelope import decode, encode, kind_of, labelled, pieces, port_of
+from panewise.spark.envelope import CARRIED, decode, encode, kind_of, labelled, pieces, port_of
 from panewise.spark.reports import KIND, Reports, together
 
 MANY = 1 << 17  # panes of a step are passed on when there are so many
@@ -36,12 +36,16 @@ class ShardBatch:
 
     ports: dict[str, PortBatch] = field(default_factory=dict)
     control: dict[str, Any] = field(default_factory=dict)
+    carried: list[tuple[str, bytes]] = field(default_factory=list)  # outputs of earlier operators
 
     @classmethod
     def read(cls, envelopes: Iterable[tuple[str, bytes]]) -> "ShardBatch":
         """Opens the envelopes."""
         shard_batch = cls()
         for label, payload in envelopes:
+            if label.startswith(CARRIED):
+                shard_batch.carried.append((label.removeprefix(CARRIED), payload))
+                continue
             kind = kind_of(label)
             if kind == "control":
                 shard_batch.control.update(json.loads(payload))

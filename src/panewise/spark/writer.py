@@ -8,26 +8,24 @@ writes a repeated micro-batch to the same place, each row is written exactly onc
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.checkpoint import check_same
-from panewise.errors import SpecError, StateError
+from panewise.errors import SpecError
 from panewise.spark.dataflow import Dataflow, note, unpacked
-from panewise.spark.envelope import kind_of
+from panewise.spark.envelope import kind_of, numbered
 from panewise.spark.failures import QueryError
+from panewise.spark.query_record import check_fed, prepare_record, record_of, write_note
 from panewise.spark.settings import envelopes_in_small_batches
-from panewise.spark.sinks import Sink, exists, prepare
+from panewise.spark.sinks import Sink, prepare
 from panewise.spark.unpack import Unpack
-from panewise.spec.codec import to_dict
-from panewise.state import Manifest
 
 
 class WindowQuery:
@@ -158,8 +156,38 @@ class WriteOptions:
         return {} if self.processing_time is None else {"processingTime": self.processing_time}
 
 
+WHOLE_ROWS = frozenset({"late", "invalid"})  # the kinds of outputs with whole rows of the input
+
+
+@dataclass(frozen=True)
+class EarlierOutput:
+    """An output of an earlier operator of a query (semantics 42.9).
+
+    Attributes:
+        dataflow: the operator.
+        kind: the kind of its envelopes there.
+        number: the number of the operator, from 0.
+        sink: where it is written.
+    """
+
+    dataflow: Dataflow
+    kind: str
+    number: int
+    sink: Sink
+
+    @property
+    def label(self) -> str:
+        """The kind of the envelopes in the output of the query."""
+        return numbered(self.kind, self.number)
+
+
 def start(
-    dataflow: Dataflow, sinks: Mapping[str, Sink], options: WriteOptions, *, at_end: bool
+    dataflow: Dataflow,
+    sinks: Mapping[str, Sink],
+    options: WriteOptions,
+    earlier: Sequence[EarlierOutput] = (),
+    *,
+    at_end: bool,
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
@@ -168,13 +196,9 @@ def start(
         StateError: if the checkpoint was made with another specification or number of shards.
     """
     checkpoint, trigger, name = options.checkpoint, options.trigger, options.name
-    wanted = set(map(kind_of, sinks))
-    whole_rows, late_wanted = bool({"late", "invalid"} & wanted), "late" in wanted
-    dispatch = Dispatch(
-        dict(sinks), {kind: dataflow.unpacker(kind, all_columns=whole_rows) for kind in sinks}
-    )
+    dispatch = _dispatch(dataflow, sinks, earlier)
     if not dataflow.df.isStreaming:
-        dispatch(_stepped(dataflow, None, whole_rows, late_wanted=late_wanted), 0)
+        dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(_Done(), None)  # type: ignore[arg-type]
     if checkpoint is None:
         raise SpecError(
@@ -183,34 +207,35 @@ def start(
             "give checkpoint='/a/directory'",
         )
     session, controls = dataflow.df.sparkSession, f"{checkpoint}/panewise/control"
-    known = _record_of(session, checkpoint)
+    known = record_of(session, checkpoint)
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
         check_same(known, dataflow.spec, len(dataflow.shards))
-        _check_fed(known.header, dataflow)
+        check_fed(known.header, dataflow, at_end=at_end)
     prepare(
         session,
-        sinks,
+        dispatch.sinks,
         {kind: unpack.target for kind, unpack in dispatch.unpackers.items()},
         new=known is None,
     )
     if known is None:
-        _record(session, dataflow, checkpoint, controls)
+        prepare_record(session, dataflow, checkpoint, controls, at_end=at_end)
+    # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
+    # later run may end the input.
+    written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
+    planned = replace(written, controls=controls)
 
     def begin() -> StreamingQuery:
-        tagged = _stepped(dataflow, controls, whole_rows, late_wanted=late_wanted)
+        tagged = _stepped(planned, sinks)
         writer = tagged.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
         writer = writer if name is None else writer.queryName(name)
         return (writer.trigger(**trigger) if trigger else writer).start()
 
     def finish() -> StreamingQuery:
-        _write_note(session, controls, note(finish=1))
+        write_note(session, controls, note(finish=1))
         return begin()
 
     return WindowQuery(begin(), finish if at_end else None)
-
-
-_FED = "fed"  # the field of the record that has the operators whose rows are inputs
 
 
 class _Done:
@@ -233,73 +258,32 @@ class _Done:
         return
 
 
-def _stepped(dataflow: Dataflow, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
-    packed = dataflow.packed(late_wanted=late_wanted, all_columns=whole_rows)
-    # A stream always has this source: Spark refuses a checkpoint whose sources have changed, and a later run
-    # may end the input.
-    if controls is not None:
-        notes = dataflow.df.sparkSession.readStream.schema("value STRING").text(controls)
-        packed = packed.union(dataflow.controlled(notes))
+def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[EarlierOutput]) -> Dispatch:
+    """Returns the function that passes outputs to their sinks."""
+    unpackers = {kind: dataflow.unpacker(kind, all_columns=_whole_rows(sinks)) for kind in sinks}
+    kinds_of = _by_dataflow(earlier)
+    for one in earlier:
+        whole_rows = _whole_rows(kinds_of[id(one.dataflow)])
+        unpack = one.dataflow.unpacker(one.kind, all_columns=whole_rows)
+        unpackers[one.label] = replace(unpack, kind=one.label)
+    return Dispatch({**sinks, **{one.label: one.sink for one in earlier}}, unpackers)
+
+
+def _by_dataflow(earlier: Sequence[EarlierOutput]) -> dict[int, dict[str, str]]:
+    """Returns the outputs of earlier operators as :meth:`Dataflow.writing` takes them."""
+    found: dict[int, dict[str, str]] = {}
+    for one in earlier:
+        found.setdefault(id(one.dataflow), {})[one.kind] = one.label
+    return found
+
+
+def _whole_rows(kinds: Iterable[str]) -> bool:
+    """Returns whether one of these outputs has whole rows of the input."""
+    return not WHOLE_ROWS.isdisjoint(map(kind_of, kinds))
+
+
+def _stepped(dataflow: Dataflow, sinks: Iterable[str]) -> DataFrame:
+    """Returns the outputs of the operator, of which those with a sink are wanted."""
+    whole_rows = _whole_rows(sinks)
+    packed = dataflow.packed(late_wanted="late" in map(kind_of, sinks), all_columns=whole_rows)
     return dataflow.stepped(packed, dataflow.schemas(all_columns=whole_rows))
-
-
-def _write_note(session: SparkSession, controls: str, text: str) -> None:
-    """Adds a control note."""
-    _text(session, text).write.mode("append").text(controls)
-
-
-def _text(session: SparkSession, text: str) -> DataFrame:
-    """Returns one row of text.
-
-    It comes from a statement, for which Spark starts no job. It would start one for createDataFrame.
-    """
-    return session.sql("SELECT 1").select(F.lit(text).alias("value"))
-
-
-def _record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
-    """Returns the record of the operator of a checkpoint, or None if the checkpoint is new."""
-    if not exists(session, _record_path(checkpoint)):
-        return None
-    rows = session.read.text(_record_path(checkpoint), wholetext=True).collect()
-    return Manifest.decode(rows[0][0].strip()) if rows else None
-
-
-def _record_path(checkpoint: str) -> str:
-    """Returns the path of the record of the operator of a checkpoint."""
-    return f"{checkpoint}/panewise/operator"
-
-
-def _record(session: SparkSession, dataflow: Dataflow, checkpoint: str, controls: str) -> None:
-    """Prepares a new checkpoint.
-
-    The record is written last. So if this function is interrupted, the next start calls it again.
-    """
-    _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
-    record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=_fed_record(dataflow)).encode()
-    _text(session, record).write.mode("append").text(_record_path(checkpoint))
-
-
-def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
-    """Returns what the record has of the operators whose rows are inputs: nothing if there are none."""
-    fed = {
-        port: {"spec": to_dict(first.spec), "shards": len(first.shards), **_fed_record(first)}
-        for port, first in dataflow.fed.items()
-    }
-    return {_FED: fed} if fed else {}
-
-
-def _check_fed(known: Mapping[str, Any], dataflow: Dataflow) -> None:
-    """Checks that the operators whose rows are inputs are those of the checkpoint.
-
-    Raises:
-        StateError: if there are others, or one has another specification or number of shards.
-    """
-    before = known.get(_FED, {})
-    if set(before) != set(dataflow.fed):
-        given = f"results as the inputs {sorted(dataflow.fed)}"
-        rule = f"in this checkpoint results of other operators are the inputs {sorted(before)}"
-        raise StateError(given, rule, "use the same inputs, or start from a new checkpoint")
-    for port, first in dataflow.fed.items():
-        record = before[port]
-        check_same(Manifest(record["spec"], record["shards"]), first.spec, len(first.shards))
-        _check_fed(record, first)

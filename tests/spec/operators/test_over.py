@@ -116,7 +116,7 @@ def column(fn: str, **fields: Any) -> dict[str, Any]:
 
 ROWS = {"kind": "rows", "start": -1}
 DOCUMENTS: list[tuple[dict[str, Any], str]] = [
-    ({"columns": [], "event_time": None}, "columns=() without an event time | without new columns an operator"),
+    ({"columns": [], "event_time": None}, "columns=() without an event time | without new columns"),
     ({"columns": 3}, "columns=3 | columns is a list of columns"),
     ({"columns": [3]}, "columns[0]=3 | columns[0] is an object with named fields"),
     ({**column("sum", frame=ROWS), "trigger": None}, "trigger=None | the fields here are"),
@@ -289,7 +289,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     (lambda: F.sum("v").over("w"), "over('w') | over() takes a window of panewise"),  # type: ignore[arg-type]
     (lambda: over_operator({"a": F.sum("v")}), "a=Aggregate("),  # type: ignore[dict-item]
-    (lambda: over_operator({}), "columns=() without an event time | without new columns an operator"),
+    (lambda: over_operator({}), "columns=() without an event time | without new columns"),
     (
         lambda: over_operator({"a": F.sum("v").over(Window.partitionBy("k"))}),
         "a over a window without order and frame | without an order the",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from pyspark.sql import DataFrame
 
@@ -12,8 +12,6 @@ from panewise.spark.envelope import labelled
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sinks import Sink
 from panewise.spark.writer import WindowQuery, WriteOptions
-
-_REJECTED: Final = ("late", "invalid", "counts")
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ class FamilyResult(OperatorResult):
 
         Args:
             sinks: a sink for each output: "panes", and "late", "invalid" and "counts". In an operator with
-                several inputs the last three end in "@" and the name of the input: "late@left".
+                several inputs the last three end in "@" and the name of the input: "late@left". Those of
+                earlier operators are named as in :meth:`panewise.spark.WindowResult.write`.
             checkpoint: directory of the query's checkpoint. Required on a stream.
             available_now: as in :meth:`panewise.spark.WindowResult.write`.
             processing_time: as in :meth:`panewise.spark.WindowResult.write`.
@@ -59,8 +58,11 @@ class FamilyResult(OperatorResult):
                 triggers are given.
             StateError: if the checkpoint was made by another specification or number of shards.
         """
-        known = ["panes", *(labelled(kind, port) for port in self.spec.ports for kind in _REJECTED)]
-        for kind in sinks:
-            if kind not in known:
-                raise SpecError(f"a sink for {kind!r}", f"the outputs are {known}", "give one of these")
-        return self._write(sinks, WriteOptions(checkpoint, available_now, processing_time, name))
+        known = self._kinds
+        if not self.before:
+            for kind in sinks:
+                if kind not in known:
+                    raise SpecError(f"a sink for {kind!r}", f"the outputs are {known}", "give one of these")
+        own = {kind: sink for kind, sink in sinks.items() if kind in known}
+        earlier = {kind: sink for kind, sink in sinks.items() if kind not in known}
+        return self._write(own, WriteOptions(checkpoint, available_now, processing_time, name), earlier)

@@ -33,11 +33,15 @@ class SidesResult(OperatorResult):
         return JoinSide(self, RIGHT)
 
     def _write_sides(
-        self, panes: Sink | None, of_sides: Mapping[str, Mapping[str, Sink | None]], options: WriteOptions
+        self,
+        panes: Sink | None,
+        of_sides: Mapping[str, Mapping[str, Sink | None]],
+        options: WriteOptions,
+        earlier: Mapping[str, Sink | None],
     ) -> WindowQuery:
         """Starts a query that writes outputs. `of_sides` are the sinks by side, then by kind."""
         sinks = {labelled(kind, side): sink for side, of in of_sides.items() for kind, sink in of.items()}
-        return self._write({"panes": panes, **sinks}, options)
+        return self._write({"panes": panes, **sinks}, options, earlier)
 
     def _argument(self, kind: str) -> str:
         return self.OUTPUT if kind == "panes" else f"{port_of(kind)}_{kind_of(kind)}"
@@ -85,7 +89,7 @@ class JoinResult(SidesResult):
         from panewise.spark.results.windowed_join import WindowedJoinResult  # noqa: PLC0415 - needs this file
 
         spec = self.spec.then(window=window, aggregates=aggregates, keys=keys, **options)
-        return WindowedJoinResult(spec, self.dataflow.with_spec(spec), self.at_end, self.given)
+        return WindowedJoinResult(spec, self.dataflow.with_spec(spec), self.at_end, self.given, self.before)
 
     def write(  # noqa: PLR0913 - three outputs of each side
         self,
@@ -101,6 +105,7 @@ class JoinResult(SidesResult):
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        **earlier: Sink | None,
     ) -> WindowQuery:
         """Writes the outputs to their sinks from one query, exactly once.
 
@@ -116,6 +121,7 @@ class JoinResult(SidesResult):
             available_now: as in :meth:`panewise.spark.WindowResult.write`.
             processing_time: as in :meth:`panewise.spark.WindowResult.write`.
             name: as in :meth:`panewise.spark.WindowResult.write`.
+            earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
             SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
@@ -126,7 +132,7 @@ class JoinResult(SidesResult):
             RIGHT: {"late": right_late, "invalid": right_invalid, "counts": right_counts},
         }
         options = WriteOptions(checkpoint, available_now, processing_time, name)
-        return self._write_sides(rows, of_sides, options)
+        return self._write_sides(rows, of_sides, options, earlier)
 
 
 @dataclass(frozen=True)

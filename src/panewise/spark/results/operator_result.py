@@ -1,18 +1,18 @@
 """What the outputs of all operator families have in common."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow import Dataflow, unpacked
-from panewise.spark.envelope import kind_of, port_of
+from panewise.spark.envelope import kind_of, labelled, port_of
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
-from panewise.spark.writer import WindowQuery, WriteOptions, start
+from panewise.spark.writer import WHOLE_ROWS, EarlierOutput, WindowQuery, WriteOptions, start
 from panewise.spec import Specification
 from panewise.spec.describe import describe
 
@@ -41,6 +41,7 @@ class OperatorResult:
         dataflow: the operator as a Spark plan.
         at_end: whether the end of a stream ends the input.
         given: what `apply` was called with.
+        before: the results that are inputs, by port.
     """
 
     OUTPUT: ClassVar[str] = "panes"  # what the family calls its first output
@@ -49,6 +50,7 @@ class OperatorResult:
     dataflow: Dataflow
     at_end: bool
     given: Given
+    before: "Mapping[str, OperatorResult]" = field(default_factory=dict)
 
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
@@ -87,19 +89,70 @@ class OperatorResult:
         """
         return ResultRows(self).withColumns(columns)
 
-    def _write(self, sinks: Mapping[str, Sink | None], options: WriteOptions) -> WindowQuery:
-        """Starts a query that writes outputs; `sinks` are by the kinds of envelopes, None for no sink."""
+    def _write(
+        self,
+        sinks: Mapping[str, Sink | None],
+        options: WriteOptions,
+        others: Mapping[str, Sink | None] | None = None,
+    ) -> WindowQuery:
+        """Starts a query that writes outputs; a sink of None is no sink.
+
+        Args:
+            sinks: the sinks of outputs of this operator, by the kinds of envelopes.
+            options: the other arguments of `write`.
+            others: the sinks of outputs of earlier operators, by their arguments of `write`.
+        """
         given = {kind: sink for kind, sink in sinks.items() if sink is not None}
-        for kind in given:
-            check_output(port_of(kind), kind_of(kind), self.dataflow.static)
-        check_sinks({self._argument(kind): sink for kind, sink in given.items()}, self.OUTPUT)
+        earlier = self._earlier_outputs(others or {})
+        for result, kind in [*((self, kind) for kind in given), *((one.result, one.kind) for one in earlier)]:
+            check_output(port_of(kind), kind_of(kind), result.dataflow.static)
+        check_sinks(
+            {self._argument(kind): sink for kind, sink in given.items()}
+            | {one.argument: one.sink for one in earlier},
+            self.OUTPUT,
+        )
         if self.at_end and self.dataflow.df.isStreaming and not options.available_now:
             raise SpecError(
                 "finish='at_end' without available_now",
                 "only a run that ends can end its input",
                 "give available_now=True",
             )
-        return start(self.dataflow, given, options, at_end=self.at_end)
+        if not self.dataflow.df.isStreaming:
+            for one in earlier:
+                one.sink(one.result._alone(one.kind, whole_rows=kind_of(one.kind) in WHOLE_ROWS), 0)
+            earlier = []
+        outputs = [EarlierOutput(one.result.dataflow, one.kind, one.number, one.sink) for one in earlier]
+        return start(self.dataflow, given, options, outputs, at_end=self.at_end)
+
+    def _earlier(self) -> "list[OperatorResult]":
+        """Returns the results of the earlier operators of the query, in the order in which rows pass them."""
+        found: list[OperatorResult] = []
+        for one in self.before.values():
+            known = {id(other.dataflow) for other in found}
+            found += [other for other in (*one._earlier(), one) if id(other.dataflow) not in known]
+        return found
+
+    def _earlier_outputs(self, sinks: Mapping[str, Sink | None]) -> "list[_Earlier]":
+        """Returns the outputs of earlier operators that have a sink.
+
+        Raises:
+            SpecError: if there is no output of such a name.
+        """
+        known: dict[str, tuple[OperatorResult, str, int]] = {}
+        for number, result in enumerate(self._earlier()):
+            for kind in result._kinds:
+                known[f"{_ordinal(number)}_{result._argument(kind)}"] = result, kind, number
+        for argument in sinks:
+            if argument not in known:
+                rule = f"the outputs of earlier operators of this query are {sorted(known)} (semantics 42.9)"
+                raise SpecError(f"write({argument}=...)", rule, "give one of these, or one of this operator")
+        return [_Earlier(*known[name], name, sink) for name, sink in sinks.items() if sink is not None]
+
+    @property
+    def _kinds(self) -> list[str]:
+        """The kinds of envelopes of all outputs."""
+        of_ports = ("late", "invalid", "counts")
+        return ["panes", *(labelled(kind, port) for port in self.spec.ports for kind in of_ports)]
 
     def _argument(self, kind: str) -> str:
         """Returns the name that an output has in `write`, given its kind of envelopes."""
@@ -121,3 +174,30 @@ class OperatorResult:
         if dataflow.df.isStreaming and unpack.flat:
             return dataflow.stepped(packed, schemas, direct=unpack)
         return unpacked(dataflow.stepped(packed, schemas), unpack)
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    """An output of an earlier operator of a query.
+
+    Attributes:
+        result: the outputs of the operator.
+        kind: the kind of envelopes.
+        number: the number of the operator, from 0.
+        argument: its argument of `write`.
+        sink: its sink.
+    """
+
+    result: OperatorResult
+    kind: str
+    number: int
+    argument: str
+    sink: Sink
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _ordinal(number: int) -> str:
+    """Returns the name of an earlier operator; that of the eleventh is "operator11"."""
+    return _ORDINALS[number] if number < len(_ORDINALS) else f"operator{number + 1}"

@@ -104,6 +104,7 @@ class OverResult(SingleInputResult):
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        **earlier: Sink | None,
     ) -> WindowQuery:
         """Writes the outputs to their sinks from one query, exactly once.
 
@@ -116,6 +117,7 @@ class OverResult(SingleInputResult):
             available_now: as in :meth:`panewise.spark.WindowResult.write`.
             processing_time: as in :meth:`panewise.spark.WindowResult.write`.
             name: as in :meth:`panewise.spark.WindowResult.write`.
+            earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
             SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
@@ -124,4 +126,5 @@ class OverResult(SingleInputResult):
         return self._write(
             {"panes": rows, "late": late, "invalid": invalid, "counts": counts},
             WriteOptions(checkpoint, available_now, processing_time, name),
+            earlier,
         )

@@ -40,6 +40,7 @@ class PanesOfSides(SidesResult):
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        **earlier: Sink | None,
     ) -> WindowQuery:
         """Writes the outputs to their sinks from one query, exactly once.
 
@@ -55,6 +56,7 @@ class PanesOfSides(SidesResult):
             available_now: as in :meth:`panewise.spark.WindowResult.write`.
             processing_time: as in :meth:`panewise.spark.WindowResult.write`.
             name: as in :meth:`panewise.spark.WindowResult.write`.
+            earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
             SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
@@ -65,4 +67,4 @@ class PanesOfSides(SidesResult):
             RIGHT: {"late": right_late, "invalid": right_invalid, "counts": right_counts},
         }
         options = WriteOptions(checkpoint, available_now, processing_time, name)
-        return self._write_sides(panes, of_sides, options)
+        return self._write_sides(panes, of_sides, options, earlier)

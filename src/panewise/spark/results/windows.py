@@ -56,6 +56,7 @@ class WindowResult(SingleInputResult):
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        **earlier: Sink | None,
     ) -> WindowQuery:
         """Writes the outputs to their sinks from one query, exactly once.
 
@@ -71,6 +72,9 @@ class WindowResult(SingleInputResult):
             available_now: whether the query stops once it has processed all input that is available.
             processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
+            earlier: if the input is a result, sinks of outputs of the earlier operators: `first_late`,
+                `first_counts`, `second_panes`, ... (semantics 42.9). Each name begins with the number of the
+                operator, in the order in which rows pass them, and goes on as in `write` of that operator.
 
         Raises:
             SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
@@ -79,4 +83,5 @@ class WindowResult(SingleInputResult):
         return self._write(
             {"panes": panes, "late": late, "invalid": invalid, "counts": counts},
             WriteOptions(checkpoint, available_now, processing_time, name),
+            earlier,
         )
