@@ -60,7 +60,7 @@ OVER: Final = Family(
     spec="panewise.spec.families.over",
     engine="panewise.engine.over.family",
     oracle="panewise.oracle.over.interpreter:OverInterpreter",
-    testing="panewise.testing.families:PLAIN",
+    testing="panewise.testing.families:ONLY_INSERTS",
 )
 POLICY: Final = Family(
     "policy",

@@ -435,6 +435,15 @@ CASES = {
         ),
         WINDOWED,
     ),
+    # A session that grew after it had emitted a row without a partner. The pane that emitted it is stored.
+    "join_sessions_early": Case(
+        _join(
+            pw.SameWindow(pw.Session("4 seconds"), trigger=pw.AfterWatermark(early=pw.Always())),
+            how="full",
+            unmatched="early",
+        ),
+        WINDOWED,
+    ),
     # Windows of rows on both sides: the last row, and the rows that are not too far below the highest value.
     "join_last_rows": Case(_join(pw.LastRows(delta("v", 25), left=1), unmatched="early"), JOINED),
     # The newest rows. The second step replaced those of a and the right row of b.

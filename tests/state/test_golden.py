@@ -381,6 +381,25 @@ def test_a_window_join_of_sessions() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("lacks", ["", "_without_emissions"])
+def test_what_window_joins_retract(lacks: str) -> None:
+    """semantics 37.20: a retraction has the bounds with which the row was emitted.
+
+    States from before the table of emissions have no such bounds of their own. The last pane has them here.
+    """
+    found = {}
+    for name, case in (("join_sessions", (17, "b", 50)), ("join_sessions_early", (20, "a", 50))):
+        store = RunLibrary(read(name + lacks), Cache())
+        stored = StoredOperator.load(CASES[name].spec, CASES[name].schemas, store)
+        assert bool(stored.operator.state.tables["emitted"].runs) == (not lacks)
+        found[name] = joined_rows(stored.operator.add(rows((case,), 9)).panes)
+    assert found["join_sessions"][0] == ("b", 2, 30, "-", None, 12 * SECOND, 18 * SECOND, "EARLY", 17)
+    assert found["join_sessions_early"] == [
+        ("a", None, 40, "-", "left", 21 * SECOND, 25 * SECOND, "EARLY", 24),
+        ("a", 50, 40, "+", None, 20 * SECOND, 25 * SECOND, "EARLY", 24),
+    ]
+
+
 def test_a_join_with_the_last_rows() -> None:
     """semantics 37.4, 39: windows of both sides, and rows that had no partner yet."""
     stored = load("join_last_rows")

@@ -160,6 +160,9 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
 def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
     """Refuses a state that was made from columns of other types."""
     stored, mine = header.get("types"), types_of_tables(state)
+    if stored is not None:
+        lacking = _of_lacking_tables(state, stored)
+        mine = {name: kind for name, kind in mine.items() if not name.startswith(lacking)}
     if stored is not None and stored != mine:
         different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
         raise StateError(
@@ -167,6 +170,12 @@ def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
             "the columns of a state have fixed types",
             "cast the input's columns to the types that they had, or start from a new checkpoint",
         )
+
+
+def _of_lacking_tables(state: OperatorState, stored: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns how the names of columns begin that are of optional tables which a stored state lacks."""
+    optional = [f"{number}:" for number, table in enumerate(state.tables.values()) if table.optional]
+    return tuple(begin for begin in optional if not any(name.startswith(begin) for name in stored))
 
 
 def types_of_tables(state: OperatorState) -> dict[str, str]:
@@ -207,11 +216,13 @@ def restore(spec: Specification, schema: Schema | Schemas, data: bytes) -> Opera
     _check_types(operator.state, checked(manifest.header))
     state: OperatorState = operator.with_header(manifest.header)
     read = [decode(run).with_columns(pl.lit(False).alias(TOMBSTONE)) for run in runs]
-    if len(read) != len(state.tables):
+    lacking = list(state.tables.values())[len(read) :]
+    if len(read) > len(state.tables) or not all(table.optional for table in lacking):
         raise StateError(
             f"a saved operator with {len(read)} tables", f"this one has {len(state.tables)}", REMEDY
         )
     horizons = operator.horizons(state.clocks)
+    read += [table.newest for table in lacking]
     tables: dict[str, StoredTable] = {
         name: replace(table, library=MemoryLibrary(), newest=rows, horizon=horizons[name])
         for (name, table), rows in zip(state.tables.items(), read, strict=True)

@@ -25,6 +25,8 @@ class TestingParts:
 
     Attributes:
         ops: the ops with the fields of their events.
+        retracts: whether the rows that an operator emits say in `op` whether they are retracted. Then every
+            retraction is checked (:mod:`panewise.testing.retractions`).
         port_field: the field by which events, late rows and invalid rows name an input, if there are several.
         engine: plays such an event with an operator of the engine; returns its output.
         oracle: plays such an event with an interpreter of the oracle; returns its output.
@@ -34,6 +36,7 @@ class TestingParts:
     __test__ = False  # pytest would collect it by its name
 
     ops: Mapping[str, set[str]] = field(default_factory=lambda: MappingProxyType({}))
+    retracts: bool = True
     port_field: str = "input"
     engine: Callable[[Any, "Event"], Any] = _no_call
     oracle: Callable[[Any, "Event"], Any] = _no_call
@@ -55,9 +58,11 @@ def _with_policies_of_oracle(oracle: Any, event: "Event") -> Any:
 
 
 PLAIN: Final = TestingParts()
+ONLY_INSERTS: Final = TestingParts(retracts=False)
 JOIN: Final = TestingParts(port_field="side")
 # Semantics 10.21 to 10.23.
 POLICY: Final = TestingParts(
+    retracts=False,
     ops={
         "drain": set(),
         "checkpoint": set(),

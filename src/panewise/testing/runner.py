@@ -5,7 +5,9 @@ from typing import Any
 
 from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
 from panewise.testing.events import Script, script
+from panewise.testing.families import parts_for_tests
 from panewise.testing.own_names import inside, names_inside, outside
+from panewise.testing.retractions import check_retractions
 from panewise.testing.runtimes import runtime as runtime_named
 
 
@@ -60,6 +62,7 @@ def run(
         InputError: if events are malformed, if rows are added after `finish`, for types of unknown columns,
             and for an unknown runtime or option.
         SpecError: if a column has a type that the specification cannot use (semantics 24.19).
+        AssertionError: if a retraction repeats no row that was emitted (semantics 20.5).
 
     >>> from panewise import Tumbling, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
@@ -78,9 +81,13 @@ def play_script(made: Script, runtime: str) -> list[dict[str, Any]]:
 
     Raises:
         InputError: for an unknown runtime or option.
+        AssertionError: if a retraction repeats no row that was emitted (semantics 20.5).
     """
     play, inner = runtime_named(runtime), names_inside(made)
-    return [outside(output, inner) for output in play(inside(made, inner))] if inner else play(made)
+    outputs = [outside(output, inner) for output in play(inside(made, inner))] if inner else play(made)
+    if parts_for_tests(made.spec).retracts:
+        check_retractions(outputs)
+    return outputs
 
 
 def result_of(

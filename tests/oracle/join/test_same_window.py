@@ -156,3 +156,49 @@ def test_a_condition_and_null_keys() -> None:
     one.add_batch({"left": [*left(5), *left(1, k=None)], "right": [*right(4, 6), *right(2, k=None)]})
     emitted = shown(one.finish())
     assert emitted == [("+", 1, None), ("+", None, 2), ("+", 5, 6), ("+", None, 4)]
+
+
+def test_a_retraction_repeats_bounds_and_timing() -> None:
+    """semantics 20.5, 37.20: rows that one firing retracts were emitted by several others."""
+    one = oracle(SameWindow(Session(4), trigger=EACH), how="left", unmatched="early")
+    assert windows(one.add(left(10), "left")) == [("+", 10, None, 10, 14, "EARLY", 13)]
+    assert windows(one.add(left(12), "left")) == [("+", 12, None, 10, 16, "EARLY", 15)]
+    assert windows(one.add(right(13), "right")) == [
+        ("-", 10, None, 10, 14, "EARLY", 13),
+        ("-", 12, None, 10, 16, "EARLY", 15),
+        ("+", 10, 13, 10, 17, "EARLY", 16),
+        ("+", 12, 13, 10, 17, "EARLY", 16),
+    ]
+
+
+@pytest.mark.parametrize("accumulation", ["discarding", "retracting"])
+def test_a_retraction_on_time_of_an_early_row(accumulation: Any) -> None:
+    """semantics 37.20: the timing of a retraction is not that of the firing that retracts."""
+    match = SameWindow(Tumbling(10), trigger=AfterWatermark(early=AfterCount(2)), accumulation=accumulation)
+    one = oracle(match, how="left", unmatched="early")
+    early = [("+", 1, None, 0, 10, "EARLY", 9), ("+", 2, None, 0, 10, "EARLY", 9)]
+    assert windows(one.add(left(1, 2), "left")) == early
+    assert windows(one.add(right(3), "right")) == []
+    assert windows(one.watermark(10)) == [
+        *(("-", *row[1:]) for row in early),
+        ("+", 1, 3, 0, 10, "ON_TIME", 9),
+        ("+", 2, 3, 0, 10, "ON_TIME", 9),
+    ]
+
+
+def test_a_firing_without_a_change_has_no_retraction() -> None:
+    """semantics 37.20: the on-time firing emits nothing, so the late one retracts what was emitted early."""
+    match = SameWindow(
+        Tumbling(10),
+        trigger=AfterWatermark(early=Always(), late=Always()),
+        accumulation="retracting",
+        allowed_lateness=5,
+    )
+    one = oracle(match)
+    one.add_batch({"left": left(1), "right": right(2)})
+    assert windows(one.watermark(10)) == []
+    assert windows(one.add(right(3), "right")) == [
+        ("-", 1, 2, 0, 10, "EARLY", 9),
+        ("+", 1, 2, 0, 10, "LATE", 9),
+        ("+", 1, 3, 0, 10, "LATE", 9),
+    ]

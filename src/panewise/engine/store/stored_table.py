@@ -44,6 +44,8 @@ class StoredTable:
         newest: rows with ``__dead`` that are in no run yet.
         runs: the runs in order of age, the oldest first.
         horizon: windows that end at it or before it have expired, even if there are still rows of them.
+        optional: whether states of earlier releases lack the table. It is empty then. An operator's optional
+            tables are its last ones.
     """
 
     LONG: ClassVar[int] = (
@@ -55,6 +57,7 @@ class StoredTable:
     newest: pl.DataFrame
     runs: tuple[Run, ...] = ()
     horizon: int | None = None
+    optional: bool = False
 
     @classmethod
     def nothing(cls, shape: Shape, library: Library) -> Self:

@@ -5,9 +5,10 @@ panes lists the numbers of the rows of the window.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 from panewise.chrono import MAX_INSTANT, Duration, saturating_add
 from panewise.oracle.join.applied import Applied, Pair
@@ -28,7 +29,7 @@ from panewise.spec.operators.join.windowing import (
 from panewise.spec.windows.kinds import Calendar, Cumulating, Hopping, Tumbling
 
 _NUMBERS = "numbers"
-Numbers = frozenset[int]
+Numbers: TypeAlias = frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Item:
 
     left: int | None
     right: int | None
+
+
+Identity: TypeAlias = tuple[Any, ...]  # of a window: its keys and its bounds
+Emitted: TypeAlias = dict[Item, dict[str, Any]]  # what a window contains, each with the pane that emitted it
 
 
 class WindowJoin(WindowsOfSides):
@@ -53,12 +58,14 @@ class WindowJoin(WindowsOfSides):
         operator = Interpreter(window_operator(spec, collect_list(ROW_NUMBER).alias(_NUMBERS)))
         super().__init__(spec.keys, clocks, operator)
         self._spec, self._match, self._emitted = spec, spec.match, emitted
-        # The rows of sessions that have emitted something, and then merged into one that has not fired yet.
-        self._merged: list[Numbers] = []
+        # What each window contained at its last firing, each with the pane that emitted it.
+        self._emitted_by: dict[Identity, Emitted] = {}
+        # The same of sessions that have merged into one that has not fired yet, with their rows.
+        self._merged: list[tuple[Numbers, Emitted]] = []
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Moves the clocks of the windows, and returns what they emit."""
-        return [row for before, pane in _firings(self._moved()) for row in self._fired(before, pane)]
+        return [row for pane in _firings(self._moved()) for row in self._fired(pane)]
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows (semantics 40.4)."""
@@ -81,29 +88,30 @@ class WindowJoin(WindowsOfSides):
             return lateness.us + window.size.us
         return None
 
-    def _fired(self, before: dict[str, Any] | None, pane: dict[str, Any]) -> list[dict[str, Any]]:
-        """Returns what a window emits, given the pane that it retracts and its new pane.
+    def _fired(self, pane: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns what a window emits at its new pane.
 
         A pane that is only retracted is that of a session that has merged into another one.
         """
-        numbers = frozenset(pane[_NUMBERS])
+        numbers, name = frozenset(pane[_NUMBERS]), _window(pane)
+        old = self._emitted_by.pop(name, {})
         if pane["op"] == "-":
             if self._match.accumulation == "retracting":
-                return self._rows_of(self._items(numbers, last=False), "-", pane)
-            self._merged.append(numbers)
+                return self._rows_of(old, "-")
+            self._merged.append((numbers, old))
             return []
-        earlier = [one for one in self._merged if one <= numbers]
-        self._merged = [one for one in self._merged if one not in earlier]
-        if before is not None:
-            earlier.append(frozenset(before[_NUMBERS]))
-        old = {item for one in earlier for item in self._items(one, last=False)}
-        new = set(self._items(numbers, last=pane["is_last"]))
-        if old == new:
-            return []
-        if self._match.accumulation == "discarding":
-            return [*self._rows_of(old - new, "-", pane), *self._rows_of(new - old, "+", pane)]
-        retracted = self._rows_of(old, "-", pane) if self._match.accumulation == "retracting" else []
-        return [*retracted, *self._rows_of(new, "+", pane)]
+        for merged in [one for one in self._merged if one[0] <= numbers]:
+            self._merged.remove(merged)
+            old = {**merged[1], **old}
+        items = list(self._items(numbers, last=pane["is_last"]))
+        kept = old if self._match.accumulation == "discarding" or old.keys() == set(items) else {}
+        new = {item: kept.get(item, pane) for item in items}
+        if not pane["is_last"]:
+            self._emitted_by[name] = new
+        gone = {item: of for item, of in old.items() if new.get(item) is not of}
+        retracted = [] if self._match.accumulation == "accumulating" else self._rows_of(gone, "-")
+        fresh = {item: of for item, of in new.items() if item not in kept}
+        return [*retracted, *self._rows_of(fresh, "+")]
 
     def _items(self, numbers: Numbers, *, last: bool) -> Iterator[Item]:
         """Yields what a window with these rows contains (semantics 37.12). After `last` no row can come."""
@@ -123,8 +131,8 @@ class WindowJoin(WindowsOfSides):
     def _are_partners(self, left: Applied, right: Applied) -> bool:
         return not has_null_key(left.row) and condition_is_true(self._spec.condition, left.row, right.row)
 
-    def _rows_of(self, items: Iterable[Item], op: str, pane: dict[str, Any]) -> list[dict[str, Any]]:
-        return [self._row_of(item, op, pane) for item in sorted(items, key=self._order)]
+    def _rows_of(self, emitted: Emitted, op: str) -> list[dict[str, Any]]:
+        return [self._row_of(item, op, emitted[item]) for item in sorted(emitted, key=self._order)]
 
     def _row_of(self, item: Item, op: str, pane: dict[str, Any]) -> dict[str, Any]:
         if item.left is not None and item.right is not None:
@@ -149,24 +157,14 @@ def _alone(one: Applied) -> Item:
     return Item(one.place, None) if one.side == LEFT else Item(None, one.place)
 
 
-def _firings(panes: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any]]]:
-    """Yields each pane with the pane that it replaces, and each other retraction with None."""
-    before = None
-    for pane in panes:
-        if pane["op"] == "-":
-            if before is not None:
-                yield None, before
-            before = pane
-            continue
-        same = before is not None and _window(before) == _window(pane)
-        if before is not None and not same:
-            yield None, before
-        yield before if same else None, pane
-        before = None
-    if before is not None:
-        yield None, before
+def _firings(panes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yields the panes without the retractions that a new pane of their window follows."""
+    for pane, after in pairwise([*panes, None]):
+        assert pane is not None
+        if pane["op"] == "+" or after is None or after["op"] == "-" or _window(after) != _window(pane):
+            yield pane
 
 
-def _window(pane: dict[str, Any]) -> list[Any]:
+def _window(pane: dict[str, Any]) -> Identity:
     keys = [repr(value) for name, value in pane.items() if name.startswith(row_key(0)[:-1])]
-    return [*keys, pane["window_start"], pane["window_end"]]
+    return (*keys, pane["window_start"], pane["window_end"])

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -26,6 +27,7 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key, window_operator
 
 WINDOWS: Final = "windows"  # the name of the table of windows
+EMITTED: Final = "emitted"  # that of what windows have emitted, which retractions repeat
 
 
 class SameWindowEngine(WindowsOfSides):
@@ -57,13 +59,20 @@ class SameWindowEngine(WindowsOfSides):
         tables[WINDOWS] = windows
         if merging(match.window) and match.accumulation != "retracting":
             tables[MERGED] = groups.nothing(self.windows)
+        if (emissions := self._emissions()) is not None:
+            tables[EMITTED] = replace(emissions, optional=True)
         self.state = JoinState(tables)
         self.changed = False
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
-        """Returns the horizon of each table. Merged sessions do not expire by it."""
+        """Returns the horizon of each table. What is stored of merged sessions does not expire by it."""
         horizon = of_windows(clocks).horizon(self.windows.spec)
-        return {name: None if name == MERGED else horizon for name in self.state.tables}
+        without = {MERGED, EMITTED} if merging(self.match.window) else {MERGED}
+        return {name: None if name in without else horizon for name in self.state.tables}
+
+    def _emissions(self) -> StoredTable | None:
+        """Returns an empty table of what retractions repeat; None if there is nothing to store."""
+        return None
 
     @abstractmethod
     def next_due(self) -> int | None:

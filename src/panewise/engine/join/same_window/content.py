@@ -6,9 +6,8 @@ the content with that of the last firing. Each row that was in the window at an 
 `NO_GROUP`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -18,8 +17,8 @@ from panewise.engine.join.candidate_slices import steps
 from panewise.engine.join.emission import pair_rows, single_rows
 from panewise.engine.join.matching import Pairs, with_condition
 from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
-from panewise.engine.join.same_window.rows import Members
 from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.spec import closed_at_end
@@ -27,50 +26,6 @@ from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, OF_WINDOWS, OT
 from panewise.spec.operators.join.same_window import SameWindow
 
 _PAIR, _ALONE = 0, 1
-
-
-@dataclass(frozen=True)
-class Firings:
-    """Windows that fire, and sessions that have merged away.
-
-    Attributes:
-        panes: window_start, window_end and timing of each.
-        last: whether the window can get no row after this.
-        merged_away: whether the pane is only retracted, because its session has merged into another one.
-        null_keys: whether a key of the window is null.
-        members: the rows of the windows by side.
-        groups: by side the group of each of these rows.
-        merged_from: the first group of sessions that have merged; those below are of the window's last pane.
-        accumulation: what a firing emits (semantics 37.13).
-    """
-
-    panes: pl.DataFrame
-    last: Mask
-    merged_away: Mask
-    null_keys: Mask
-    members: Mapping[str, Members]
-    groups: Mapping[str, Places]
-    merged_from: int
-    accumulation: str
-
-    def chosen(self, first: int, after: int) -> "Firings":
-        """Returns the firings of the windows from `first` until before `after`."""
-        if after - first == self.panes.height:
-            return self
-        windows = slice(first, after)
-        places = {
-            side: slice(*np.searchsorted(one.window, [first, after]).tolist())
-            for side, one in self.members.items()
-        }
-        return replace(
-            self,
-            panes=self.panes[windows],
-            last=self.last[windows],
-            merged_away=self.merged_away[windows],
-            null_keys=self.null_keys[windows],
-            members={side: one.chosen(places[side], first) for side, one in self.members.items()},
-            groups={side: one[places[side]] for side, one in self.groups.items()},
-        )
 
 
 @dataclass(frozen=True)
@@ -82,40 +37,63 @@ class _Part:
         now: whether the window contains it.
         before: whether the window contained it at the last firing.
         rows: makes the emitted rows at some positions, with an op.
+        retracted: returns the bounds and the timing with which those at some positions were emitted.
         order: columns that sort them within a window.
     """
 
     window: Places
     now: Mask
     before: Mask
-    rows: Any
+    rows: Callable[[Places, str], pl.DataFrame]
+    retracted: Callable[[Places], pl.DataFrame]
     order: tuple[Places, Places, Places]
     kind: int
 
 
 def emitted(plan: JoinPlan, firings: Firings) -> Iterator[pl.DataFrame]:
-    """Yields the rows that the firings emit, in the order of 40.3.
+    """Yields the rows that the firings emit, in the order of 40.3."""
+    for some in _pieces(firings):
+        yield _emitted_of(plan, some)
 
-    The windows are taken one after the other, so many that they have about `PIECE` pairs and rows.
-    """
+
+def emitting(plan: JoinPlan, firings: Firings) -> Mask:
+    """Returns which of the windows emit what they contain: their content has changed, and is not empty."""
+    found = [np.zeros(0, dtype=np.bool_)]
+    for some in _pieces(firings):
+        parts = _Content(plan, some).parts()
+        contains = np.zeros(some.panes.height, dtype=np.bool_)
+        for part in parts:
+            contains[part.window[part.now]] = True
+        found.append(contains & _changed(parts, some))
+    return np.concatenate(found)
+
+
+def _pieces(firings: Firings) -> Iterator[Firings]:
+    """Yields the firings in their order, as many at once as have about `PIECE` pairs and rows together."""
     windows = firings.panes.height
     left, right = (members.counts(windows) for members in firings.members.values())
     for first, after in steps(np.cumsum(left * right + left + right)):
-        yield _emitted_of(plan, firings.chosen(first, after))
+        yield firings.chosen(first, after)
 
 
-def _emitted_of(plan: JoinPlan, firings: Firings) -> pl.DataFrame:
-    content = _Content(plan, firings)
-    parts = [*content.pairs(), *content.single()]
+def _changed(parts: list[_Part], firings: Firings) -> Mask:
+    """Returns which of the windows no longer contain what they contained at their last firing."""
     changed = np.zeros(firings.panes.height, dtype=np.bool_)
     for part in parts:
         changed[part.window[part.now != part.before]] = True
+    return changed
+
+
+def _emitted_of(plan: JoinPlan, firings: Firings) -> pl.DataFrame:
+    parts = _Content(plan, firings).parts()
+    changed = _changed(parts, firings)
     frames, keys = [], []
     for part in parts:
         for op, chosen in _chosen(part, firings.accumulation, changed):
             at = np.flatnonzero(chosen)
             if len(at):
-                frames.append(_of_windows(plan, firings, part.rows(at, op), part.window[at]))
+                panes = part.retracted(at) if op == "-" else take_rows(firings.panes, part.window[at])
+                frames.append(_of_windows(plan, part.rows(at, op), panes))
                 rank = np.full(len(at), 2 * int(op == "+") + part.kind)
                 keys.append((part.window[at], rank, *(column[at] for column in part.order)))
     if not frames:
@@ -132,9 +110,8 @@ def _chosen(part: _Part, accumulation: str, changed: Mask) -> list[tuple[str, Ma
     return [*retracted, ("+", part.now & changed[part.window])]
 
 
-def _of_windows(plan: JoinPlan, firings: Firings, rows: pl.DataFrame, window: Places) -> pl.DataFrame:
+def _of_windows(plan: JoinPlan, rows: pl.DataFrame, panes: pl.DataFrame) -> pl.DataFrame:
     """Returns emitted rows with the columns of their windows."""
-    panes = take_rows(firings.panes, window)
     both = rows.hstack(panes.select(*OF_WINDOWS))
     if plan.spec.timestamp == "window":
         match = plan.spec.match
@@ -152,7 +129,11 @@ class _Content:
         self.members, self.groups = firings.members, firings.groups
         self.found, self.was = self._pairs()
 
-    def pairs(self) -> list[_Part]:
+    def parts(self) -> list[_Part]:
+        """Returns everything that the windows may emit."""
+        return [*self._of_pairs(), *self._of_single_rows()]
+
+    def _of_pairs(self) -> list[_Part]:
         """Returns the pairs, if the type emits pairs."""
         if self.spec.how in ("semi", "anti"):
             return []
@@ -165,10 +146,13 @@ class _Content:
         def rows(at: Places, op: str) -> pl.DataFrame:
             return pair_rows(self.plan, found.chosen(at), op)
 
-        now = ~self.firings.merged_away[window]
-        return [_Part(window, now, self.was, rows, order, _PAIR)]
+        def retracted(at: Places) -> pl.DataFrame:
+            return take_rows(self.firings.retracted, window[at])
 
-    def single(self) -> list[_Part]:
+        now = ~self.firings.merged_away[window]
+        return [_Part(window, now, self.was, rows, retracted, order, _PAIR)]
+
+    def _of_single_rows(self) -> list[_Part]:
         """Returns the rows that are emitted alone: left rows of "semi", and rows without a partner."""
         if self.spec.how == "semi":
             have, had = self._partnered(LEFT)
@@ -188,10 +172,14 @@ class _Content:
         def rows(at: Places, op: str) -> pl.DataFrame:
             return single_rows(self.plan, side, take_rows(members.rows, at), op)
 
+        def retracted(at: Places) -> pl.DataFrame:
+            origins, panes = self.firings.origins, take_rows(self.firings.retracted, members.window[at])
+            return panes if origins is None else origins.of(members.at(at), panes)
+
         now = now & ~self.firings.merged_away[members.window]
         rank = np.full(len(members.window), int(side == RIGHT))
         order = members.rows[TIME].to_numpy(), rank, members.numbers
-        return _Part(members.window, now, before, rows, order, _ALONE)
+        return _Part(members.window, now, before, rows, retracted, order, _ALONE)
 
     def _partnered(self, side: str) -> tuple[Mask, Mask]:
         """Returns whether each row of a side has a partner, and whether it had one in its group."""

@@ -23,15 +23,18 @@ MERGED: Final = "merged"  # the name of the table
 PREVIOUS: Final = (
     "__previous"  # of a window: the number of the last row in the pane before, -1 if there is none
 )
+PREVIOUS_TIMING: Final = "__previous_timing"  # of a window: the timing of the pane before
 NO_GROUP: Final = -1  # the group of a row that was in no pane
-_UNTIL, _WINDOW, _AT = "__until", "__window", "__at"
+UNTIL: Final = "__until"  # the end of a window, also if it may merge and so has no __end
+WINDOW: Final = "__window"  # the place of a window among those that fire
+_AT = "__at"
 
 
 def nothing(plan: Plan) -> StoredTable:
     """Returns an empty table of panes of merged sessions. `plan` is that of the sessions."""
     keys = {key: plan.table_schema[key] for key in plan.keys}
-    bounds = {START: pl.Int64(), _UNTIL: pl.Int64(), NEWEST: pl.Int64(), END: pl.Int64()}
-    shape = Shape({**keys, **bounds}, [*plan.keys, START, _UNTIL], plan.keys)
+    bounds = {START: pl.Int64(), UNTIL: pl.Int64(), NEWEST: pl.Int64(), END: pl.Int64()}
+    shape = Shape({**keys, **bounds}, [*plan.keys, START, UNTIL], plan.keys)
     return StoredTable.nothing(shape, MemoryLibrary())
 
 
@@ -39,7 +42,7 @@ def put(table: StoredTable, merged_away: pl.DataFrame) -> StoredTable:
     """Returns the table with the panes of sessions that have merged: keys, START, END and `NEWEST`."""
     if merged_away.is_empty():
         return table
-    rows = merged_away.with_columns(pl.col(END).alias(_UNTIL), pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(END))
+    rows = merged_away.with_columns(pl.col(END).alias(UNTIL), pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(END))
     rows = rows.select(*table.shape.schema)
     return sealed_if_long(table.changed(rows, rows.clear()))
 
@@ -49,15 +52,19 @@ def taken(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> tuple[S
 
     Returns the table without them, and the panes, each with the place of its window.
     """
-    known = table.of_keys(distinct(windows, keys), keys)
-    bounds = windows.select(*keys, pl.col(START).alias("__low"), pl.col(END).alias("__high"))
-    found = joined(known, bounds.with_row_index(_WINDOW), keys)
-    inside = (pl.col(START) >= pl.col("__low")) & (pl.col(_UNTIL) <= pl.col("__high"))
-    found = found.filter(inside).sort(_WINDOW, START)
+    found = inside(table, windows, keys).sort(WINDOW, START)
     if found.is_empty():
         return table, found
     rows = found.select(*table.shape.schema)
     return table.changed(rows.clear(), rows), found
+
+
+def inside(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Returns the panes of a table whose bounds are in those of a window, with the place of this window."""
+    known = table.of_keys(distinct(windows, keys), keys)
+    bounds = windows.select(*keys, pl.col(START).alias("__low"), pl.col(END).alias("__high"))
+    found = joined(known, bounds.with_row_index(WINDOW), keys)
+    return found.filter((pl.col(START) >= pl.col("__low")) & (pl.col(UNTIL) <= pl.col("__high")))
 
 
 def of_last_pane(members: Members, windows: pl.DataFrame) -> Places:
@@ -75,12 +82,12 @@ def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int)
     if panes.is_empty():
         return groups
     time = START if START in members.rows.columns else TIME  # a custom window need not contain the row's time
-    rows = pl.DataFrame({_WINDOW: members.window, TIME: members.rows[time], NEWEST: members.numbers})
-    rows = rows.with_row_index(_AT).with_columns(pl.col(_WINDOW).cast(pl.UInt32))
-    of = panes.select(_WINDOW, START, _UNTIL, pl.col(NEWEST).alias("__last")).with_row_index("__group")
-    found = rows.join(of, on=_WINDOW).filter(
+    rows = pl.DataFrame({WINDOW: members.window, TIME: members.rows[time], NEWEST: members.numbers})
+    rows = rows.with_row_index(_AT).with_columns(pl.col(WINDOW).cast(pl.UInt32))
+    of = panes.select(WINDOW, START, UNTIL, pl.col(NEWEST).alias("__last")).with_row_index("__group")
+    found = rows.join(of, on=WINDOW).filter(
         (pl.col(TIME) >= pl.col(START))
-        & (pl.col(TIME) < pl.col(_UNTIL))
+        & (pl.col(TIME) < pl.col(UNTIL))
         & (pl.col(NEWEST) <= pl.col("__last"))
     )
     groups = groups.copy()

@@ -14,10 +14,11 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
 from panewise.engine.columns import END, NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, START, TIME
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
-from panewise.engine.join.same_window import groups
-from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
-from panewise.engine.join.same_window.content import Firings, emitted
-from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
+from panewise.engine.join.same_window import first_panes, groups, last_emissions
+from panewise.engine.join.same_window.base import EMITTED, WINDOWS, SameWindowEngine
+from panewise.engine.join.same_window.content import emitted, emitting
+from panewise.engine.join.same_window.firings import Firings
+from panewise.engine.join.same_window.groups import MERGED, PREVIOUS, PREVIOUS_TIMING
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.windows_of_sides import Step
 from panewise.engine.store.rows_by_key import RowsByKey
@@ -25,7 +26,7 @@ from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windows.operator import Operator
 from panewise.spec import AnyWindow, Custom, Session, closed_at_end, merging
-from panewise.spec.operators.join.columns import OF_WINDOWS
+from panewise.spec.operators.join.columns import BOUNDS, OF_WINDOWS, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 
@@ -34,6 +35,13 @@ OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows,
 
 class WindowJoinEngine(SameWindowEngine):
     """A window join whose windows may fire several times, or merge."""
+
+    def _emissions(self) -> StoredTable | None:
+        """Returns an empty table of what retractions repeat, if rows are retracted; None if none are."""
+        if self.match.accumulation == "retracting":
+            return last_emissions.nothing(self.windows)
+        early = self.match.accumulation == "discarding" and self.spec.unmatched == "early"
+        return first_panes.nothing(self.windows) if early else None
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which a window fires or expires."""
@@ -125,17 +133,43 @@ class WindowJoinEngine(SameWindowEngine):
 
     def _emitted(self, panes: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Returns the rows that the panes of the window operator emit. Stored rows are read at once."""
-        windows, merged = _with_bounds(panes, list(self.windows.spec.keys), self.match), None
-        if MERGED in self.state.tables:
-            merged_away = pl.col("op") == "-"
-            table = groups.put(self.state.tables[MERGED], windows.filter(merged_away))
-            windows = windows.filter(~merged_away)
-            table, merged = groups.taken(table, windows, list(self.keys))
-            self.state = self.state.with_tables({MERGED: table})
+        windows = _with_bounds(panes, list(self.windows.spec.keys), self.match)
+        firings = (
+            self._retracting(windows) if self.match.accumulation == "retracting" else self._other(windows)
+        )
+        return emitted(self.plan, firings)
+
+    def _retracting(self, windows: pl.DataFrame) -> Firings:
+        """Returns the firings of windows that retract what they emitted last."""
+        table = self.state.tables[EMITTED]
+        firings = replace(
+            self._firings(windows, None),
+            retracted=windows.select(*BOUNDS, last_emissions.timings(table, windows)),
+        )
+        table = last_emissions.after(table, windows, emitting(self.plan, firings), self.windows)
+        self.state = self.state.with_tables({EMITTED: table})
+        return firings
+
+    def _other(self, windows: pl.DataFrame) -> Firings:
+        """Returns the firings of other windows. Sessions that have merged away wait for the next firing."""
+        tables, origins, merged = dict(self.state.tables), None, None
+        away, windows = windows.filter(op="-"), windows.filter(op="+")
+        if MERGED in tables:
+            tables[MERGED], merged = groups.taken(groups.put(tables[MERGED], away), windows, list(self.keys))
+        if EMITTED in tables:
+            if away.height:
+                tables[EMITTED] = first_panes.merged_away(tables[EMITTED], away)
+            tables[EMITTED], origins = first_panes.origins_of(tables[EMITTED], windows, self.windows)
+        self.state = self.state.with_tables(tables)
+        return replace(self._firings(windows, merged), origins=origins)
+
+    def _firings(self, windows: pl.DataFrame, merged: pl.DataFrame | None) -> Firings:
+        """Returns the firings of windows. `merged` has the panes of sessions that have merged into them."""
         members = {side: self._members(side, windows) for side in self.rows}
         null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
-        firings = Firings(
-            windows.select(*OF_WINDOWS),
+        panes = windows.select(*OF_WINDOWS)
+        return Firings(
+            panes,
             (windows["is_last"] & (windows["op"] == "+")).to_numpy(),
             (windows["op"] == "-").to_numpy(),
             windows.select(null.alias("null"))["null"].to_numpy(),
@@ -143,8 +177,8 @@ class WindowJoinEngine(SameWindowEngine):
             groups.groups_of(members, windows, merged),
             windows.height,
             self.match.accumulation,
+            panes.with_columns(windows[PREVIOUS_TIMING].alias(TIMING)),
         )
-        return emitted(self.plan, firings)
 
     def _members(self, side: str, windows: pl.DataFrame) -> Members:
         table = self.state.tables[side]
@@ -187,16 +221,17 @@ def _reaches(window: AnyWindow, horizon: int) -> pl.Expr:
 
 
 def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.DataFrame:
-    """Returns one row for each window of the panes, with START, END (exclusive) and `PREVIOUS`.
+    """Returns one row for each window of the panes, with START, END (exclusive) and what it had before.
 
     A retraction without a new pane, of a session that has merged, is a row with the op "-".
     """
     identity = [*keys, "window_start", "window_end"]
     plus, minus = panes.filter(op="+"), panes.filter(op="-")
-    before = minus.select(*identity, pl.col(NEWEST).alias(PREVIOUS))
+    of_last = pl.col(NEWEST).alias(PREVIOUS), pl.col(TIMING).alias(PREVIOUS_TIMING)
+    before = minus.select(*identity, *of_last)
     known = plus.join(before, on=identity, how="left", nulls_equal=True, maintain_order="left")
     merged_away = minus.join(plus, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-    windows = pl.concat([merged_away.with_columns(pl.col(NEWEST).alias(PREVIOUS)), known])
+    windows = pl.concat([merged_away.with_columns(of_last), known])
     end = pl.col("window_end") + 1 if closed_at_end(match.window) else pl.col("window_end")
     return windows.with_columns(
         pl.col(PREVIOUS).fill_null(-1),

@@ -50,6 +50,10 @@ class Members:
         """Returns how many rows each window has."""
         return np.bincount(self.window, minlength=windows)
 
+    def at(self, places: Places) -> "Members":
+        """Returns the rows at these places."""
+        return Members(take_rows(self.rows, places), self.window[places])
+
     def chosen(self, places: slice, first: int) -> "Members":
         """Returns the rows at these places. The windows are counted from `first`."""
         return Members(self.rows[places], self.window[places] - first)

@@ -18,7 +18,8 @@ from panewise.engine.columns import END, MISSED_WINDOWS, NUMBER, PARTIAL, REASON
 from panewise.engine.ingest.late_output import late_columns, late_schema, reason_of
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
-from panewise.engine.join.same_window.content import Firings, emitted
+from panewise.engine.join.same_window.content import emitted
+from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.same_window.rows import Members
 from panewise.engine.join.windows_of_sides import Rows, Step
@@ -138,9 +139,10 @@ class SingleFiringEngine(SameWindowEngine):
         members = {side: _members(due[side], places[sides[side]]) for side in due}
         bounds = [self.slicing.slices(windows), windows[END]]
         panes = pl.DataFrame([one.alias(name) for one, name in zip(bounds, BOUNDS, strict=True)])
+        panes = panes.with_columns(pl.lit("ON_TIME").alias("timing")).select(OF_WINDOWS)
         null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys).alias("null")
         return Firings(
-            panes.with_columns(pl.lit("ON_TIME").alias("timing")).select(OF_WINDOWS),
+            panes,
             last=np.ones(windows.height, dtype=np.bool_),
             merged_away=np.zeros(windows.height, dtype=np.bool_),
             null_keys=windows.select(null)["null"].to_numpy(),
@@ -148,6 +150,7 @@ class SingleFiringEngine(SameWindowEngine):
             groups={side: np.full(len(one.window), NO_GROUP) for side, one in members.items()},
             merged_from=windows.height,
             accumulation=self.match.accumulation,
+            retracted=panes,
         )
 
     def _with_window_keys(self, rows: Rows) -> pl.DataFrame:
