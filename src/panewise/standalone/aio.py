@@ -91,6 +91,7 @@ class AsyncOperator:
         """Returns what the loop over the emissions needs."""
         delivery = self._delivery
         return Source(
+            delivery.driver.calls,
             delivery.driver.outbox,
             delivery.driver.host.is_durable,
             delivery.check_open,

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from panewise.calls import Calls
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer, highest
-from panewise.standalone.calls import CallGuard
 from panewise.standalone.emission import Emission, Numbering, Totals
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
@@ -30,7 +30,7 @@ from panewise.standalone.positions import Position, Positions
 Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
 
 
-class Driver(CallGuard):
+class Driver:
     """An operator of the engine, with what waits before it and behind it.
 
     Args:
@@ -40,6 +40,7 @@ class Driver(CallGuard):
         materialized: the store that follows the results of windows, None if there is none.
 
     Attributes:
+        calls: which thread is within a call of the operator.
         outbox: the emissions that the caller has not accepted yet, the oldest first.
         defers: whether each message is a step of its own, also if it waits (:class:`Deferral`). Otherwise all
             messages that wait are one batch.
@@ -50,6 +51,7 @@ class Driver(CallGuard):
         self, spec: Specification, schemas: Schemas, host: Host, materialized: Materialized | None = None
     ) -> None:
         self.spec, self.schemas, self.host = spec, schemas, host
+        self.calls = Calls("an operator")
         self._materialized = materialized
         self.buffer = Buffer(spec, schemas)
         self.outbox = deque[Emission]()
@@ -114,8 +116,7 @@ class Driver(CallGuard):
         operator = self.operator
         before = operator.state
         try:
-            with self.calls():
-                outputs = self._outputs(operator, work)
+            outputs = self._outputs(operator, work)
         except BaseException:
             operator.state = before
             raise
@@ -137,8 +138,7 @@ class Driver(CallGuard):
     def _synchronise(self) -> None:
         """Makes the store of results equal to the state."""
         if self._materialized is not None:
-            with self.calls():
-                self._materialized.synchronise(self.operator)
+            self._materialized.synchronise(self.operator)
 
     def reached(self, positions: Iterable[tuple[str, Position]]) -> None:
         """Notes the positions of rows that a step has added, each with its port."""
@@ -154,10 +154,9 @@ class Driver(CallGuard):
         if len(self.outbox) > accepted or self.buffer.steps:
             return
         if self.uncommitted >= rows:
-            with self.calls():
-                if self._materialized is not None and self.host.is_durable:
-                    self._materialized.commit()
-                self.host.commit(self.notes())
+            if self._materialized is not None and self.host.is_durable:
+                self._materialized.commit()
+            self.host.commit(self.notes())
             self.uncommitted = 0
         self.outbox.clear()
 

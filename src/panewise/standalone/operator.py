@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from threading import get_ident
 from typing import Any, Literal, Self, TypeAlias
 
 import polars as pl
 
+from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.engine.protocol import Schemas
@@ -62,6 +64,8 @@ class StandaloneOperator:
             It is a SessionStore for sessions, and a WindowStore for other windows of time. It belongs to the
             operator, but you close it. Default: None.
 
+    One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.
+
     Raises:
         InputError: if an argument does not fit the specification or the mode.
         SpecError: if a column is missing, or has a type that the specification cannot use; if the windows
@@ -103,7 +107,7 @@ class StandaloneOperator:
         try:
             results = _materialized(spec, schemas, host, materialize)
             self._driver, self._buffer = Driver(spec, schemas, host, results), buffer
-            self._driver.defers = buffer == 1
+            self._driver.defers, self._calls = buffer == 1, self._driver.calls
             self._deferral = Deferral(self._driver, enabled=buffer == 1 and materialize is None)
             self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
             steps = steps_of(self._delivery, self._deferral)
@@ -138,8 +142,8 @@ class StandaloneOperator:
 
         Messages in the buffer are not counted yet.
         """
-        self._delivery.catch_up()
-        return dict(self._driver.totals.by_port)
+        with self._delivery.reading():
+            return dict(self._driver.totals.by_port)
 
     def positions(self, port: str | None = None) -> list[Position]:
         """Returns the highest offset of each partition of an input, as `(source, partition, offset)`.
@@ -148,19 +152,19 @@ class StandaloneOperator:
         rows. After a restart they are the positions of the last commit: the caller continues behind them.
         Messages in the buffer do not count.
         """
-        self._delivery.catch_up()
-        name = self._driver.port(port)
-        declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
-        known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
-        return self._driver.positions.with_marks(name, known)
+        with self._delivery.reading():
+            name = self._driver.port(port)
+            declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
+            known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
+            return self._driver.positions.with_marks(name, known)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows: the keys, window_start, window_end, pending and closed.
 
         For OVER and joins these are the stored rows. Messages in the buffer are not in them.
         """
-        self._delivery.catch_up()
-        return self._driver.operator.live()
+        with self._delivery.reading():
+            return self._driver.operator.live()
 
     def add_message(
         self, message: Message, port: str | None = None, position: Position | None = None
@@ -178,6 +182,16 @@ class StandaloneOperator:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
             InputError: if the message, the port or the position is malformed.
         """
+        calls, me = self._calls, get_ident()  # as `one_at_a_time` does, without the cost of another call
+        if calls.owner:
+            calls.refuse()
+        calls.owner = me
+        try:
+            self._add_message(message, port, position)
+        finally:
+            calls.owner = FREE
+
+    def _add_message(self, message: Message, port: str | None, position: Position | None) -> None:
         self._delivery.check_open()
         self._delivery.check_enabled()
         driver, where, reached = self._driver, self._driver.port(port), checked(position)
@@ -196,6 +210,7 @@ class StandaloneOperator:
             raise
         self._delivery.settle()
 
+    @one_at_a_time
     def add_batch(
         self, rows: Frame | Mapping[str, Frame], port: str | None = None, positions: Iterable[Position] = ()
     ) -> None:
@@ -224,6 +239,7 @@ class StandaloneOperator:
         for frame in frames.values():
             self._deferral.added(frame)
 
+    @one_at_a_time
     def advance(
         self,
         *,
@@ -255,6 +271,7 @@ class StandaloneOperator:
         driver.step(lambda operator: [operator.advance(now, to, input)])
         self._delivery.settle()
 
+    @one_at_a_time
     def timeout(self, now: InstantLike | None = None) -> bool:
         """Delivers what waits from where it stopped, evaluates the buffer, and reads the clock.
 
@@ -267,6 +284,9 @@ class StandaloneOperator:
         Raises:
             SpecError: if `now` is not an instant.
         """
+        return self._timeout(now)
+
+    def _timeout(self, now: InstantLike | None) -> bool:
         self._delivery.check_open()
         reading = None if now is None else instant_us(now, "now")
         delivery = self._delivery
@@ -283,6 +303,7 @@ class StandaloneOperator:
         delivery.settle()
         return not delivery.disabled
 
+    @one_at_a_time
     def finish(self, port: str | None = None) -> None:
         """Ends an input, or all inputs: windows become complete, and rows that are added later are late.
 
@@ -294,6 +315,7 @@ class StandaloneOperator:
         driver.step(lambda operator: [operator.finish(name)])
         self._delivery.settle()
 
+    @one_at_a_time
     def get_result(self) -> list[Emission]:
         """Evaluates the buffer, and returns a copy of all emissions that wait.
 
@@ -303,6 +325,9 @@ class StandaloneOperator:
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the emissions.
         """
+        return self._emitted()
+
+    def _emitted(self) -> list[Emission]:
         if self._delivery.downstream is not None:
             rule = "in mode='automatic' the downstream receives all emissions"
             raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
@@ -312,6 +337,7 @@ class StandaloneOperator:
                 self._driver.evaluate()
         return list(self._driver.outbox)
 
+    @one_at_a_time
     def drain(self) -> list[Emission]:
         """Evaluates the buffer, and returns and removes all emissions that wait.
 
@@ -320,10 +346,11 @@ class StandaloneOperator:
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the emissions.
         """
-        found = self.get_result()
+        found = self._emitted()
         self._driver.outbox.clear()
         return found
 
+    @one_at_a_time
     def flush(self) -> list[Emission]:
         """Evaluates the buffer, removes all emissions, and makes state and positions durable.
 
@@ -339,12 +366,13 @@ class StandaloneOperator:
                 removed: :meth:`get_result` and :meth:`drain` still return the emissions.
         """
         self._delivery.check_open()
-        found = [] if self._delivery.downstream else self.get_result()
-        self.timeout()
+        found = [] if self._delivery.downstream else self._emitted()
+        self._timeout(None)
         self._delivery.check_enabled()
         self._delivery.commit(accepted=len(found))
         return found
 
+    @one_at_a_time
     def remove_waiting(self) -> list[WaitingMessage]:
         """Removes the messages that wait, and returns them with their ports and positions.
 
@@ -370,6 +398,7 @@ class StandaloneOperator:
         self._delivery.catch_up()
         return self._driver.buffer.clear()
 
+    @one_at_a_time
     def close(self) -> None:
         """Calls the callback `teardown`, and closes the store. It commits nothing.
 
@@ -387,9 +416,10 @@ class StandaloneOperator:
 
 def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
     """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
-    operator._delivery.ready()
-    operator._add(frames)
-    operator._delivery.settle()
+    with operator._calls.one():
+        operator._delivery.ready()
+        operator._add(frames)
+        operator._delivery.settle()
 
 
 def delivery_of(operator: StandaloneOperator) -> Delivery:

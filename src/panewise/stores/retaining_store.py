@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MIN_INSTANT, Duration, DurationLike, InstantLike, instant_us
 from panewise.errors import SpecError
 from panewise.stores.keys import KeyValue, decode_int64, encode_key
@@ -63,6 +64,7 @@ class RetainingStore(Store):
         """The highest offset of each topic and partition that `advance_position` was given."""
         return self._positions.by_topic()
 
+    @one_thread_at_a_time
     def advance_position(self, topic: str, partition: int, offset: int) -> None:
         """Records that the store contains the input up to this offset of a partition.
 
@@ -72,6 +74,7 @@ class RetainingStore(Store):
         self._check_open()
         self._positions.advance(topic, partition, offset)
 
+    @one_thread_at_a_time
     def advance(self, time: InstantLike) -> None:
         """Advances `now`, and so the time at which entries expire. An earlier time changes nothing."""
         self._check_open()
@@ -80,6 +83,7 @@ class RetainingStore(Store):
             self._move(moved)
         self._expire()
 
+    @one_thread_at_a_time
     def commit(self) -> None:
         """Deletes what has expired, and makes all changes since the last commit durable, all or none."""
         self._check_open()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, DurationLike, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -69,6 +70,7 @@ class SessionStore(RetainingStore):
         period = checked_duration("retention", retention, 1)
         super().__init__({}, period, 8, directory=directory, cache_bytes=cache_bytes)
 
+    @one_thread_at_a_time
     def put(self, key: KeyValue, start: InstantLike, end: InstantLike, value: Any) -> bool:
         """Sets the value of a session; None removes it.
 
@@ -93,6 +95,7 @@ class SessionStore(RetainingStore):
             self._map.put(by_key, b"")
         return True
 
+    @one_thread_at_a_time
     def remove(self, key: KeyValue, start: InstantLike, end: InstantLike) -> bool:
         """Removes a session. Returns whether it was in the store and had not expired."""
         self._check_open()
@@ -109,6 +112,7 @@ class SessionStore(RetainingStore):
         data = None if last <= self._horizon else self._map.get(by_end)
         return None if data is None else decode_value(data)
 
+    @one_thread_at_a_time
     def find(
         self,
         key: KeyValue,
@@ -122,6 +126,7 @@ class SessionStore(RetainingStore):
         limit, layout = instant_us(latest_start, "latest_start"), self._layout
         return self._entries(lambda opened: _started(layout.of_key(opened, encoded, times, backward), limit))
 
+    @one_thread_at_a_time
     def find_keys(
         self,
         first_key: KeyValue | None,
@@ -149,6 +154,7 @@ class SessionStore(RetainingStore):
         """Returns all sessions of a range of keys, with both ends; None leaves an end open."""
         return self.find_keys(first_key, last_key, MIN_INSTANT, MAX_INSTANT, backward=backward)
 
+    @one_thread_at_a_time
     def restore(self, entries: Iterable[tuple[KeyValue, InstantLike, InstantLike, Any]]) -> int:
         """Puts sessions (key, start, end, value) of a changelog. Returns how many had not expired then."""
         self._check_open()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MAX_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -67,6 +68,7 @@ class TimeSeriesStore(Store):
         self._sequence = 0
         super().__init__({"append": append}, directory, cache_bytes=cache_bytes)
 
+    @one_thread_at_a_time
     def put(self, key: KeyValue, value: Any, time: InstantLike) -> None:
         """Stores a value of a key at a time."""
         self._check_open()
@@ -79,6 +81,7 @@ class TimeSeriesStore(Store):
             place += encode_int64(self._sequence)
         self._map.put(place, data)
 
+    @one_thread_at_a_time
     def get(
         self, key: KeyValue, start: InstantLike, end: InstantLike, *, backward: bool = False
     ) -> Entries[TimedValue]:
@@ -91,6 +94,7 @@ class TimeSeriesStore(Store):
 
         return self._entries(found)
 
+    @one_thread_at_a_time
     def delete(self, key: KeyValue, start: InstantLike, end: InstantLike) -> int:
         """Deletes the values of a key with start <= time < end. Returns their number."""
         self._check_open()

@@ -7,8 +7,10 @@ read of one key and before a commit, so that a store whose windows are read othe
 from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
+from threading import get_ident
 from typing import Any, NamedTuple, overload
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import (
     MAX_INSTANT,
     MIN_INSTANT,
@@ -130,32 +132,40 @@ class WindowStore(RetainingStore):
         `expired_puts` and changes nothing else.
         """
         # Each line here is executed for each row, so common cases call no function.
-        if self._closed:
-            self._check_open()
-        if type(time) is not int or not MIN_INSTANT < time <= MAX_INSTANT:
-            time = _entry_time(time)
-        encoded = self._keys.get(key) if type(key) is str else None
-        if encoded is None:
-            encoded = self._encoded(key)
-        data = None if value is None else encode_value(value)
-        if time > self._latest:
-            self._move(time)
-        if time <= self._latest - self._grace:
-            self._expired_puts += 1
-            return False
-        self._puts += 1
-        if self._puts == EXPIRE_EVERY:
-            self._tidy()
-        if self._duplicates:
-            return self._apply(encoded, data, encode_int64(time))
-        if type(key) is str:
-            self._recent.new[key, time] = value if type(value) in PLAIN else ENCODED
-        if data is None:
-            return self._apply(encoded, data, encode_int64(time))
-        place = _pack_place(BY_TIME, time + _SIGN) + encoded
-        self._map.put(place, data)
-        self._unindexed.add(place)
-        return True
+        calls, me = self._calls, get_ident()  # as `one_thread_at_a_time` does
+        before = calls.owner
+        if before and before != me:
+            calls.refuse_thread()
+        calls.owner = me
+        try:
+            if self._closed:
+                self._check_open()
+            if type(time) is not int or not MIN_INSTANT < time <= MAX_INSTANT:
+                time = _entry_time(time)
+            encoded = self._keys.get(key) if type(key) is str else None
+            if encoded is None:
+                encoded = self._encoded(key)
+            data = None if value is None else encode_value(value)
+            if time > self._latest:
+                self._move(time)
+            if time <= self._latest - self._grace:
+                self._expired_puts += 1
+                return False
+            self._puts += 1
+            if self._puts == EXPIRE_EVERY:
+                self._tidy()
+            if self._duplicates:
+                return self._apply(encoded, data, encode_int64(time))
+            if type(key) is str:
+                self._recent.new[key, time] = value if type(value) in PLAIN else ENCODED
+            if data is None:
+                return self._apply(encoded, data, encode_int64(time))
+            place = _pack_place(BY_TIME, time + _SIGN) + encoded
+            self._map.put(place, data)
+            self._unindexed.add(place)
+            return True
+        finally:
+            calls.owner = before
 
     @overload
     def fetch(self, key: KeyValue, first: InstantLike) -> Any: ...
@@ -199,6 +209,7 @@ class WindowStore(RetainingStore):
             return None
         return int(data[1:]) if data[0] == _INT else decode_value(data)
 
+    @one_thread_at_a_time
     def fetch_keys(
         self,
         first_key: KeyValue | None,
@@ -224,6 +235,7 @@ class WindowStore(RetainingStore):
         """Returns all entries that have not expired."""
         return self.fetch_keys(None, None, MIN_INSTANT, MAX_INSTANT, backward=backward)
 
+    @one_thread_at_a_time
     def restore(self, entries: Iterable[tuple[KeyValue, Any, InstantLike]]) -> int:
         """Puts entries (key, value, time) of a changelog without regard to the grace period.
 
@@ -288,6 +300,7 @@ class WindowStore(RetainingStore):
         self._recent.tidy()
         self._unindexed.tidy(self._map)
 
+    @one_thread_at_a_time
     def _fetch_range(
         self, key: KeyValue, first: InstantLike, last: InstantLike, backward: bool
     ) -> Entries[WindowEntry]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -45,6 +46,7 @@ class _Storage(Store):
         """Returns the number of entries."""
         return self._count
 
+    @one_thread_at_a_time
     def contains(self, window: WindowLike) -> bool:
         """Returns whether the storage has an entry of a window."""
         self._check_open()
@@ -52,6 +54,7 @@ class _Storage(Store):
         with self._map.scan(place, prefix_end(place)) as entries:
             return next(entries, None) is not None
 
+    @one_thread_at_a_time
     def entries(self, window: WindowLike | None = None, *, backward: bool = False) -> Entries[StoredWindow]:
         """Returns the entries, or those of a window, in the order of end, start and key."""
         place = _BY_WINDOW if window is None else _place(window)
@@ -62,6 +65,7 @@ class _Storage(Store):
 
         return self._entries(found)
 
+    @one_thread_at_a_time
     def purge(self, horizon: InstantLike) -> int:
         """Deletes the entries of the windows that end before a time. Returns their number."""
         self._check_open()
@@ -133,6 +137,7 @@ class WindowedStorage(_Storage):
     def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
         super().__init__(directory, cache_bytes)
 
+    @one_thread_at_a_time
     def put(self, window: WindowLike, value: Any) -> None:
         """Sets the value of a window."""
         self._put(_place(window), value)
@@ -141,6 +146,7 @@ class WindowedStorage(_Storage):
         """Returns the value of a window, or None."""
         return self._get(_place(window))
 
+    @one_thread_at_a_time
     def remove(self, window: WindowLike) -> bool:
         """Removes a window. Returns whether it was in the storage."""
         return self._remove(_place(window))
@@ -174,6 +180,7 @@ class KeyedWindowedStorage(_Storage):
     def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
         super().__init__(directory, cache_bytes)
 
+    @one_thread_at_a_time
     def put(self, window: WindowLike, key: KeyValue, value: Any) -> None:
         """Sets the value of a key in a window."""
         self._put(_place(window) + encode_key(key), value)
@@ -182,10 +189,12 @@ class KeyedWindowedStorage(_Storage):
         """Returns the value of a key in a window, or None."""
         return self._get(_place(window) + encode_key(key))
 
+    @one_thread_at_a_time
     def remove(self, window: WindowLike, key: KeyValue) -> bool:
         """Removes a key from a window. Returns whether it was in the window."""
         return self._remove(_place(window) + encode_key(key))
 
+    @one_thread_at_a_time
     def remove_window(self, window: WindowLike) -> int:
         """Removes all keys from a window. Returns their number."""
         self._check_open()
@@ -216,6 +225,7 @@ class SessionWindowedStorage(KeyedWindowedStorage):
 
     _kind = "session windowed"
 
+    @one_thread_at_a_time
     def migrate(self, key: KeyValue, window: WindowLike, to: WindowLike) -> bool:
         """Gives the session of a key other bounds. Returns whether it was in the storage."""
         value = self.get(window, key)
@@ -229,6 +239,7 @@ class SessionWindowedStorage(KeyedWindowedStorage):
             self._put(_place(to) + encode_key(key), value)
         return True
 
+    @one_thread_at_a_time
     def sessions(
         self, key: KeyValue, start: InstantLike = MIN_INSTANT, end: InstantLike = MAX_INSTANT
     ) -> Entries[StoredWindow]:

@@ -17,9 +17,9 @@ from typing import Any, Final
 from panewise.errors import StoreError
 from panewise.standalone.retained.window import Window
 from panewise.standalone.retained.window_codec import decode_window, encode_window
-from panewise.stores.durable_map import DurableMap
+from panewise.stores.durable_map import PlainDurableMap
 from panewise.stores.keys import encode_key
-from panewise.stores.memory_map import MemoryMap
+from panewise.stores.memory_map import PlainMemoryMap
 from panewise.stores.message_layout import KeyLayout
 from panewise.stores.message_store import MessageStore
 from panewise.stores.ordered_map import OrderedMap, prefix_end
@@ -54,7 +54,7 @@ class WindowFiles:
         self._made_with = json.loads(json.dumps(made_with))
         self._on_write, self._in_memory = on_write, directory is None
         place = None if directory is None else Path(directory)
-        self._metadata: OrderedMap = MemoryMap() if place is None else _opened(place / "metadata")
+        self._metadata: OrderedMap = PlainMemoryMap() if place is None else _opened(place / "metadata")
         self.messages: MessageStore | None = None
         try:
             self.header = self._read_header()
@@ -253,4 +253,4 @@ def _copy(name: str) -> bytes:
 
 def _opened(directory: Path) -> OrderedMap:
     directory.parent.mkdir(parents=True, exist_ok=True)
-    return DurableMap(directory)
+    return PlainDurableMap(directory)
