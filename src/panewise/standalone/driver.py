@@ -19,6 +19,7 @@ from panewise.calls import Calls
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
+from panewise.families import INPUT
 from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer, highest
 from panewise.standalone.emission import Emission, Numbering, Totals
@@ -41,6 +42,7 @@ class Driver:
 
     Attributes:
         calls: which thread is within a call of the operator.
+        ended: the ports whose input has ended, as of the state.
         outbox: the emissions that the caller has not accepted yet, the oldest first.
         defers: whether each message is a step of its own, also if it waits (:class:`Deferral`). Otherwise all
             messages that wait are one batch.
@@ -58,7 +60,24 @@ class Driver:
         self.defers = False
         self.uncommitted = 0
         self.read_notes()
+        self.note_ended()
         self._synchronise()
+
+    def note_ended(self) -> None:
+        """Looks up which inputs have ended, after a step that ends one, or with another state."""
+        self.ended = frozenset(filter(self.operator.state.has_ended, self.spec.ports))
+
+    def check_not_ended(self, ports: Iterable[str]) -> None:
+        """Refuses rows of inputs that have ended (12.2).
+
+        Raises:
+            InputError: if one of these ports has ended.
+        """
+        for port in ports:
+            if port in self.ended:
+                which = "" if port == INPUT else f" of {port!r}"
+                rule = "nothing is added after the end of input"
+                raise InputError(f"rows{which} after finish", rule, "add the rows before finish")
 
     def read_notes(self) -> None:
         """Takes positions, numbers and counts from the last commit."""
@@ -182,6 +201,7 @@ class Driver:
             now = self.operator.state.clocks.processing_time
             state = operator.with_header({**operator.header(), "processing_time": now})
         self.host.put(state)
+        self.note_ended()
         self.positions = Positions.of_json(notes.get("positions", {}))
         self.buffer.clear()
         saved = Numbering(**notes.get("numbers", {}))

@@ -180,7 +180,7 @@ class StandaloneOperator:
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
-            InputError: if the message, the port or the position is malformed.
+            InputError: if the message, the port or the position is malformed; if the input has ended.
         """
         calls, me = self._calls, get_ident()  # as `one_at_a_time` does, without the cost of another call
         if calls.owner:
@@ -195,6 +195,8 @@ class StandaloneOperator:
         self._delivery.check_open()
         self._delivery.check_enabled()
         driver, where, reached = self._driver, self._driver.port(port), checked(position)
+        if driver.ended:
+            driver.check_not_ended((where,))
         if type(message) is not dict and isinstance(message, Mapping):
             message = dict(message)
         waits = self._deferral.takes(message)
@@ -224,7 +226,8 @@ class StandaloneOperator:
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
-            InputError: if a column is missing or has another type, or the port or a position is malformed.
+            InputError: if a column is missing or has another type, or the port or a position is malformed; if
+                an input with rows has ended.
         """
         driver = self._delivery.ready()
         given = rows if isinstance(rows, Mapping) else {driver.port(port): rows}
@@ -235,6 +238,7 @@ class StandaloneOperator:
         self._delivery.settle()
 
     def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        self._driver.check_not_ended(frames)
         self._driver.add(frames)
         for frame in frames.values():
             self._deferral.added(frame)
@@ -305,7 +309,9 @@ class StandaloneOperator:
 
     @one_at_a_time
     def finish(self, port: str | None = None) -> None:
-        """Ends an input, or all inputs: windows become complete, and rows that are added later are late.
+        """Ends an input, or all inputs: windows become complete, and rows that are added later are refused.
+
+        A watermark or a reading of the clock may follow. To end an input again changes nothing.
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
@@ -313,6 +319,7 @@ class StandaloneOperator:
         driver = self._delivery.ready()
         name = None if port is None else driver.port(port)
         driver.step(lambda operator: [operator.finish(name)])
+        driver.note_ended()
         self._delivery.settle()
 
     @one_at_a_time

@@ -318,13 +318,9 @@ def _check_named(types: Mapping[str, str], entry: Entry, rows: list[Row]) -> Non
 
 
 def _check_end(events: tuple[Event, ...], own: Mapping[str, Any]) -> None:
-    ended: set[str | None] = set()
+    ended = False
     for event in events:
-        if event.op == "finish":
-            ended.add(event.port)
-        if event.op == "add" and ended & {None, *event.rows}:
-            rule = "nothing can be added after the end of input (semantics 12.2)"
-            raise InputError("an add after finish", rule, "add the rows before finish")
+        ended = ended or event.op == "finish"
         if event.op in own and ended:
             rule = "at the end of input all partitions are purged (semantics 10.12)"
             raise InputError(f"{event.op!r} after finish", rule, "do it before finish")

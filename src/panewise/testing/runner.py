@@ -57,8 +57,8 @@ def run(
         left out.
 
     Raises:
-        InputError: if events are malformed, if rows are added after `finish`, for types of unknown columns,
-            and for an unknown runtime or option.
+        InputError: if events are malformed, for types of unknown columns, and for an unknown runtime or
+            option. Of the runtimes but Spark, if rows are added after `finish` (semantics 12.2).
         SpecError: if a column has a type that the specification cannot use (semantics 24.19).
 
     >>> from panewise import Tumbling, functions as F
