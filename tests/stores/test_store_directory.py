@@ -4,6 +4,7 @@ A fault is an error, and afterwards the store is as after its last commit (seman
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -284,3 +285,38 @@ def test_a_torn_file(kind: str, pattern: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         read(kind, tmp_path)
     assert caught.value.rule == "the files of a store are as it wrote them"
+
+
+def test_a_log_without_the_first_commit_is_refused(tmp_path: Path) -> None:
+    """semantics 34.5: without the log a map whose process was killed would be a new, empty one."""
+    with DurableMap(tmp_path / "open") as entries:
+        entries.put(b"a", b"1")
+        entries.commit()
+        entries.put(b"b", b"2")
+        entries.commit()
+        for name in ("whole", "cut"):
+            shutil.copytree(tmp_path / "open", tmp_path / name)
+    with DurableMap(tmp_path / "whole") as entries:
+        assert list(entries.scan()) == [(b"a", b"1"), (b"b", b"2")]
+    [log] = (tmp_path / "cut").glob("*.log")
+    log.write_bytes(b"")
+    with pytest.raises(StoreError, match="changes that had been written are missing"):
+        DurableMap(tmp_path / "cut")
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_no_file_of_0_bytes_loses_entries(kind: str, tmp_path: Path) -> None:
+    """semantics 34.5: the store is refused, or has all its entries."""
+    filled(kind, tmp_path / "whole")
+    refusals = 0
+    for file in sorted(path.name for path in (tmp_path / "whole").iterdir()):
+        cut = tmp_path / f"cut {file}"
+        shutil.copytree(tmp_path / "whole", cut)
+        (cut / file).write_bytes(b"")
+        try:
+            CASES[kind].opened(cut).close()
+        except StoreError:
+            refusals += 1
+        else:
+            check_intact(kind, cut)
+    assert refusals >= 4

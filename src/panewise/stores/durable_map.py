@@ -49,6 +49,7 @@ class PlainDurableMap:
         self._write_options.sync = sync
         self._options = options(cache_bytes)
         self._failed = False  # whether the last commit has failed
+        self._sync, self._recorded = sync, False  # whether the header knows of a commit since the opening
         self._empty = (b"", b"")  # start and end of the empty range
         self._files: rocksdict.Rdict | None = self._open_files()
 
@@ -126,6 +127,9 @@ class PlainDurableMap:
         with self._errors:
             files.write(batch, self._write_options)
         self._failed = False
+        if self._sync and not self._recorded:  # then files that a fault has emptied are noticed
+            self._directory.record(files.latest_sequence_number())
+            self._recorded = True
         self._changes = PlainMemoryMap()
 
     def close(self, *, commit: bool = True) -> None:
