@@ -107,7 +107,7 @@ def uses(of: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         given = {
             parameter.name: ARGUMENTS.get(parameter.name, 0)
             for parameter in inspect.signature(getattr(of, name)).parameters.values()
-            if parameter.default is parameter.empty
+            if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
         }
         if (kind, name) == (WindowStore, "fetch"):
             given["last"] = 0

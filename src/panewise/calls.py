@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import _DummyThread, current_thread, get_ident
-from typing import Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 from panewise.errors import ConcurrentCallError, InputError
 
-P = ParamSpec("P")
-R = TypeVar("R")
-C = TypeVar("C")  # an object with a field `_calls`
+F = TypeVar("F", bound=Callable[..., Any])
 FREE: Final = 0  # no thread has this identifier
 
 
@@ -82,8 +80,10 @@ def _is_of_a_pool() -> bool:
     return isinstance(current_thread(), _DummyThread)
 
 
-def one_at_a_time(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
+def one_at_a_time(method: F) -> F:
     """Returns a method that is refused while another call of the object runs.
+
+    The object knows its calls in the field `_calls`.
 
     >>> class Counter:
     ...     def __init__(self):
@@ -101,9 +101,8 @@ def one_at_a_time(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenat
     """
 
     @wraps(method)
-    def call(self: C, /, *args: P.args, **named: P.kwargs) -> R:
-        of: Any = self
-        calls, me = of._calls, get_ident()
+    def call(self: Any, /, *args: Any, **named: Any) -> Any:
+        calls, me = self._calls, get_ident()
         if calls.owner:
             calls.refuse()
         calls.owner = me
@@ -112,19 +111,18 @@ def one_at_a_time(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenat
         finally:
             calls.owner = FREE
 
-    return call
+    return cast(F, call)
 
 
-def one_thread_at_a_time(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
+def one_thread_at_a_time(method: F) -> F:
     """Returns a method that is refused while another thread is within a call of the object.
 
     Within a call of the same thread it is accepted, as a store may be read for what is put into it.
     """
 
     @wraps(method)
-    def call(self: C, /, *args: P.args, **named: P.kwargs) -> R:
-        of: Any = self
-        calls, me = of._calls, get_ident()
+    def call(self: Any, /, *args: Any, **named: Any) -> Any:
+        calls, me = self._calls, get_ident()
         before = calls.owner
         if before and before != me:
             calls.refuse_thread()
@@ -134,4 +132,4 @@ def one_thread_at_a_time(method: Callable[Concatenate[C, P], R]) -> Callable[Con
         finally:
             calls.owner = before
 
-    return call
+    return cast(F, call)

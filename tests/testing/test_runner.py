@@ -415,7 +415,7 @@ JOIN = JoinOperator(
 def test_events_of_a_join_name_its_sides() -> None:
     """semantics 36, 4: rows of one side or of both; a row gives its position on either side."""
     events = [
-        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 2, "position": [0, 7]}]},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 2, "position": [0, 7]}]},
         {
             "op": "add",
             "rows": {
@@ -426,8 +426,8 @@ def test_events_of_a_join_name_its_sides() -> None:
                 "left": [{"k": 1, "t": 2, "position": [0, 7]}],
             },
         },
-        {"op": "watermark", "side": "left", "to": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)},
-        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 2, "position": [0, 8]}]},
+        {"op": "watermark", "input": "left", "to": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 2, "position": [0, 8]}]},
         {"op": "restart"},
     ]
     outputs = run(JOIN, events, windows=True)
@@ -456,11 +456,11 @@ def test_events_of_a_join_name_its_sides() -> None:
     invalid = {
         "row": {"k": 1, "u": None, "position": ["x", 0, 8]},
         "reason": "event time is null",
-        "side": "right",
+        "input": "right",
     }
     assert outputs[1]["invalid"] == [invalid]
     [late] = outputs[3]["late"]
-    assert (late["side"], late["row"]["position"], late["late_by"]) == ("left", [0, 8], 999_998)
+    assert (late["input"], late["row"]["position"], late["late_by"]) == ("left", [0, 8], 999_998)
     assert [window["window_start"] for window in outputs[-1]["windows"]] == [2]
 
 
@@ -469,18 +469,18 @@ def test_events_of_a_join_name_its_sides() -> None:
     [
         (
             {"op": "add", "rows": []},
-            "events[0].side=None | with several inputs an event names its side, one of",
+            "events[0].input=None | with several inputs an event names its input, one of",
         ),
-        ({"op": "add", "input": "left", "rows": []}, "events[0] has a field 'input'"),
-        ({"op": "add", "rows": {"top": []}}, "events[0].rows: side='top' | with several inputs"),
+        ({"op": "add", "side": "left", "rows": []}, "events[0] has a field 'side'"),
+        ({"op": "add", "rows": {"top": []}}, "events[0].rows: input='top' | with several inputs"),
         ({"op": "add", "rows": {"left": 5}}, "events[0].rows['left']=5 | rows are a list of dicts"),
-        ({"op": "watermark", "to": 5, "side": "top"}, "events[0].side='top' | with several inputs"),
-        ({"op": "finish", "side": None}, "events[0].side=None | with several inputs"),
-        ({"op": "clock", "to": 5, "side": "left"}, "events[0] has a field 'side'"),
+        ({"op": "watermark", "to": 5, "input": "top"}, "events[0].input='top' | with several inputs"),
+        ({"op": "finish", "input": None}, "events[0].input=None | with several inputs"),
+        ({"op": "clock", "to": 5, "input": "left"}, "events[0] has a field 'input'"),
     ],
 )
 def test_other_names_of_sides_are_refused(event: dict[str, Any], message: str) -> None:
-    """semantics 36: an event of a join names "left" or "right" in its field `side`."""
+    """semantics 36: an event of a join names "left" or "right" in its field `input`."""
     with pytest.raises(InputError, match=re.escape(message)):
         run(JOIN, [event])
 
@@ -488,9 +488,9 @@ def test_other_names_of_sides_are_refused(event: dict[str, Any], message: str) -
 def test_a_side_whose_rows_drive_its_watermark_takes_none() -> None:
     """semantics 36.1, 36.2: a watermark from outside is for the other side only, or for none."""
     own = replace(JOIN, left=replace(JOIN.left, watermark=StreamTime(per="all")))
-    run(own, [{"op": "watermark", "side": "right", "to": 5}])
+    run(own, [{"op": "watermark", "input": "right", "to": 5}])
     for spec, named in (
-        (own, {"side": "left"}),
+        (own, {"input": "left"}),
         (own, {}),
         (replace(JOIN, watermark=StreamTime(per="all")), {}),
     ):
@@ -502,9 +502,9 @@ def test_a_side_whose_rows_drive_its_watermark_takes_none() -> None:
 
 def test_the_end_of_a_side() -> None:
     """semantics 36.4: nothing is added to a side after its end."""
-    ended = {"op": "finish", "side": "left"}
-    run(JOIN, [ended, {"op": "add", "side": "right", "rows": []}, {"op": "finish"}])
-    for rows in ({"side": "left", "rows": []}, {"rows": {"left": [], "right": []}}):
+    ended = {"op": "finish", "input": "left"}
+    run(JOIN, [ended, {"op": "add", "input": "right", "rows": []}, {"op": "finish"}])
+    for rows in ({"input": "left", "rows": []}, {"rows": {"left": [], "right": []}}):
         for runtime in ("oracle", "engine", "standalone"):
             with pytest.raises(InputError, match=r"rows of .* after finish \| nothing is added after"):
                 run(JOIN, [ended, {"op": "add", **rows}], runtime)
@@ -515,6 +515,6 @@ def test_positions_of_a_side_are_declared() -> None:
     plain = replace(JOIN, right=replace(JOIN.right, position=None))
     rows = [{"k": 1, "u": 3, "position": [0, 7]}]
     with pytest.raises(InputError, match=r"a position in rows of 'right' \| .* \| declare it"):
-        run(plain, [{"op": "add", "side": "right", "rows": rows}])
+        run(plain, [{"op": "add", "input": "right", "rows": rows}])
     with pytest.raises(InputError, match=r"positions of \[3\] items"):
-        run(JOIN, [{"op": "add", "side": "left", "rows": [{"k": 1, "t": 3, "position": ["x", 0, 7]}]}])
+        run(JOIN, [{"op": "add", "input": "left", "rows": [{"k": 1, "t": 3, "position": ["x", 0, 7]}]}])

@@ -232,7 +232,7 @@ class Driver:
             return ports[0]
         if given not in ports:
             raise InputError(
-                f"port={given!r}", f"the inputs of this operator are {ports}", "name one of them"
+                f"input={given!r}", f"the inputs of this operator are {ports}", "name one of them"
             )
         return str(given)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Never, Self, TypeAlias
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from panewise.engine.protocol import Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
 from panewise.standalone import materializable
-from panewise.standalone.arguments import check_input, check_mode, check_number
+from panewise.standalone.arguments import check_input, check_mode, check_number, check_words
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.checkpointing import steps_of
@@ -145,15 +145,20 @@ class StandaloneOperator:
         with self._delivery.reading():
             return dict(self._driver.totals.by_port)
 
-    def positions(self, port: str | None = None) -> list[Position]:
+    def positions(
+        self,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
+    ) -> list[Position]:
         """Returns the highest offset of each partition of an input, as `(source, partition, offset)`.
 
         They are those that the caller gave and, where the specification declares a position, those of valid
         rows. After a restart they are the positions of the last commit: the caller continues behind them.
         Messages in the buffer do not count.
         """
+        check_words("positions", others)
         with self._delivery.reading():
-            name = self._driver.port(port)
+            name = self._driver.port(input)
             declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
             known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
             return self._driver.positions.with_marks(name, known)
@@ -167,34 +172,40 @@ class StandaloneOperator:
             return self._driver.operator.live()
 
     def add_message(
-        self, message: Message, port: str | None = None, position: Position | None = None
+        self,
+        message: Message,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        position: Position | None = None,
+        **others: Never,
     ) -> None:
         """Adds one row.
 
         Args:
             message: the values by column. A column that is missing is null. A value of another type than its
                 column makes the row invalid, and the emission has the message among its `misfits`.
-            port: the name of the input, if the operator has several.
+            input: the name of the input, if the operator has several.
             position: `(partition, offset)` or `(source, partition, offset)`. If the specification declares
                 a position, the values go into its columns, and replays are dropped (semantics 4).
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
-            InputError: if the message, the port or the position is malformed; if the input has ended.
+            InputError: if the message, the input or the position is malformed; if the input has ended.
         """
+        if others:
+            check_words("add_message", others)
         calls, me = self._calls, get_ident()  # as `one_at_a_time` does, without the cost of another call
         if calls.owner:
             calls.refuse()
         calls.owner = me
         try:
-            self._add_message(message, port, position)
+            self._add_message(message, input, position)
         finally:
             calls.owner = FREE
 
-    def _add_message(self, message: Message, port: str | None, position: Position | None) -> None:
+    def _add_message(self, message: Message, name: str | None, position: Position | None) -> None:
         self._delivery.check_open()
         self._delivery.check_enabled()
-        driver, where, reached = self._driver, self._driver.port(port), checked(position)
+        driver, where, reached = self._driver, self._driver.port(name), checked(position)
         if driver.ended:
             driver.check_not_ended((where,))
         if type(message) is not dict and isinstance(message, Mapping):
@@ -214,25 +225,30 @@ class StandaloneOperator:
 
     @one_at_a_time
     def add_batch(
-        self, rows: Frame | Mapping[str, Frame], port: str | None = None, positions: Iterable[Position] = ()
+        self,
+        rows: Frame | Mapping[str, Frame],
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        positions: Iterable[Position] = (),
+        **others: Never,
     ) -> None:
         """Adds a batch, which is evaluated at once, after the messages that wait.
 
         Args:
             rows: a Polars DataFrame, or a table or record batch of PyArrow. If the operator has several
                 inputs, also such values by input: their rows arrive in one batch.
-            port: the name of the input, if the operator has several.
+            input: the name of the input, if the operator has several.
             positions: the position of the last row of each partition in the batch.
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
-            InputError: if a column is missing or has another type, or the port or a position is malformed; if
-                an input with rows has ended.
+            InputError: if a column is missing or has another type; if the input or a position is malformed;
+                if an input with rows has ended.
         """
+        check_words("add_batch", others)
         driver = self._delivery.ready()
-        given = rows if isinstance(rows, Mapping) else {driver.port(port): rows}
+        given = rows if isinstance(rows, Mapping) else {driver.port(input): rows}
         frames = {driver.port(name): frame_for(driver.schemas[name], one) for name, one in given.items()}
-        reached = [(driver.port(port), one) for one in map(checked, positions) if one is not None]
+        reached = [(driver.port(input), one) for one in map(checked, positions) if one is not None]
         self._add(frames)
         driver.reached(reached)
         self._delivery.settle()
@@ -250,6 +266,7 @@ class StandaloneOperator:
         watermark: InstantLike | None = None,
         clock: InstantLike | None = None,
         input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
     ) -> None:
         """Moves the clocks, after the messages that wait are evaluated.
 
@@ -263,6 +280,7 @@ class StandaloneOperator:
             InputError: if there is no such input.
             SpecError: if an instant is not one.
         """
+        check_words("advance", others)
         self._delivery.check_open()
         self._delivery.check_enabled()
         check_input(self.spec, input)
@@ -308,7 +326,11 @@ class StandaloneOperator:
         return not delivery.disabled
 
     @one_at_a_time
-    def finish(self, port: str | None = None) -> None:
+    def finish(
+        self,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
+    ) -> None:
         """Ends an input, or all inputs: windows become complete, and rows that are added later are refused.
 
         A watermark or a reading of the clock may follow. To end an input again changes nothing.
@@ -316,8 +338,9 @@ class StandaloneOperator:
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
         """
+        check_words("finish", others)
         driver = self._delivery.ready()
-        name = None if port is None else driver.port(port)
+        name = None if input is None else driver.port(input)
         driver.step(lambda operator: [operator.finish(name)])
         driver.note_ended()
         self._delivery.settle()
@@ -381,7 +404,7 @@ class StandaloneOperator:
 
     @one_at_a_time
     def remove_waiting(self) -> list[WaitingMessage]:
-        """Removes the messages that wait, and returns them with their ports and positions.
+        """Removes the messages that wait, and returns them with their inputs and positions.
 
         If the evaluation of a buffer raises an error, its messages stay. Remove them, and add again those
         that raise none.
@@ -395,8 +418,8 @@ class StandaloneOperator:
         ...     operator.finish()
         ... except PanewiseError:
         ...     removed = operator.remove_waiting()
-        >>> for message, port, position in removed[:2]:
-        ...     operator.add_message(message, port, position)
+        >>> for message, input, position in removed[:2]:
+        ...     operator.add_message(message, input, position)
         >>> operator.finish()
         >>> [row["total"] for emission in operator.drain() for row in emission.rows.to_dicts()]
         [4611686018427387906]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecError
@@ -25,10 +25,12 @@ from panewise.spec.codec import from_dict
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 from panewise.spec.operators.policy.events import name_of
+from panewise.standalone.arguments import WRONG_WORDS
 from panewise.testing.columns import Row, infer
 from panewise.testing.families import parts_for_tests
 
 Batch: TypeAlias = Mapping[str, tuple[Row, ...]]  # the rows of an "add", by input
+_INPUT: Final = "input"  # the field that names an input
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
 
 
@@ -83,7 +85,7 @@ class Script:
     @property
     def port_field(self) -> str | None:
         """The field by which events and outputs name an input; None if the operator has one input."""
-        return parts_for_tests(self.spec).port_field if len(self.ports) > 1 else None
+        return _INPUT if len(self.ports) > 1 else None
 
 
 def script(
@@ -108,7 +110,7 @@ def script(
     """
     whole = specification(spec)
     own = parts_for_tests(whole)
-    named = None if set(whole.ports) == {INPUT} else _Named(own.port_field, tuple(whole.ports))
+    named = None if set(whole.ports) == {INPUT} else _Named(tuple(whole.ports))
     known = {**_FIELDS, **own.ops}
     read = tuple(_event(event, f"events[{n}]", known, named) for n, event in enumerate(events))
     _check_end(read, own.ops)
@@ -143,9 +145,8 @@ def specification(spec: Any) -> Specification:
 
 @dataclass(frozen=True)
 class _Named:
-    """How events name an input, if the operator has several: by this field, with one of the names."""
+    """How events name an input, if the operator has several: in the field "input", with one of the names."""
 
-    field: str
     names: tuple[str, ...]
 
     def check(self, given: Any, where: str) -> str:
@@ -155,7 +156,7 @@ class _Named:
             InputError: if it is none.
         """
         if given not in self.names:
-            rule = f"with several inputs an event names its {self.field}, one of {list(self.names)}"
+            rule = f"with several inputs an event names its input, one of {list(self.names)}"
             raise InputError(f"{where}={given!r}", rule, "name one of these")
         return str(given)
 
@@ -229,16 +230,16 @@ def _event(event: Any, where: str, known: Mapping[str, set[str]], named: _Named 
         raise InputError(f"{where}.to={to!r}", rule, "give an int, or a datetime with a time zone")
     if named is None:
         return Event(op, to=to, source=event.get("input") if op == "watermark" else None)
-    port = named.check(event[named.field], f"{where}.{named.field}") if named.field in event else None
+    port = named.check(event[_INPUT], f"{where}.{_INPUT}") if _INPUT in event else None
     return Event(op, to=to, source=port) if op == "watermark" else Event(op, to=to, port=port)
 
 
 def _port_fields(event: Mapping[str, Any], op: str, named: _Named | None) -> set[str]:
     """Returns the further field that an event may have: the one that names an input."""
     if named is None:
-        return {"input"} if op == "watermark" else set()
+        return {_INPUT} if op == "watermark" else set()
     by_input = op == "add" and isinstance(event.get("rows"), Mapping)
-    return {named.field} if op in ("add", "watermark", "finish") and not by_input else set()
+    return {_INPUT} if op in ("add", "watermark", "finish") and not by_input else set()
 
 
 def _batch(event: Mapping[str, Any], where: str, named: _Named | None) -> Batch:
@@ -247,12 +248,12 @@ def _batch(event: Mapping[str, Any], where: str, named: _Named | None) -> Batch:
     if named is None:
         return {INPUT: _rows(rows, f"{where}.rows")}
     if not isinstance(rows, Mapping):
-        return {named.check(event.get(named.field), f"{where}.{named.field}"): _rows(rows, f"{where}.rows")}
+        return {named.check(event.get(_INPUT), f"{where}.{_INPUT}"): _rows(rows, f"{where}.rows")}
     if not rows:
         rule = "rows of several inputs are given by input"
         raise InputError(f"{where}.rows={rows!r}", rule, f"give {{{named.names[0]!r}: [...]}}")
     for port in rows:
-        named.check(port, f"{where}.rows: {named.field}")
+        named.check(port, f"{where}.rows: {_INPUT}")
     return {port: _rows(rows[port], f"{where}.rows[{port!r}]") for port in named.names if port in rows}
 
 
@@ -260,6 +261,10 @@ def _check_fields(
     event: Mapping[str, Any], op: str, wanted: set[str], where: str, optional: set[str]
 ) -> None:
     """Checks that an event has exactly the wanted fields, and no others than the optional ones."""
+    for name in WRONG_WORDS & set(event):
+        rule = f"an event names an input in the field {_INPUT!r}"
+        remedy = f"say {_INPUT!r}: {event[name]!r}"
+        raise InputError(f"{where} has a field {name!r}: {dict(event)!r}", rule, remedy)
     rule = f"the fields of {op!r} are {sorted(wanted)}"
     missing = sorted(wanted - set(event))
     if missing:

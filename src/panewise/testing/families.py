@@ -25,7 +25,6 @@ class TestingParts:
 
     Attributes:
         ops: the ops with the fields of their events.
-        port_field: the field by which events, late rows and invalid rows name an input, if there are several.
         engine: plays such an event with an operator of the engine; returns its output.
         oracle: plays such an event with an interpreter of the oracle; returns its output.
         on_spark: why Spark has no such ops, and a remedy.
@@ -34,7 +33,6 @@ class TestingParts:
     __test__ = False  # pytest would collect it by its name
 
     ops: Mapping[str, set[str]] = field(default_factory=lambda: MappingProxyType({}))
-    port_field: str = "input"
     engine: Callable[[Any, "Event"], Any] = _no_call
     oracle: Callable[[Any, "Event"], Any] = _no_call
     on_spark: tuple[str, str] = ("", "")
@@ -55,7 +53,6 @@ def _with_policies_of_oracle(oracle: Any, event: "Event") -> Any:
 
 
 PLAIN: Final = TestingParts()
-JOIN: Final = TestingParts(port_field="side")
 # Semantics 10.21 to 10.23.
 POLICY: Final = TestingParts(
     ops={
