@@ -49,7 +49,7 @@ ARGUMENTS: dict[str, Any] = {
     "message": MESSAGE,
     "rows": pl.DataFrame([MESSAGE]),
     "name": "one",
-    "partition": {},
+    "partition": 0,
     "metadata": None,
     "key": "a",
     "first_key": None,
@@ -210,11 +210,11 @@ def opened(store: Any) -> list[Any]:
     """Returns iterators of a store."""
     match store:
         case WindowStore():
-            return [store.all(), store.fetch("a", 0, 1)]
+            return [store.all(), store.fetch("a", first=0, last=1)]
         case SessionStore():
             return [store.fetch("a")]
         case TimeSeriesStore():
-            return [store.get("a", 0, 1)]
+            return [store.get("a", start=0, end=1)]
         case MessageStore():
             return [store.get_messages(0, 1)]
         case MemoryMap():
@@ -232,21 +232,25 @@ def test_a_durable_map_is_called_by_one_thread_at_a_time(tmp_path: Any) -> None:
                 assert isinstance(in_a_thread(lambda scan=scan: next(scan, None)), ConcurrentCallError)
 
 
+def entry(key: str, value: int, time: int) -> dict[str, Any]:
+    return {"key": key, "value": value, "time": time}
+
+
 def test_what_a_store_is_given_may_call_it() -> None:
     """semantics 34.24"""
     store = WindowStore(100, 10)
-    store.put("a", 1, 1)
-    assert store.restore((one.key, one.value + 1, one.start) for one in store.all()) == 1
-    assert store.fetch("a", 1) == 2
+    store.put("a", 1, time=1)
+    assert store.restore(entry(one.key, one.value + 1, one.start) for one in store.all()) == 1
+    assert store.fetch("a", time=1) == 2
     errors = []
 
     def entries() -> Iterator[Any]:
-        errors.append(in_a_thread(lambda: store.put("b", 1, 1)))
-        yield "a", 3, 1
+        errors.append(in_a_thread(lambda: store.put("b", 1, time=1)))
+        yield entry("a", 3, 1)
 
     assert store.restore(entries()) == 1
     assert [type(one) for one in errors] == [ConcurrentCallError]
-    assert (store.fetch("a", 1), store.fetch("b", 1)) == (3, None)
+    assert (store.fetch("a", time=1), store.fetch("b", time=1)) == (3, None)
 
 
 def test_threads_at_the_same_time_lose_no_message() -> None:
@@ -265,7 +269,7 @@ def test_threads_at_the_same_time_lose_no_message() -> None:
             except ConcurrentCallError:
                 pass
             try:
-                store.put(number, turn, 1)
+                store.put(number, turn, time=1)
                 mine[1] += 1
             except ConcurrentCallError:
                 pass

@@ -107,15 +107,15 @@ def test_iterators_do_not_stop_a_close_after_a_full_disk(kind: Any) -> None:
     """semantics 34.5, 34.22: it closes them before it commits."""
     with small_disk() as disk:
         store = kind(directory=disk / "store")
-        store.put(b"a", bytes(2 << 20), *[1] * (kind is TimeSeriesStore))
+        store.put(b"a", bytes(2 << 20), **({"time": 1} if kind is TimeSeriesStore else {}))
         with pytest.raises(StoreError, match="a store needs room on its disk"):
             store.commit()
-        entries = store.scan() if kind is DurableMap else store.get(b"a", 0, 9)
+        entries = store.scan() if kind is DurableMap else store.get(b"a", start=0, end=9)
         make_room(disk)
         store.close()
         assert list(entries) == []
         with kind(directory=disk / "store") as store:
-            assert len(list(store.scan() if kind is DurableMap else store.get(b"a", 0, 9))) == 1
+            assert len(list(store.scan() if kind is DurableMap else store.get(b"a", start=0, end=9))) == 1
 
 
 def test_a_block_that_ends_on_a_full_disk() -> None:
@@ -137,13 +137,13 @@ def test_files_that_cannot_be_opened_again(tmp_path: Path, monkeypatch: pytest.M
     """semantics 34.5, 34.22: the changes are still pending, and the next use tries again."""
     opened = rocksdict.Rdict
     with WindowStore(100, 5, directory=tmp_path) as store:
-        store.put("a", 1, 1)
+        store.put("a", 1, time=1)
         store.commit()
-        store.put("b", 2, 2)
+        store.put("b", 2, time=2)
         entries: Any = store._map
         entries._failed = True  # as after a commit on a full disk
         monkeypatch.setattr(rocksdict, "Rdict", refuse)
-        for call in (store.commit, store.close, lambda: store.fetch("c", 3), store.all):
+        for call in (store.commit, store.close, lambda: store.fetch("c", time=3), store.all):
             with pytest.raises(StoreError, match="a store needs room on its disk"):
                 call()
         monkeypatch.setattr(rocksdict, "Rdict", opened)

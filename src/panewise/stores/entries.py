@@ -16,8 +16,8 @@ class Entries(Iterator[E], Generic[E]):
 
     >>> from panewise.stores import TimeSeriesStore
     >>> store = TimeSeriesStore()
-    >>> store.put("a", 1, 10)
-    >>> with store.get("a", 0, 20) as entries:
+    >>> store.put("a", 1, time=10)
+    >>> with store.get("a", start=0, end=20) as entries:
     ...     entries.peek()
     TimedValue(time=10, value=1)
 

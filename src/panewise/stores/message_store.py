@@ -52,9 +52,9 @@ class MessageStore(Store):
     True
     >>> store.add("m1", offset=1, time=100, join_keys=("x",)), store.replays
     (False, 1)
-    >>> [message.value for message in store.get_messages(100, 150)]
+    >>> [message.value for message in store.get_messages(start=100, end=150)]
     ['m1', 'm2']
-    >>> [message.value for message in store.get_messages(100, 150, join_keys=("y",))]
+    >>> [message.value for message in store.get_messages(start=100, end=150, join_keys=("y",))]
     ['m2']
 
     Raises:
@@ -146,9 +146,9 @@ class MessageStore(Store):
     @one_thread_at_a_time
     def get_messages(
         self,
+        *,
         start: InstantLike,
         end: InstantLike,
-        *,
         session_key: KeyValue | None = None,
         join_keys: tuple[Any, ...] | None = None,
         start_offset: int = MIN_INSTANT,

@@ -40,11 +40,11 @@ class TimeSeriesStore(Store):
     end. Times before 1970 are refused, as in Samza.
 
     >>> store = TimeSeriesStore(append=True)
-    >>> store.put("sensor", 20.5, 1_000)
-    >>> store.put("sensor", 21.0, 1_000)
-    >>> [entry.value for entry in store.get("sensor", 0, 2_000)]
+    >>> store.put("sensor", 20.5, time=1_000)
+    >>> store.put("sensor", 21.0, time=1_000)
+    >>> [entry.value for entry in store.get("sensor", start=0, end=2_000)]
     [20.5, 21.0]
-    >>> store.delete("sensor", 0, 2_000)
+    >>> store.delete("sensor", start=0, end=2_000)
     2
 
     Raises:
@@ -69,12 +69,14 @@ class TimeSeriesStore(Store):
         super().__init__({"append": append}, directory, cache_bytes=cache_bytes)
 
     @one_thread_at_a_time
-    def put(self, key: KeyValue, value: Any, time: InstantLike) -> None:
+    def put(self, key: KeyValue, value: Any, *, time: InstantLike) -> None:
         """Stores a value of a key at a time."""
         self._check_open()
         place = _PREFIX + encode_key(key) + encode_int64(_time(time, "time"))
         if value is None:
-            raise InputError("value=None", "a time series has no null values", "delete(key, time, time + 1)")
+            raise InputError(
+                "value=None", "a time series has no null values", "delete(key, start=time, end=time + 1)"
+            )
         data = encode_value(value)
         if self._append:
             self._sequence += 1
@@ -83,7 +85,7 @@ class TimeSeriesStore(Store):
 
     @one_thread_at_a_time
     def get(
-        self, key: KeyValue, start: InstantLike, end: InstantLike, *, backward: bool = False
+        self, key: KeyValue, *, start: InstantLike, end: InstantLike, backward: bool = False
     ) -> Entries[TimedValue]:
         """Returns the values of a key with start <= time < end, in the order of time, or in the opposite."""
         first, last, at = self._range(key, start, end)
@@ -95,7 +97,7 @@ class TimeSeriesStore(Store):
         return self._entries(found)
 
     @one_thread_at_a_time
-    def delete(self, key: KeyValue, start: InstantLike, end: InstantLike) -> int:
+    def delete(self, key: KeyValue, *, start: InstantLike, end: InstantLike) -> int:
         """Deletes the values of a key with start <= time < end. Returns their number."""
         self._check_open()
         first, last, _ = self._range(key, start, end)

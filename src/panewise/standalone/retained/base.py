@@ -220,7 +220,9 @@ class WindowState(ABC):
         if self._messages is None:
             rule = "this operator stores results, and no messages"
             raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
-        with self._messages.get_messages(low, high, session_key=session_key, join_keys=join_keys) as found:
+        with self._messages.get_messages(
+            start=low, end=high, session_key=session_key, join_keys=join_keys
+        ) as found:
             for one in found:
                 if self._is_applied(one):
                     yield one.offset, of_json(one.value, self._schema)
