@@ -74,21 +74,21 @@ JOIN: Final = Family(
     spec="panewise.spec.families.join",
     engine="panewise.engine.join.family",
     oracle="panewise.oracle.join.interpreter:JoinInterpreter",
-    testing="panewise.testing.families:PLAIN",
+    testing="panewise.testing.families:JOIN",
 )
 WINDOWED_JOIN: Final = Family(
     "windowed_join",
     spec="panewise.spec.families.windowed_join",
     engine="panewise.engine.windowed_join.family",
     oracle="panewise.oracle.windowed_join.interpreter:WindowedJoinInterpreter",
-    testing="panewise.testing.families:PLAIN",
+    testing="panewise.testing.families:JOIN",
 )
 COGROUP: Final = Family(
     "cogroup",
     spec="panewise.spec.families.cogroup",
     engine="panewise.engine.cogroup.family",
     oracle="panewise.oracle.cogroup.interpreter:CogroupInterpreter",
-    testing="panewise.testing.families:PLAIN",
+    testing="panewise.testing.families:JOIN",
 )
 # A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
 # last, because their documents have no field that marks them.

@@ -10,6 +10,8 @@ import pytest
 
 from panewise import Global, Inputs, Position, Session, SpecError, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
+from panewise import left as of_left
+from panewise import right as of_right
 from panewise.errors import InputError
 from panewise.spec.operators.join.match import Interval
 from panewise.spec.operators.join.operator import JoinOperator
@@ -283,7 +285,7 @@ def test_decimals(runtime: str) -> None:
             [add({"k": "a", "event_time": 1})],
             (
                 "no row has a column 'v' | the specification reads ['k', 'event_time', 'v'] | give it in a "
-                "row, or null in all of them"
+                "row, null in all of them, or in types"
             ),
         ),
         (
@@ -383,13 +385,14 @@ def test_a_datetime_without_a_zone_is_no_instant(event: dict[str, Any], given: s
 
 
 @RUNTIMES
-def test_types_name_columns_that_are_there(runtime: str) -> None:
+def test_types_may_name_columns_that_no_row_has(runtime: str) -> None:
+    """semantics 31.28"""
     known = {"k": "string", "event_time": "bigint", "v": "bigint", "note": "string"}
     run(SPEC, [add({"k": "a", "event_time": 1, "v": 1, "note": None})], runtime, types=known)
-    with pytest.raises(InputError) as caught:
-        run(SPEC, [add({"k": "a", "event_time": 1, "v": 1})], runtime, types={"value": "bigint"})
-    rule = "types are given for columns that rows have or the specification reads: ['event_time', 'k', 'v']"
-    assert str(caught.value) == f"types['value']='bigint' | {rule} | leave 'value' out, or correct its name"
+    run(SPEC, [add({"k": "a", "event_time": 1, "v": 1})], runtime, types={"value": "bigint"})
+    events = [add({"k": "a", "event_time": 1}), {"op": "finish"}]
+    [pane] = run(SPEC, events, runtime, types={"v": "double"})[-1]["panes"]
+    assert pane["total"] is None
 
 
 @RUNTIMES
@@ -518,3 +521,41 @@ def test_positions_of_a_side_are_declared() -> None:
         run(plain, [{"op": "add", "input": "right", "rows": rows}])
     with pytest.raises(InputError, match=r"positions of \[3\] items"):
         run(JOIN, [{"op": "add", "input": "left", "rows": [{"k": 1, "t": 3, "position": ["x", 0, 7]}]}])
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine", "standalone"])
+@pytest.mark.parametrize("right_rows", [None, [], [{"k": None, "t": 1}]])
+def test_a_side_without_values_has_the_types_of_the_other(right_rows: Any, runtime: str) -> None:
+    """semantics 31.28"""
+    side = Side(keys=["k"], event_time="t")
+    spec = JoinOperator(
+        left=side,
+        right=replace(side, prefix="r_"),
+        match=Interval(0, 5),
+        how="left",
+        condition=of_left("a") <= of_right("b"),
+    )
+    events = [{"op": "add", "input": "left", "rows": [{"k": "a", "t": 1, "a": Decimal("1.50")}]}]
+    if right_rows is not None:
+        events.append({"op": "add", "input": "right", "rows": [{**row, "b": None} for row in right_rows]})
+    *_, last = run(spec, [*events, {"op": "finish"}], runtime)
+    assert [row["k"] for row in last["panes"]] == ["a"]
+    types: Any = {"right": {"k": "bigint"}}
+    with pytest.raises(SpecError):
+        run(spec, events, runtime, types=types)
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine", "standalone"])
+def test_live_rows_of_a_join_name_their_side(runtime: str) -> None:
+    """semantics 31.29"""
+    events = [
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 3}]},
+        {"op": "add", "input": "right", "rows": [{"id": 2, "u": 2}]},
+    ]
+    sides: Any = {"left": Side(keys=["k"], event_time="t"), "right": Side(keys=["id"], event_time="u")}
+    spec = JoinOperator(**sides, match=Interval(-5, 5), how="full")
+    found = run(spec, events, runtime, windows=True)[-1]["windows"]
+    assert [(row["input"], row["k"], row["window_start"]) for row in found] == [
+        ("right", 2, 2),
+        ("left", 1, 3),
+    ]

@@ -42,6 +42,7 @@ class Driver:
 
     Attributes:
         calls: which thread is within a call of the operator.
+        columns: the names of the columns of each port.
         ended: the ports whose input has ended, as of the state.
         outbox: the emissions that the caller has not accepted yet, the oldest first.
         defers: whether each message is a step of its own, also if it waits (:class:`Deferral`). Otherwise all
@@ -54,6 +55,7 @@ class Driver:
     ) -> None:
         self.spec, self.schemas, self.host = spec, schemas, host
         self.calls = Calls("an operator")
+        self.columns = {port: frozenset(of) for port, of in schemas.items()}
         self._materialized = materialized
         self.buffer = Buffer(spec, schemas)
         self.outbox = deque[Emission]()

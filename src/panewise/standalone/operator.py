@@ -27,7 +27,7 @@ from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.hosts import Host, MemoryHost, StoreHost
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.materialized import Materialized
-from panewise.standalone.messages import Message
+from panewise.standalone.messages import Message, check_columns
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
@@ -166,7 +166,8 @@ class StandaloneOperator:
     def live(self) -> pl.DataFrame:
         """Returns the live windows: the keys, window_start, window_end, pending and closed.
 
-        For OVER and joins these are the stored rows. Messages in the buffer are not in them.
+        For OVER and joins these are the stored rows; those of joins name their side as `input`. Messages in
+        the buffer are not in them.
         """
         with self._delivery.reading():
             return self._driver.operator.live()
@@ -181,7 +182,8 @@ class StandaloneOperator:
         """Adds one row.
 
         Args:
-            message: the values by column. A column that is missing is null. A value of another type than its
+            message: the values by column. A column that is missing is null. One that the schema lacks is
+                refused. A value of another type than its
                 column makes the row invalid, and the emission has the message among its `misfits`.
             input: the name of the input, if the operator has several.
             position: `(partition, offset)` or `(source, partition, offset)`. If the specification declares
@@ -210,6 +212,8 @@ class StandaloneOperator:
             driver.check_not_ended((where,))
         if type(message) is not dict and isinstance(message, Mapping):
             message = dict(message)
+        if type(message) is dict and not driver.columns[where].issuperset(message):
+            check_columns(message, driver.columns[where])
         waits = self._deferral.takes(message)
         if not waits:
             self._delivery.catch_up()

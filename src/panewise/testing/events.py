@@ -26,7 +26,7 @@ from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 from panewise.spec.operators.policy.events import name_of
 from panewise.standalone.arguments import WRONG_WORDS
-from panewise.testing.columns import Row, infer
+from panewise.testing.columns import Row, infer, inferred
 from panewise.testing.families import parts_for_tests
 
 Batch: TypeAlias = Mapping[str, tuple[Row, ...]]  # the rows of an "add", by input
@@ -123,7 +123,10 @@ def script(
     whole = parts(whole).for_columns(whole, seen)
     types = {} if types is None else types
     by_port: Any = {INPUT: types} if named is None else types
-    columns = {port: _columns(whole, port, rows[port], by_port.get(port, {}), read) for port in whole.ports}
+    by_port = _shared(
+        own.same_types(whole), rows, {port: dict(by_port.get(port, {})) for port in whole.ports}
+    )
+    columns = {port: _columns(whole, port, rows[port], by_port[port], read) for port in whole.ports}
     _check_partitions(columns, read)
     typed = {port: {name: Type(text) for name, text in of.items()} for port, of in columns.items()}
     parts(whole).check_types(whole, typed)
@@ -193,8 +196,7 @@ def _columns(
 ) -> dict[str, str]:
     """Returns the types of the columns of a port."""
     entry = whole.ports[port]
-    _check_columns(entry, rows)
-    _check_named(types, entry, rows)
+    _check_columns(entry, rows, types)
     offset = [entry.position.offset] if entry.position else []
     whole_numbers = [*entry.time_columns, *gap_columns(entry.window), *offset]
     strings = dict.fromkeys(input_columns(entry.watermark), "string")
@@ -205,6 +207,25 @@ def _columns(
         whole_numbers,
         parts(whole).boolean_columns(whole),
     )
+
+
+def _shared(
+    same: Iterable[Mapping[str, str]], rows: Mapping[str, list[Row]], types: dict[str, dict[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Returns the types of each input, with those of columns without any value from another input.
+
+    Args:
+        same: columns by input that have one type.
+        rows: all rows of each input.
+        types: the types that the caller gives for each input.
+    """
+    for columns in same:
+        known = [types[port].get(name) or inferred(rows[port], name) for port, name in columns.items()]
+        found = next((one for one in known if one is not None), None)
+        for (port, name), one in zip(columns.items(), known, strict=True):
+            if one is None and found is not None:
+                types[port][name] = found
+    return types
 
 
 def _times(spec: Entry) -> tuple[str, ...]:
@@ -304,22 +325,6 @@ def _of_unknown(events: tuple[Event, ...], rows: list[Row]) -> list[Row]:
     """Returns, as rows, the values that partitions to evict have in columns without a value in any row."""
     known = {name for row in rows for name, value in row.items() if value is not None}
     return [{name: value for name, value in event.partition.items() if name not in known} for event in events]
-
-
-def _check_named(types: Mapping[str, str], entry: Entry, rows: list[Row]) -> None:
-    """Refuses a type for a column that no row has and the specification does not read: a likely typing error.
-
-    Such types are allowed if the operator takes whole rows.
-    """
-    known = {*entry.columns_read, *(name for row in rows for name in row)}
-    unknown = sorted(set(types) - known)
-    if rows and unknown and not entry.whole_rows:
-        rule = f"types are given for columns that rows have or the specification reads: {sorted(known)}"
-        raise InputError(
-            f"types[{unknown[0]!r}]={types[unknown[0]]!r}",
-            rule,
-            f"leave {unknown[0]!r} out, or correct its name",
-        )
 
 
 def _check_end(events: tuple[Event, ...], own: Mapping[str, Any]) -> None:
@@ -451,12 +456,12 @@ def _spread(row: Row, position: Position | None) -> Row:
     return {**spread, **dict(zip(position.columns, values, strict=True))}
 
 
-def _check_columns(spec: Entry, rows: list[Row]) -> None:
-    """Refuses rows if none of them has a column that the specification reads: a likely typing error."""
-    known = {name for row in rows for name in row}
+def _check_columns(spec: Entry, rows: list[Row], types: Mapping[str, str]) -> None:
+    """Refuses rows if neither they nor `types` have a column that the specification reads."""
+    known = {*types, *(name for row in rows for name in row)}
     missing = [name for name in spec.columns_read if name not in known]
     if rows and missing:
         rule = f"the specification reads {list(spec.columns_read)}"
         raise InputError(
-            f"no row has a column {missing[0]!r}", rule, "give it in a row, or null in all of them"
+            f"no row has a column {missing[0]!r}", rule, "give it in a row, null in all of them, or in types"
         )

@@ -772,8 +772,8 @@ def test_rows_are_stored_while_they_can_get_a_partner() -> None:
     one = oracle(right={"allowed_lateness": 1})
     one.add_batch({"left": [*left(10), *left(3, k=None)], "right": right(11, k=2.0)})
     assert one.windows() == [
-        {"k": 1.0, "window_start": 10, "window_end": 11, "pending": 1, "closed": False},
-        {"k": 2.0, "window_start": 11, "window_end": 12, "pending": 1, "closed": False},
+        {"k": 1.0, "window_start": 10, "window_end": 11, "pending": 1, "closed": False, "input": "left"},
+        {"k": 2.0, "window_start": 11, "window_end": 12, "pending": 1, "closed": False, "input": "right"},
     ]
     one.watermark(16, "right")
     assert stored(one) == [(1.0, 10), (2.0, 11)]

@@ -32,7 +32,8 @@ class RetainedWindows(WindowCheckpoints):
         """Adds a message.
 
         Args:
-            message: the values by column. A column that is missing is null.
+            message: the values by column. A column that is missing is null. One that the schema lacks is
+                refused.
             offset: its offset. Offsets increase; one that is not above the mark, the highest offset of an
                 applied message, is a replay. Default: one after the mark. A rejected message does not move
                 the mark, so the next message without an offset has the same one.
@@ -47,7 +48,8 @@ class RetainedWindows(WindowCheckpoints):
 
         Raises:
             DeliveryDisabledError: if `downstream` or `error_output` has refused what still waits.
-            InputError: if the message is no mapping, or the offset no whole number of 64 bits.
+            InputError: if the message is no mapping or has an unknown column; if the offset is no whole
+                number of 64 bits.
             SpecError: if `now` is not an instant.
             AggregateOverflowError: if a sum does not fit its type. The message is not added.
             StoreError: if the store cannot be used. `counts` says whether the message was applied; what was
