@@ -55,11 +55,11 @@ def timed(store: WindowStore, rows: Rows, commit_every: int) -> tuple[float, flo
     start = perf_counter()
     for place in range(0, len(rows), commit_every):
         for key, value, time in rows[place : place + commit_every]:
-            store.put(key, value, time)
+            store.put(key, value, time=time)
         store.commit()
     between = perf_counter()
     for key, value, time in rows:
-        assert store.fetch(key, time) == value
+        assert store.fetch(key, time=time) == value
     seconds = between - start, perf_counter() - between
     store.close()
     return seconds

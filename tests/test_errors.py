@@ -32,6 +32,7 @@ def test_a_message_of_one_part() -> None:
         ("RefusedNameError", AttributeError),
         ("InputError", ValueError),
         ("SetupError", RuntimeError),
+        ("ConcurrentCallError", RuntimeError),
         ("DeliveryDisabledError", RuntimeError),
         ("StateError", RuntimeError),
         ("StoreError", RuntimeError),

@@ -8,6 +8,7 @@ contain. ``panewise.spark`` runs it over a DataFrame, ``panewise.standalone`` in
 from panewise.chrono import Duration
 from panewise.errors import (
     AggregateOverflowError,
+    ConcurrentCallError,
     DataLossWarning,
     DeliveryDisabledError,
     IdleTriggerWarning,
@@ -107,6 +108,7 @@ __all__ = [
     "Calendar",
     "Chain",
     "CogroupOperator",
+    "ConcurrentCallError",
     "CountEvictor",
     "Cumulating",
     "Custom",

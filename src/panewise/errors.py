@@ -5,6 +5,7 @@ PanewiseError
 │   └── RefusedNameError (AttributeError)  panewise does not have this name of pyspark
 ├── InputError (ValueError)         rows, columns or events do not fit the specification
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
+├── ConcurrentCallError (RuntimeError)  two threads called one operator or store at the same time
 ├── DeliveryDisabledError (RuntimeError)  a downstream refused an emission, which still waits
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
 ├── StoreError (RuntimeError)       the files of a store cannot be used, or the store is closed
@@ -67,6 +68,13 @@ class SetupError(PanewiseError, RuntimeError):
 
 class StateError(PanewiseError, RuntimeError):
     """Stored state is corrupt, of an unknown format, or of another specification."""
+
+
+class ConcurrentCallError(PanewiseError, RuntimeError):
+    """A thread called an operator or a store while another thread was within a call (semantics 31.24).
+
+    The call has changed nothing, and can be repeated.
+    """
 
 
 class DeliveryDisabledError(PanewiseError, RuntimeError):

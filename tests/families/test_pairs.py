@@ -112,10 +112,10 @@ def test_an_input_is_named() -> None:
         run(SPEC, [{"op": "add", "rows": {}}], types=TYPES)
     with pytest.raises(InputError, match="has a field 'input'"):
         run(SPEC, [{"op": "add", "input": LEFT, "rows": {LEFT: []}}], types=TYPES)
-    with pytest.raises(InputError, match="an add after finish"):
-        run(SPEC, [{"op": "finish", "input": LEFT}, EVENTS[0]], types=TYPES)
-    with pytest.raises(InputError, match="an add after finish"):
-        run(SPEC, [{"op": "finish", "input": LEFT}, EVENTS[7]], types=TYPES)
+    with pytest.raises(InputError, match=r"rows of .* after finish"):
+        run(SPEC, [{"op": "finish", "input": LEFT}, EVENTS[0]], "engine", types=TYPES)
+    with pytest.raises(InputError, match=r"rows of .* after finish"):
+        run(SPEC, [{"op": "finish", "input": LEFT}, EVENTS[7]], "engine", types=TYPES)
 
 
 def test_positions_are_declared() -> None:

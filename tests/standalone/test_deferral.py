@@ -42,7 +42,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def content(emission: Emission) -> Any:
     tables = (emission.rows, emission.late, emission.invalid)
     numbers = (emission.step, emission.first_row, emission.first_late, emission.first_invalid)
-    return [repr(table.rows()) for table in tables], numbers, emission.port, emission.misfits
+    return [repr(table.rows()) for table in tables], numbers, emission.input, emission.misfits
 
 
 def observed(operator: StandaloneOperator, event: Any) -> Any:

@@ -56,7 +56,7 @@ def test_a_result_can_be_read_by_key_after_each_message() -> None:
     operator = StandaloneOperator(spec(), TYPES, materialize=store)
     for v in (1, 2, 3):
         operator.add_message(message(5, v))
-        assert store.fetch("a", 0)["rows"] == v
+        assert store.fetch("a", time=0)["rows"] == v
     operator.add_message(message(25, 4, "b"))
     assert totals(store) == {("a", 0): 6, ("b", 20): 4}
     assert operator.drain() == []
@@ -221,7 +221,7 @@ def test_sessions_that_are_merged_away_are_deleted() -> None:
     assert totals(store) == {("a", 0, 5): 1, ("a", 8, 13): 2}
     operator.add_message(message(4, 10))
     assert totals(store) == {("a", 0, 13): 13}
-    assert store.fetch_session("a", 0, 13) == {"total": 13, "rows": 3}
+    assert store.fetch_session("a", start=0, end=13) == {"total": 13, "rows": 3}
 
 
 def test_windows_that_complete_in_the_step_of_their_rows() -> None:
@@ -389,7 +389,7 @@ def test_keys_of_results() -> None:
         store = windows()
         operator = StandaloneOperator(spec(keys=keys, null_keys=True), types, materialize=store)
         operator.add_message(message(5, 2))
-        assert store.fetch(wanted, 0)["total"] == 2
+        assert store.fetch(wanted, time=0)["total"] == 2
 
 
 def test_an_asynchronous_operator_has_results_too() -> None:
@@ -399,6 +399,6 @@ def test_an_asynchronous_operator_has_results_too() -> None:
     async def main() -> None:
         async with AsyncOperator(spec(), TYPES, materialize=store) as operator:
             await operator.add_message(message(5, 2))
-            assert store.fetch("a", 0) == {"total": 2, "rows": 1}
+            assert store.fetch("a", time=0) == {"total": 2, "rows": 1}
 
     asyncio.run(main())

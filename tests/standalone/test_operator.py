@@ -136,7 +136,7 @@ def test_misfits_of_both_sides_are_in_the_emissions_of_their_sides() -> None:
     given = {"left": {"k": 1, "event_time": 1, "v": 1}, "right": {"k": "a", "event_time": "x", "v": 1}}
     for port, one in given.items():
         operator.add_message(one, port)
-    assert {one.port: one.misfits for one in operator.drain()} == {
+    assert {one.input: one.misfits for one in operator.drain()} == {
         port: (one,) for port, one in given.items()
     }
 
@@ -520,7 +520,7 @@ def test_positions_of_the_specification() -> None:
         (
             lambda: StandaloneOperator(SPEC, TYPES).add_message({}, "left"),
             [
-                "port='left'",
+                "input='left'",
                 "the inputs of this operator are ['input']",
                 "name one of them",
             ],
@@ -665,7 +665,7 @@ def test_messages_that_raise_can_be_taken_out_of_the_buffer() -> None:
         join.add_message(*one)
     removed = join.remove_waiting()
     assert removed == given
-    assert [one.port for one in removed] == ["left", "right", "left"]
+    assert [one.input for one in removed] == ["left", "right", "left"]
     assert (join.remove_waiting(), join.counts, join.positions("left")) == ([], {}, [])
     for one in removed[:2]:
         join.add_message(*one)

@@ -94,6 +94,53 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_an_empty_file_is_damaged(tmp_path: Path) -> None:
+    """semantics 31.5: also one with commits in its log."""
+    FileRunStore(tmp_path).close()
+    (tmp_path / FILE).write_bytes(b"")
+    for _ in range(2):
+        with pytest.raises(StateError) as caught:
+            FileRunStore(tmp_path)
+        assert str(caught.value) == (
+            f"{tmp_path / FILE} of 0 bytes | the file of a store is never empty | "
+            "restore the directory from a copy, or start in an empty one"
+        )
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+def test_a_file_gets_its_name_when_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 31.5: no crash leaves an empty file."""
+
+    def crash(new: str, path: Path) -> None:
+        assert Path(new).stat().st_size
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", crash)
+        with pytest.raises(KeyboardInterrupt):
+            FileRunStore(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    FileRunStore(tmp_path).close()
+
+
+@pytest.mark.parametrize("error", [FileExistsError, PermissionError])
+def test_a_file_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[OSError]) -> None:
+    """Another process makes it at the same time, or there are no hard links."""
+
+    def link(new: str, path: Path) -> None:
+        if error is FileExistsError:
+            shutil.copy(new, path)
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", link)
+        store = FileRunStore(tmp_path)
+    with store.commit():
+        store.put_manifest("text")
+    store.close()
+    assert FileRunStore(tmp_path).manifest() == "text"
+
+
 def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StateError, match=r"Not a directory \| a store is in a directory that can be written"):
@@ -101,7 +148,7 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     if os.geteuid() == 0:  # root may write anywhere
         return
     tmp_path.chmod(0o555)
-    with pytest.raises(StateError, match=r"unable to open database file \| a store is in a directory that"):
+    with pytest.raises(StateError, match=r"Permission denied \| a store is in a directory that"):
         FileRunStore(tmp_path)
     tmp_path.chmod(0o755)
 

@@ -55,24 +55,24 @@ def key(draw: random.Random) -> Any:
 
 def change_windows(store: WindowStore, number: int, draw: random.Random) -> None:
     value = None if draw.random() < 0.2 else draw.choice([number, "text", {"sum": number}])
-    store.put(key(draw), value, number + draw.randrange(-12, 3))
+    store.put(key(draw), value, time=number + draw.randrange(-12, 3))
 
 
 def change_sessions(store: SessionStore, number: int, draw: random.Random) -> None:
     end = number + draw.randrange(-8, 3)
     start = end - draw.randrange(4)
     if draw.random() < 0.2:
-        store.remove(key(draw), start, end)
+        store.remove(key(draw), start=start, end=end)
     else:
-        store.put(key(draw), start, end, number)
+        store.put(key(draw), number, start=start, end=end)
 
 
 def change_series(store: TimeSeriesStore, number: int, draw: random.Random) -> None:
     time = number + draw.randrange(5)
     if draw.random() < 0.2:
-        store.delete(key(draw), max(time - 9, 0), time)
+        store.delete(key(draw), start=max(time - 9, 0), end=time)
     else:
-        store.put(key(draw), number, time)
+        store.put(key(draw), number, time=time)
 
 
 def change_messages(store: MessageStore, number: int, draw: random.Random) -> None:
@@ -94,22 +94,22 @@ def change_storage(storage: Any, number: int, draw: random.Random) -> None:
     if chance < 0.1:
         storage.purge(number - 5)
     elif chance < 0.25:
-        storage.remove(window, *keys)
+        storage.remove(*keys, window=window)
     elif chance < 0.5 and isinstance(storage, SessionWindowedStorage):
-        if storage.get((start, start + 9), *keys) is None:
-            storage.migrate(*keys, window, (start, start + 9))
+        if storage.get(*keys, window=(start, start + 9)) is None:
+            storage.migrate(*keys, window=window, to=(start, start + 9))
     else:
-        storage.put(window, *keys, number)
+        storage.put(*keys, number, window=window)
 
 
 def content_of_series(store: TimeSeriesStore) -> list[Any]:
     keys: list[Any] = ["a", "aa", b"\x00", 5, ("x", -1)]
-    return [[name, list(store.get(name, 0, MAX_INSTANT))] for name in keys]
+    return [[name, list(store.get(name, start=0, end=MAX_INSTANT))] for name in keys]
 
 
 def content_of_windows(store: WindowStore) -> list[Any]:
     keys: list[Any] = ["a", "aa", b"\x00", 5, ("x", -1)]
-    by_key = [list(store.fetch(name, MIN_INSTANT, MAX_INSTANT)) for name in keys]
+    by_key = [list(store.fetch(name, first=MIN_INSTANT, last=MAX_INSTANT)) for name in keys]
     return [list(store.all()), by_key, store.now, store.expired_puts, store.ignored_deletes]
 
 
@@ -121,7 +121,7 @@ def content_of_sessions(store: SessionStore) -> list[Any]:
 
 def content_of_messages(store: MessageStore) -> list[Any]:
     store.purge()
-    return [list(store.get_messages(MIN_INSTANT, MAX_INSTANT)), store.replays, store.retired_adds]
+    return [list(store.get_messages(start=MIN_INSTANT, end=MAX_INSTANT)), store.replays, store.retired_adds]
 
 
 def content_of_sessions_in_storage(storage: SessionWindowedStorage) -> list[Any]:
@@ -133,7 +133,7 @@ def window_store(duplicates: bool) -> Case:
     return Case(
         lambda folder: WindowStore(10, 5, grace=8, duplicates=duplicates, directory=folder),
         change_windows,
-        lambda store, number: store.advance_position("steps", 0, number),
+        lambda store, number: store.advance_position("steps", partition=0, offset=number),
         lambda store: store.position.get("steps", {}).get(0),
         content_of_windows,
     )
@@ -143,8 +143,8 @@ def time_series(append: bool) -> Case:
     return Case(
         lambda folder: TimeSeriesStore(append=append, directory=folder),
         change_series,
-        lambda store, number: store.put(MARK, number, number),
-        lambda store: max((entry.value for entry in store.get(MARK, 0, MAX_INSTANT)), default=None),
+        lambda store, number: store.put(MARK, number, time=number),
+        lambda store: max((entry.value for entry in store.get(MARK, start=0, end=MAX_INSTANT)), default=None),
         content_of_series,
     )
 
@@ -160,7 +160,7 @@ def messages(*layout: Any) -> Case:
         lambda store: max(
             (
                 found.value
-                for found in store.get_messages(FAR, MAX_INSTANT)
+                for found in store.get_messages(start=FAR, end=MAX_INSTANT)
                 if found.join_keys and found.join_keys[0] == MARK
             ),
             default=None,
@@ -174,8 +174,8 @@ def storage(kind: Any, content: Callable[[Any], list[Any]]) -> Case:
     return Case(
         lambda folder: kind(directory=folder),
         change_storage,
-        lambda store, number: store.put((FAR, FAR), *keys, number),
-        lambda store: store.get((FAR, FAR), *keys),
+        lambda store, number: store.put(*keys, number, window=(FAR, FAR)),
+        lambda store: store.get(*keys, window=(FAR, FAR)),
         content,
     )
 
@@ -190,7 +190,7 @@ CASES: dict[str, Case] = {
     "session": Case(
         lambda folder: SessionStore(10, directory=folder),
         change_sessions,
-        lambda store, number: store.put(MARK, number, number, number),
+        lambda store, number: store.put(MARK, number, start=number, end=number),
         lambda store: max((found.value for found in store.fetch(MARK)), default=None),
         content_of_sessions,
     ),

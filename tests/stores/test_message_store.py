@@ -87,8 +87,8 @@ class AnyMessageStore(AnyStore):
             and fields in (None, message.join_keys)
         ]
         found = self.store.get_messages(
-            start,
-            end,
+            start=start,
+            end=end,
             session_key=session,
             join_keys=fields,
             start_offset=offsets[0],
@@ -181,11 +181,15 @@ def entries_of(store: MessageStore) -> int:
 def test_both_ends_of_a_scan_are_included() -> None:
     """semantics 25.3, 25.5: retiring excludes a time, and includes an offset."""
     by_time, by_offset = filled(("timestamp", "offset")), filled(("offset",))
-    assert values(by_time.get_messages(20, 40)) == values(by_offset.get_messages(2, 4)) == [2, 3, 4]
+    assert (
+        values(by_time.get_messages(start=20, end=40))
+        == values(by_offset.get_messages(start=2, end=4))
+        == [2, 3, 4]
+    )
     assert by_time.retire(20) == 2
     assert by_offset.retire(2) == 3
-    assert values(by_time.get_messages(0, 40)) == [2, 3, 4]
-    assert values(by_offset.get_messages(0, 4)) == [3, 4]
+    assert values(by_time.get_messages(start=0, end=40)) == [2, 3, 4]
+    assert values(by_offset.get_messages(start=0, end=4)) == [3, 4]
 
 
 def test_equal_fields_first_expire_prefix_by_prefix() -> None:
@@ -193,8 +197,8 @@ def test_equal_fields_first_expire_prefix_by_prefix() -> None:
     store = filled(("equal_fields", "timestamp", "offset"))
     assert store.retire(60) == 0
     assert entries_of(store) == 10
-    assert values(store.get_messages(0, 100)) == [6, 8, 7, 9]
-    assert values(store.get_messages(0, 100, join_keys=("even",))) == [6, 8]
+    assert values(store.get_messages(start=0, end=100)) == [6, 8, 7, 9]
+    assert values(store.get_messages(start=0, end=100, join_keys=("even",))) == [6, 8]
     assert entries_of(store) == 7
     assert not store.add(4, offset=4, time=40, join_keys=("even",))
     assert (store.purge(), entries_of(store)) == (3, 4)
@@ -207,8 +211,8 @@ def test_everything_retires() -> None:
     for layout in LAYOUTS:
         store = filled(layout)
         store.retire(MAX_INSTANT)
-        assert values(store.get_messages(0, MAX_INSTANT)) == []
-        assert values(store.get_messages(0, MAX_INSTANT, join_keys=("odd",))) == []
+        assert values(store.get_messages(start=0, end=MAX_INSTANT)) == []
+        assert values(store.get_messages(start=0, end=MAX_INSTANT, join_keys=("odd",))) == []
 
 
 @pytest.mark.parametrize(
@@ -225,11 +229,11 @@ def test_everything_retires() -> None:
             "a message has every field of its key",
         ),
         (
-            lambda: filled(("offset",)).get_messages(0, 1, session_key="s"),
+            lambda: filled(("offset",)).get_messages(start=0, end=1, session_key="s"),
             "only a store with sessions has session keys",
         ),
         (
-            lambda: filled(("offset",)).get_messages(0, 1, start_offset=0),
+            lambda: filled(("offset",)).get_messages(start=0, end=1, start_offset=0),
             "without a timestamp a range is one of offsets",
         ),
         (
@@ -255,10 +259,10 @@ OFFSETS: list[Any] = [
     (("offset",), lambda store, wrong: store.add("m", offset=wrong)),
     (("timestamp", "offset"), lambda store, wrong: store.add("m", offset=wrong, time=1)),
     (("timestamp", "offset"), lambda store, wrong: store.get_many([MessageKey(wrong, 1)])),
-    (("timestamp", "offset"), lambda store, wrong: store.get_messages(0, 1, start_offset=wrong)),
-    (("timestamp", "offset"), lambda store, wrong: store.get_messages(0, 1, last_offset=wrong)),
-    (("offset",), lambda store, wrong: store.get_messages(wrong, 1)),
-    (("offset",), lambda store, wrong: store.get_messages(1, wrong)),
+    (("timestamp", "offset"), lambda store, wrong: store.get_messages(start=0, end=1, start_offset=wrong)),
+    (("timestamp", "offset"), lambda store, wrong: store.get_messages(start=0, end=1, last_offset=wrong)),
+    (("offset",), lambda store, wrong: store.get_messages(start=wrong, end=1)),
+    (("offset",), lambda store, wrong: store.get_messages(start=1, end=wrong)),
     (("offset",), lambda store, wrong: store.retire(wrong)),
     (("timestamp", "offset"), lambda store, wrong: store.retire(1, session_key="s", last_offset=wrong)),
 ]
@@ -274,14 +278,14 @@ def test_an_offset_is_a_whole_number(layout: Any, call: Any, wrong: Any) -> None
     assert caught.value.given.endswith(f"={wrong!r}")
     assert caught.value.rule == "an offset is a whole number of 64 bits"
     assert caught.value.remedy
-    assert list(store.get_messages(MIN_INSTANT, MAX_INSTANT)) == []
+    assert list(store.get_messages(start=MIN_INSTANT, end=MAX_INSTANT)) == []
 
 
 def test_times_of_messages_are_datetimes() -> None:
     """semantics 25.3"""
     store = MessageStore(("timestamp", "offset"))
     assert store.add("m", offset=MAX_INSTANT, time=NOW)
-    assert values(store.get_messages(NOW, NOW)) == ["m"]
+    assert values(store.get_messages(start=NOW, end=NOW)) == ["m"]
     assert store.retire(datetime(2025, 1, 1, tzinfo=UTC)) == 1
 
 
@@ -291,7 +295,7 @@ def test_a_text_as_join_keys() -> None:
     with pytest.raises(InputError, match="join keys are a tuple"):
         store.add("m", offset=1, time=1, join_keys="ab")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="join keys are a tuple"):
-        store.get_messages(0, 5, join_keys=b"ab")  # type: ignore[arg-type]
+        store.get_messages(start=0, end=5, join_keys=b"ab")  # type: ignore[arg-type]
 
 
 def test_messages_above_an_offset_do_not_retire_with_a_session() -> None:
@@ -300,7 +304,7 @@ def test_messages_above_an_offset_do_not_retire_with_a_session() -> None:
     for offset, time in ((1, 10), (2, 5), (3, 30)):
         store.add(offset, offset=offset, time=time, session_key="a")
     assert store.retire(20, session_key="a", last_offset=1) == 1
-    assert [one.offset for one in store.get_messages(0, 99, session_key="a")] == [2, 3]
+    assert [one.offset for one in store.get_messages(start=0, end=99, session_key="a")] == [2, 3]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -50,7 +50,7 @@ def test_an_expiry_needs_memory_for_a_slice(tmp_path: Path, monkeypatch: pytest.
 
     with WindowStore(1_000, 5, directory=tmp_path) as store:
         for number in range(5_000):
-            store.put(number, number, 0)
+            store.put(number, number, time=0)
             if number % 100 == 99:
                 store.commit()
         monkeypatch.setattr(DurableMap, "commit", counted)
@@ -68,12 +68,12 @@ def test_the_position_in_the_input(kind: str, directory: Path | None) -> None:
     """semantics 34.11"""
     with CASES[kind].opened(directory) as store:
         assert store.position == {}
-        store.advance_position("orders", 0, 7)
-        store.advance_position("orders", 0, 5)
-        store.advance_position("orders", 1, 2)
+        store.advance_position("orders", partition=0, offset=7)
+        store.advance_position("orders", partition=0, offset=5)
+        store.advance_position("orders", partition=1, offset=2)
         assert store.position == {"orders": {0: 7, 1: 2}}
     with pytest.raises(StoreError, match="a closed"):
-        store.advance_position("orders", 0, 8)
+        store.advance_position("orders", partition=0, offset=8)
     if directory:
         with CASES[kind].opened(directory) as store:
             assert store.position == {"orders": {0: 7, 1: 2}}
@@ -84,7 +84,7 @@ def test_a_position_of_other_types(store: WindowStore | SessionStore) -> None:
     """semantics 34.11"""
     for topic, partition, offset in (("t", "0", 1), ("t", 0, 1.5), (None, 0, 1)):
         with pytest.raises(InputError, match="a partition and an offset are ints"):
-            store.advance_position(topic, partition, offset)  # type: ignore[arg-type]
+            store.advance_position(topic, partition=partition, offset=offset)  # type: ignore[arg-type]
     assert store.position == {}
 
 
@@ -95,4 +95,4 @@ def test_a_directory_from_before_sessions_had_a_position(tmp_path: Path) -> None
     for position in ({}, {"orders": {0: 7}}):
         with SessionStore(10, directory=folder) as store:
             assert store.position == position
-            store.advance_position("orders", 0, 7)
+            store.advance_position("orders", partition=0, offset=7)

@@ -18,6 +18,11 @@ TIMES = st.integers(-20, 40)
 LENGTHS = st.integers(0, 12)
 
 
+def sessions_of(*rows: tuple[int, int, Any]) -> list[dict[str, Any]]:
+    """Returns sessions of one key to restore: their starts, ends and values."""
+    return [{"key": "a", "value": value, "start": start, "end": end} for start, end, value in rows]
+
+
 class AnySessionStore(AnyStore):
     """semantics 34, 34.3, 34.13, 34.14, 34.15"""
 
@@ -41,7 +46,7 @@ class AnySessionStore(AnyStore):
     def put(self, key: Any, start: int, length: int, value: int | None) -> None:
         end = start + length
         applied = end > self.advanced(end)
-        assert self.store.put(key, start, end, value) == applied
+        assert self.store.put(key, value, start=start, end=end) == applied
         self.expired += not applied
         if applied and value is not None:
             self.model[end, ORDER.index(key), start] = value
@@ -52,8 +57,10 @@ class AnySessionStore(AnyStore):
     @rule(key=KEYS, start=TIMES, length=LENGTHS)
     def remove(self, key: Any, start: int, length: int) -> None:
         place = (start + length, ORDER.index(key), start)
-        assert self.store.fetch_session(key, start, start + length) == self.model.get(place)
-        assert self.store.remove(key, start, start + length) == (self.model.pop(place, None) is not None)
+        assert self.store.fetch_session(key, start=start, end=start + length) == self.model.get(place)
+        assert self.store.remove(key, start=start, end=start + length) == (
+            self.model.pop(place, None) is not None
+        )
 
     @rule(time=TIMES)
     def advance(self, time: int) -> None:
@@ -67,8 +74,14 @@ class AnySessionStore(AnyStore):
         store, low = self.store, ORDER.index(key)
         high = len(ORDER) if other is None else ORDER.index(other)
         found, keys = {
-            0: (lambda: store.find(key, end, start, backward=backward), range(low, low + 1)),
-            1: (lambda: store.find_keys(key, other, end, start, backward=backward), range(low, high + 1)),
+            0: (
+                lambda: store.find(key, earliest_end=end, latest_start=start, backward=backward),
+                range(low, low + 1),
+            ),
+            1: (
+                lambda: store.find_keys(key, other, earliest_end=end, latest_start=start, backward=backward),
+                range(low, high + 1),
+            ),
             2: (lambda: store.fetch(key, backward=backward), range(low, low + 1)),
             3: (lambda: store.fetch_keys(None, other, backward=backward), range(high + 1)),
         }[of]
@@ -101,10 +114,10 @@ def test_sessions_to_merge() -> None:
     """semantics 34.14: end >= the earliest end, and start <= the latest start."""
     store = SessionStore("10 seconds")
     for number in range(5):
-        store.put("a", number * 100 + 1, number * 100 + 100, number)
-    assert values(store.find("a", 150, 300)) == [1, 2]
-    assert values(store.find("a", 150, 300, backward=True)) == [2, 1]
-    assert values(store.find("a", 600, 700)) == []
+        store.put("a", number, start=number * 100 + 1, end=number * 100 + 100)
+    assert values(store.find("a", earliest_end=150, latest_start=300)) == [1, 2]
+    assert values(store.find("a", earliest_end=150, latest_start=300, backward=True)) == [2, 1]
+    assert values(store.find("a", earliest_end=600, latest_start=700)) == []
 
 
 def test_exact_keys_far_apart() -> None:
@@ -118,19 +131,19 @@ def test_exact_keys_far_apart() -> None:
         ("aa", 10, 20, 4),
         ("a", far - 2, far - 1, 5),
     ):
-        store.put(key, start, end, value)
-    assert values(store.find("a", 0, MAX_INSTANT)) == [1, 3, 5]
-    assert values(store.find_keys("a", "aa", 0, MAX_INSTANT)) == [1, 2, 3, 4, 5]
-    assert values(store.find_keys("a", "aa", 10, 0)) == [2]
-    assert store.fetch_session("aa", 0, 10) == 2
-    assert store.fetch_session("aa", 1, 10) is None
+        store.put(key, value, start=start, end=end)
+    assert values(store.find("a", earliest_end=0, latest_start=MAX_INSTANT)) == [1, 3, 5]
+    assert values(store.find_keys("a", "aa", earliest_end=0, latest_start=MAX_INSTANT)) == [1, 2, 3, 4, 5]
+    assert values(store.find_keys("a", "aa", earliest_end=10, latest_start=0)) == [2]
+    assert store.fetch_session("aa", start=0, end=10) == 2
+    assert store.fetch_session("aa", start=1, end=10) is None
 
 
 def test_restore(tmp_path: Path) -> None:
     """semantics 34.15"""
     for directory in (None, tmp_path):
         with SessionStore(100, directory=directory) as store:
-            assert store.restore([("a", 0, 0, 1), ("a", 5, 200, 2), ("a", 0, 100, 3), ("a", 0, 101, 4)]) == 3
+            assert store.restore(sessions_of((0, 0, 1), (5, 200, 2), (0, 100, 3), (0, 101, 4))) == 3
             assert values(store.fetch("a")) == [4, 2]
             assert store.expired_puts == 1
 
@@ -141,17 +154,17 @@ def test_what_is_refused() -> None:
         SessionStore(0)
     store = SessionStore(10)
     with pytest.raises(InputError, match=r"a session does not end before it starts \| exchange them"):
-        store.put("a", 5, 4, 1)
+        store.put("a", 1, start=5, end=4)
     for call in (
-        lambda: store.put(None, 1, 2, 3),  # type: ignore[arg-type]
+        lambda: store.put(None, 3, start=1, end=2),  # type: ignore[arg-type]
         lambda: store.fetch(None),  # type: ignore[arg-type]
-        lambda: store.find(None, 1, 2),  # type: ignore[arg-type]
-        lambda: store.remove(None, 1, 2),  # type: ignore[arg-type]
-        lambda: store.fetch_session(None, 1, 2),  # type: ignore[arg-type]
+        lambda: store.find(None, earliest_end=1, latest_start=2),  # type: ignore[arg-type]
+        lambda: store.remove(None, start=1, end=2),  # type: ignore[arg-type]
+        lambda: store.fetch_session(None, start=1, end=2),  # type: ignore[arg-type]
     ):
         with pytest.raises(InputError, match="a key is not null"):
             call()
-    assert not store.remove("a", 0, 1)
+    assert not store.remove("a", start=0, end=1)
     store.close()
     with pytest.raises(StoreError, match="a closed session store"):
         store.fetch("a")
@@ -160,9 +173,9 @@ def test_what_is_refused() -> None:
 def test_a_longer_retention_deletes_what_it_kept(tmp_path: Path) -> None:
     """semantics 34.13: also sessions at times that had expired with the retention before."""
     with SessionStore(20, directory=tmp_path) as store:
-        store.put("a", 100, 100, 1)
+        store.put("a", 1, start=100, end=100)
     with SessionStore(200, directory=tmp_path) as store:
-        assert store.put("a", 50, 50, 2)
+        assert store.put("a", 2, start=50, end=50)
         store.advance(5_000)
     with DurableMap(tmp_path) as entries:
         assert list(entries.scan(b"k")) == []

@@ -4,6 +4,7 @@ A fault is an error, and afterwards the store is as after its last commit (seman
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -106,15 +107,15 @@ def test_iterators_do_not_stop_a_close_after_a_full_disk(kind: Any) -> None:
     """semantics 34.5, 34.22: it closes them before it commits."""
     with small_disk() as disk:
         store = kind(directory=disk / "store")
-        store.put(b"a", bytes(2 << 20), *[1] * (kind is TimeSeriesStore))
+        store.put(b"a", bytes(2 << 20), **({"time": 1} if kind is TimeSeriesStore else {}))
         with pytest.raises(StoreError, match="a store needs room on its disk"):
             store.commit()
-        entries = store.scan() if kind is DurableMap else store.get(b"a", 0, 9)
+        entries = store.scan() if kind is DurableMap else store.get(b"a", start=0, end=9)
         make_room(disk)
         store.close()
         assert list(entries) == []
         with kind(directory=disk / "store") as store:
-            assert len(list(store.scan() if kind is DurableMap else store.get(b"a", 0, 9))) == 1
+            assert len(list(store.scan() if kind is DurableMap else store.get(b"a", start=0, end=9))) == 1
 
 
 def test_a_block_that_ends_on_a_full_disk() -> None:
@@ -136,13 +137,13 @@ def test_files_that_cannot_be_opened_again(tmp_path: Path, monkeypatch: pytest.M
     """semantics 34.5, 34.22: the changes are still pending, and the next use tries again."""
     opened = rocksdict.Rdict
     with WindowStore(100, 5, directory=tmp_path) as store:
-        store.put("a", 1, 1)
+        store.put("a", 1, time=1)
         store.commit()
-        store.put("b", 2, 2)
+        store.put("b", 2, time=2)
         entries: Any = store._map
         entries._failed = True  # as after a commit on a full disk
         monkeypatch.setattr(rocksdict, "Rdict", refuse)
-        for call in (store.commit, store.close, lambda: store.fetch("c", 3), store.all):
+        for call in (store.commit, store.close, lambda: store.fetch("c", time=3), store.all):
             with pytest.raises(StoreError, match="a store needs room on its disk"):
                 call()
         monkeypatch.setattr(rocksdict, "Rdict", opened)
@@ -284,3 +285,38 @@ def test_a_torn_file(kind: str, pattern: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
         read(kind, tmp_path)
     assert caught.value.rule == "the files of a store are as it wrote them"
+
+
+def test_a_log_without_the_first_commit_is_refused(tmp_path: Path) -> None:
+    """semantics 34.5: without the log a map whose process was killed would be a new, empty one."""
+    with DurableMap(tmp_path / "open") as entries:
+        entries.put(b"a", b"1")
+        entries.commit()
+        entries.put(b"b", b"2")
+        entries.commit()
+        for name in ("whole", "cut"):
+            shutil.copytree(tmp_path / "open", tmp_path / name)
+    with DurableMap(tmp_path / "whole") as entries:
+        assert list(entries.scan()) == [(b"a", b"1"), (b"b", b"2")]
+    [log] = (tmp_path / "cut").glob("*.log")
+    log.write_bytes(b"")
+    with pytest.raises(StoreError, match="changes that had been written are missing"):
+        DurableMap(tmp_path / "cut")
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_no_file_of_0_bytes_loses_entries(kind: str, tmp_path: Path) -> None:
+    """semantics 34.5: the store is refused, or has all its entries."""
+    filled(kind, tmp_path / "whole")
+    refusals = 0
+    for file in sorted(path.name for path in (tmp_path / "whole").iterdir()):
+        cut = tmp_path / f"cut {file}"
+        shutil.copytree(tmp_path / "whole", cut)
+        (cut / file).write_bytes(b"")
+        try:
+            CASES[kind].opened(cut).close()
+        except StoreError:
+            refusals += 1
+        else:
+            check_intact(kind, cut)
+    assert refusals >= 4

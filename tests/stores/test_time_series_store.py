@@ -47,18 +47,18 @@ def check(
         if step == "put":
             if not append:
                 model[:] = [one for one in model if one[:2] != (key, time)]
-            store.put(key, value, time)
+            store.put(key, value, time=time)
             model.append((key, time, value))
             model.sort(key=lambda one: one[1])
             continue
         inside = [one for one in model if one[0] == key and time <= one[1] < time + value]
         if step == "delete":
-            assert store.delete(key, time, time + value) == len(inside)
+            assert store.delete(key, start=time, end=time + value) == len(inside)
             model[:] = [one for one in model if one not in inside]
         else:
             expected = [TimedValue(one[1], one[2]) for one in inside]
             backward = step == "backward"
-            with store.get(key, time, time + value, backward=backward) as entries:
+            with store.get(key, start=time, end=time + value, backward=backward) as entries:
                 assert list(entries) == (expected[::-1] if backward else expected)
 
 
@@ -66,22 +66,22 @@ def test_a_hundred_values_at_two_times() -> None:
     """semantics 34.16"""
     store = TimeSeriesStore()
     for _ in range(100):
-        store.put("hello", b"world-1", 1)
-        store.put("hello", b"world-2", 2)
-    assert [entry.value for entry in store.get("hello", 0, 2)] == [b"world-1"] * 100
-    assert [entry.value for entry in store.get("hello", 2, 4)] == [b"world-2"] * 100
+        store.put("hello", b"world-1", time=1)
+        store.put("hello", b"world-2", time=2)
+    assert [entry.value for entry in store.get("hello", start=0, end=2)] == [b"world-1"] * 100
+    assert [entry.value for entry in store.get("hello", start=2, end=4)] == [b"world-2"] * 100
 
 
 @pytest.mark.parametrize(
     ("call", "rule"),
     [
-        (lambda store: store.get("a", -1, 5), "the times of a time series are from 1970 on"),
-        (lambda store: store.delete("a", -5, -1), "the times of a time series are from 1970 on"),
-        (lambda store: store.put("a", 1, -1), "the times of a time series are from 1970 on"),
-        (lambda store: store.get("a", 5, 4), "the end of a range is not before its start"),
-        (lambda store: store.delete("a", 5, 4), "the end of a range is not before its start"),
-        (lambda store: store.put(None, 1, 1), "a key is not null"),
-        (lambda store: store.put("a", None, 1), "a time series has no null values"),
+        (lambda store: store.get("a", start=-1, end=5), "the times of a time series are from 1970 on"),
+        (lambda store: store.delete("a", start=-5, end=-1), "the times of a time series are from 1970 on"),
+        (lambda store: store.put("a", 1, time=-1), "the times of a time series are from 1970 on"),
+        (lambda store: store.get("a", start=5, end=4), "the end of a range is not before its start"),
+        (lambda store: store.delete("a", start=5, end=4), "the end of a range is not before its start"),
+        (lambda store: store.put(None, 1, time=1), "a key is not null"),
+        (lambda store: store.put("a", None, time=1), "a time series has no null values"),
     ],
 )
 def test_what_is_refused(call: Any, rule: str) -> None:
@@ -98,21 +98,21 @@ def test_the_last_instant(append: bool, directory: Path | None) -> None:
     """semantics 34.17: as an end it is no bound, so a value at it is read and deleted."""
     with TimeSeriesStore(append=append, directory=directory) as store:
         for key in ("a", "aa"):
-            store.put(key, key, MAX_INSTANT - 1)
-            store.put(key, key, MAX_INSTANT)
-        assert len(list(store.get("a", 0, MAX_INSTANT))) == 2
-        assert list(store.get("a", MAX_INSTANT, MAX_INSTANT)) == [TimedValue(MAX_INSTANT, "a")]
-        assert list(store.get("a", 0, MAX_INSTANT - 1)) == []
-        assert store.delete("a", MAX_INSTANT, MAX_INSTANT) == 1
-        assert len(list(store.get("aa", 0, MAX_INSTANT))) == 2
+            store.put(key, key, time=MAX_INSTANT - 1)
+            store.put(key, key, time=MAX_INSTANT)
+        assert len(list(store.get("a", start=0, end=MAX_INSTANT))) == 2
+        assert list(store.get("a", start=MAX_INSTANT, end=MAX_INSTANT)) == [TimedValue(MAX_INSTANT, "a")]
+        assert list(store.get("a", start=0, end=MAX_INSTANT - 1)) == []
+        assert store.delete("a", start=MAX_INSTANT, end=MAX_INSTANT) == 1
+        assert len(list(store.get("aa", start=0, end=MAX_INSTANT))) == 2
 
 
 def test_a_snapshot(tmp_path: Path) -> None:
     """semantics 34.3"""
     for directory in (None, tmp_path / "s"):
         with TimeSeriesStore(append=False, directory=directory) as store:
-            store.put("a", 1, 1)
-            entries = store.get("a", 0, 5)
-            store.put("a", 2, 1)
-            store.put("a", 3, 2)
+            store.put("a", 1, time=1)
+            entries = store.get("a", start=0, end=5)
+            store.put("a", 2, time=1)
+            store.put("a", 3, time=2)
             assert list(entries) == [TimedValue(1, 1)]

@@ -21,6 +21,11 @@ VALUES = st.none() | st.integers(0, 9)
 SIZE = 5
 
 
+def entries_of(*rows: tuple[Any, Any, int]) -> list[dict[str, Any]]:
+    """Returns entries to restore of keys, values and times."""
+    return [{"key": key, "value": value, "time": time} for key, value, time in rows]
+
+
 class AnyWindowStore(AnyStore):
     """semantics 34, 34.3, 34.4, 34.6 to 34.11"""
 
@@ -57,7 +62,7 @@ class AnyWindowStore(AnyStore):
         assert self.now is not None
         in_grace = time > self.now - self.grace
         applied = in_grace and not (self.duplicates and value is None)
-        assert self.store.put(key, value, time) == applied
+        assert self.store.put(key, value, time=time) == applied
         self.expired += not in_grace
         if applied:
             self.set(key, value, time)
@@ -79,13 +84,13 @@ class AnyWindowStore(AnyStore):
             elif not (self.duplicates and value is None):
                 self.set(key, value, time)
                 applied += 1
-        assert self.store.restore(rows) == applied
+        assert self.store.restore(entries_of(*rows)) == applied
 
     @rule(key=KEYS, time=TIMES)
     def fetch(self, key: Any, time: int) -> None:
         if not self.duplicates:
             expected = [entry.value for entry in self.model if (entry.key, entry.start) == (key, time)]
-            assert self.store.fetch(key, time) == (expected[0] if expected else None)
+            assert self.store.fetch(key, time=time) == (expected[0] if expected else None)
 
     @rule(
         key=KEYS,
@@ -99,9 +104,12 @@ class AnyWindowStore(AnyStore):
         store, low = self.store, ORDER.index(key)
         high = len(ORDER) if other is None else ORDER.index(other)
         found, keys = {
-            0: (lambda: store.fetch(key, first, last, backward=backward), range(low, low + 1)),
-            1: (lambda: store.fetch_keys(key, other, first, last, backward=backward), range(low, high + 1)),
-            2: (lambda: store.fetch_all(first, last, backward=backward), range(len(ORDER))),
+            0: (lambda: store.fetch(key, first=first, last=last, backward=backward), range(low, low + 1)),
+            1: (
+                lambda: store.fetch_keys(key, other, first=first, last=last, backward=backward),
+                range(low, high + 1),
+            ),
+            2: (lambda: store.fetch_all(first=first, last=last, backward=backward), range(len(ORDER))),
             3: (lambda: store.all(backward=backward), range(len(ORDER))),
         }[of]
         if of == 3:
@@ -138,14 +146,14 @@ def values(entries: Any) -> list[Any]:
 def test_retention_and_grace_are_apart(directory: Path | None) -> None:
     """semantics 34.6, 34.7: exactly as old as one of them is too old."""
     store = WindowStore(100, 10, grace=40, directory=directory)
-    assert store.put("a", "old", 0)
-    assert store.put("a", "now", 99)
-    assert not store.put("a", "late", 59)
-    assert not store.put("a", None, 0)
-    assert store.put("a", "in time", 60)
-    assert store.fetch("a", 0) == "old"
-    assert store.put("b", 1, 100)
-    assert store.fetch("a", 0) is None
+    assert store.put("a", "old", time=0)
+    assert store.put("a", "now", time=99)
+    assert not store.put("a", "late", time=59)
+    assert not store.put("a", None, time=0)
+    assert store.put("a", "in time", time=60)
+    assert store.fetch("a", time=0) == "old"
+    assert store.put("b", 1, time=100)
+    assert store.fetch("a", time=0) is None
     assert values(store.all()) == ["in time", "now", 1]
     assert store.expired_puts == 2
     store.close()
@@ -154,8 +162,8 @@ def test_retention_and_grace_are_apart(directory: Path | None) -> None:
 def test_a_delete_moves_the_time_of_the_store(directory: Path | None) -> None:
     """semantics 34.6"""
     with WindowStore(10, 10, directory=directory) as store:
-        store.put("a", 1, 0)
-        assert store.put("a", None, 10)
+        store.put("a", 1, time=0)
+        assert store.put("a", None, time=10)
         assert (store.now, values(store.all())) == (10, [])
 
 
@@ -163,25 +171,25 @@ def test_keys_that_begin_with_other_keys(directory: Path | None) -> None:
     """semantics 34.1: for texts and bytes, in every kind of range."""
     with WindowStore(1_000, 5, directory=directory) as store:
         for key, value in ((b"\x00", 1), (b"\x00\x00", 2), ("a", 3), ("aa", 4)):
-            store.put(key, value, 7)
-        assert values(store.fetch(b"\x00", 0, 9)) == [1]
-        assert values(store.fetch("a", 0, 9)) == [3]
-        assert values(store.fetch_keys("a", "a", 0, 9)) == [3]
-        assert values(store.fetch_keys(b"\x00", None, 0, 9)) == [1, 2]
-        assert values(store.fetch_keys("aa", "a", 0, 9)) == []
+            store.put(key, value, time=7)
+        assert values(store.fetch(b"\x00", first=0, last=9)) == [1]
+        assert values(store.fetch("a", first=0, last=9)) == [3]
+        assert values(store.fetch_keys("a", "a", first=0, last=9)) == [3]
+        assert values(store.fetch_keys(b"\x00", None, first=0, last=9)) == [1, 2]
+        assert values(store.fetch_keys("aa", "a", first=0, last=9)) == []
 
 
 def test_duplicates_are_in_the_order_of_their_puts(directory: Path | None) -> None:
     """semantics 34.9"""
     with WindowStore(1_000, 5, duplicates=True, directory=directory) as store:
         for value in ("one", "two", "three"):
-            assert store.put("a", value, 1)
-        assert not store.put("a", None, 1)
+            assert store.put("a", value, time=1)
+        assert not store.put("a", None, time=1)
         assert store.ignored_deletes == 1
-        assert values(store.fetch("a", 1, 1)) == ["one", "two", "three"]
+        assert values(store.fetch("a", first=1, last=1)) == ["one", "two", "three"]
         assert values(store.all(backward=True)) == ["three", "two", "one"]
         with pytest.raises(InputError, match=r"several values \| call fetch\('a', 1, 1\)"):
-            store.fetch("a", 1)
+            store.fetch("a", time=1)
 
 
 def test_a_restore_returns_what_it_has_applied(directory: Path | None) -> None:
@@ -189,32 +197,35 @@ def test_a_restore_returns_what_it_has_applied(directory: Path | None) -> None:
     for duplicates, applied in ((True, 1), (False, 2)):
         at = directory and directory / str(duplicates)
         with WindowStore(100, 5, duplicates=duplicates, directory=at) as store:
-            assert store.restore([("a", 1, 200), ("a", None, 200), ("a", 1, 100)]) == applied
+            assert store.restore(entries_of(("a", 1, 200), ("a", None, 200), ("a", 1, 100))) == applied
             assert (store.ignored_deletes, store.expired_puts) == (2 - applied, 1)
 
 
 def test_ends_saturate(directory: Path | None) -> None:
     """semantics 34.8"""
     with WindowStore(MAX_INSTANT, 10, directory=directory) as store:
-        assert store.put("a", 1, MAX_INSTANT - 3)
-        assert store.put("a", 2, MAX_INSTANT)
-        assert [entry.end for entry in store.fetch("a", 0, MAX_INSTANT)] == [MAX_INSTANT, MAX_INSTANT]
-        assert values(store.fetch_all(MIN_INSTANT, MAX_INSTANT)) == [1, 2]
-        assert store.fetch("a", MAX_INSTANT) == 2
+        assert store.put("a", 1, time=MAX_INSTANT - 3)
+        assert store.put("a", 2, time=MAX_INSTANT)
+        assert [entry.end for entry in store.fetch("a", first=0, last=MAX_INSTANT)] == [
+            MAX_INSTANT,
+            MAX_INSTANT,
+        ]
+        assert values(store.fetch_all(first=MIN_INSTANT, last=MAX_INSTANT)) == [1, 2]
+        assert store.fetch("a", time=MAX_INSTANT) == 2
     with pytest.raises(InputError, match="above the least int"):
-        WindowStore(1, 1).put("a", 1, MIN_INSTANT)
+        WindowStore(1, 1).put("a", 1, time=MIN_INSTANT)
 
 
 def test_an_iterator_is_a_snapshot(directory: Path | None) -> None:
     """semantics 34.3: later puts, deletes and expiry are not seen."""
     with WindowStore(100, 5, directory=directory) as store:
         for time in (1, 2, 3):
-            store.put("a", time, time)
-        every, one = store.all(), store.fetch("a", 0, 100)
+            store.put("a", time, time=time)
+        every, one = store.all(), store.fetch("a", first=0, last=100)
         assert next(every).value == 1
-        store.put("a", 9, 2)
-        store.put("a", None, 3)
-        store.put("b", 5, 4)
+        store.put("a", 9, time=2)
+        store.put("a", None, time=3)
+        store.put("b", 5, time=4)
         store.advance(10_000)
         assert (values(every), values(one)) == ([2, 3], [1, 2, 3])
         assert values(store.all()) == []
@@ -223,7 +234,7 @@ def test_an_iterator_is_a_snapshot(directory: Path | None) -> None:
 def test_an_iterator_of_a_closed_store_is_empty(directory: Path | None) -> None:
     """semantics 34.3"""
     store = WindowStore(100, 5, directory=directory)
-    store.put("a", 1, 1)
+    store.put("a", 1, time=1)
     left, closed = store.all(), store.all()
     assert left.peek() == closed.peek() == WindowEntry("a", 1, 6, 1)
     with closed:
@@ -232,7 +243,12 @@ def test_an_iterator_of_a_closed_store_is_empty(directory: Path | None) -> None:
     store.close()
     store.close()
     assert left.peek() is None
-    for call in (store.all, store.commit, lambda: store.fetch("a", 1), lambda: store.put("a", 1, 1)):
+    for call in (
+        store.all,
+        store.commit,
+        lambda: store.fetch("a", time=1),
+        lambda: store.put("a", 1, time=1),
+    ):
         with pytest.raises(StoreError, match="a closed window store"):
             call()
 
@@ -249,9 +265,9 @@ def test_what_has_expired_is_deleted_without_a_read() -> None:
     """semantics 34.10: puts alone free the memory, whether or not keys have been fetched."""
     store = WindowStore(10, 1)
     for time in range(5_000):
-        store.put(time % 7, time, time)
+        store.put(time % 7, time, time=time)
         if time == 3_000:
-            assert values(store.fetch(0, 0, 3_000)) == [2_996]
+            assert values(store.fetch(0, first=0, last=3_000)) == [2_996]
     assert len(store._map) < 2 * 1_100  # type: ignore[arg-type]
     store.advance(10_000)
     assert len(store._map) <= 1  # type: ignore[arg-type]
@@ -265,7 +281,7 @@ def test_a_restore_needs_memory_for_what_has_not_expired(duplicates: bool) -> No
     def changelog() -> Iterator[Any]:
         for time in range(5_000):
             sizes.add(len(store._map))  # type: ignore[arg-type]
-            yield time % 7, time, time
+            yield {"key": time % 7, "value": time, "time": time}
 
     assert store.restore(changelog()) == 5_000
     assert max(sizes) < 2 * 1_100
@@ -293,13 +309,13 @@ def test_durations_that_do_not_fit(names: dict[str, int], rule: str) -> None:
 def test_what_is_refused_changes_nothing(directory: Path | None) -> None:
     """semantics 34.1, 34.2"""
     with WindowStore(100, 10, directory=directory) as store:
-        store.put("a", 1, 5)
+        store.put("a", 1, time=5)
         for call in (
-            lambda: store.put(None, 1, 10_000),  # type: ignore[arg-type]
-            lambda: store.put("a", (1,), 10_000),
-            lambda: store.fetch(None, 5),  # type: ignore[arg-type]
-            lambda: store.fetch(None, 0, 5),  # type: ignore[arg-type]
-            lambda: store.fetch_keys([], None, 0, 5),  # type: ignore[arg-type]
+            lambda: store.put(None, 1, time=10_000),  # type: ignore[arg-type]
+            lambda: store.put("a", (1,), time=10_000),
+            lambda: store.fetch(None, time=5),  # type: ignore[arg-type]
+            lambda: store.fetch(None, first=0, last=5),  # type: ignore[arg-type]
+            lambda: store.fetch_keys([], None, first=0, last=5),  # type: ignore[arg-type]
         ):
             with pytest.raises(InputError):
                 call()
@@ -320,9 +336,9 @@ def test_a_directory_has_one_kind_of_store(tmp_path: Path) -> None:
 def test_a_longer_retention_deletes_what_it_kept(tmp_path: Path) -> None:
     """semantics 34.10, 34.12: also entries at times that had expired with the retention before."""
     with WindowStore(20, 10, directory=tmp_path) as store:
-        store.put("a", 1, 100)
+        store.put("a", 1, time=100)
     with WindowStore(200, 10, directory=tmp_path) as store:
-        assert store.put("a", 2, 50)
+        assert store.put("a", 2, time=50)
         store.advance(5_000)
     with DurableMap(tmp_path) as entries:
         assert list(entries.scan(b"k")) == []
@@ -331,26 +347,26 @@ def test_a_longer_retention_deletes_what_it_kept(tmp_path: Path) -> None:
 def test_times_around_the_least_one(directory: Path | None) -> None:
     """semantics 34.6: a horizon below the least time is none."""
     with WindowStore(100, 10, directory=directory) as store:
-        store.put("a", 1, MIN_INSTANT + 5)
-        assert store.fetch("a", MIN_INSTANT - 3) is None
-        assert store.fetch("a", MIN_INSTANT + 5) == 1
-        assert values(store.fetch("a", MIN_INSTANT, MAX_INSTANT)) == [1]
+        store.put("a", 1, time=MIN_INSTANT + 5)
+        assert store.fetch("a", time=MIN_INSTANT - 3) is None
+        assert store.fetch("a", time=MIN_INSTANT + 5) == 1
+        assert values(store.fetch("a", first=MIN_INSTANT, last=MAX_INSTANT)) == [1]
 
 
 def test_a_fetch_sees_the_last_put_of_any_kind(directory: Path | None) -> None:
     """semantics 34.6, 34.11: values that are cached, and those that are not."""
     with WindowStore(10_000, 10, directory=directory) as store:
         for value in (1, 2.5, True, None, "text", 3, [4], b"x", 5):
-            store.put("a", value, 5)
-            assert (store.fetch("a", 5), type(store.fetch("a", 5))) == (value, type(value))
-        store.restore([("a", 6, 5)])
-        assert store.fetch("a", 5) == 6
-        store.put("a", 7, 5)
-        store.restore([("a", None, 5)])
-        assert store.fetch("a", 5) is None
-        store.put("a", 8, 5)
+            store.put("a", value, time=5)
+            assert (store.fetch("a", time=5), type(store.fetch("a", time=5))) == (value, type(value))
+        store.restore(entries_of(("a", 6, 5)))
+        assert store.fetch("a", time=5) == 6
+        store.put("a", 7, time=5)
+        store.restore(entries_of(("a", None, 5)))
+        assert store.fetch("a", time=5) is None
+        store.put("a", 8, time=5)
         store.advance(20_000)
-        assert store.fetch("a", 5) is None
+        assert store.fetch("a", time=5) is None
 
 
 def test_a_cache_that_is_full_forgets_the_oldest_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,6 +375,6 @@ def test_a_cache_that_is_full_forgets_the_oldest_values(monkeypatch: pytest.Monk
     store = WindowStore(100_000, 10)
     for round_ in range(2):
         for time in range(5_000):
-            store.put("a", time + round_, time)
-    assert [store.fetch("a", time) for time in range(5_000)] == list(range(1, 5_001))
+            store.put("a", time + round_, time=time)
+    assert [store.fetch("a", time=time) for time in range(5_000)] == list(range(1, 5_001))
     assert len(store._recent) < 5_000

@@ -101,9 +101,9 @@ class AnySession(AnyKeyed):
         place, target = self.place(window, key), self.place(to, key)
         if place in self.model and target in self.model and place != target:
             with pytest.raises(InputError, match="a session is not migrated onto another one"):
-                self.store.migrate(key, window, to)
+                self.store.migrate(key, window=window, to=to)
             return
-        assert self.store.migrate(key, window, to) == (place in self.model)
+        assert self.store.migrate(key, window=window, to=to) == (place in self.model)
         if place in self.model:
             self.model[target] = self.model.pop(place)
 
@@ -114,7 +114,7 @@ class AnySession(AnyKeyed):
             for place, value in self.model.items()
             if ORDER[place[2]] == key and place[0] > start and place[1] < end and start <= end
         }
-        self.open.append((self.store.sessions(key, start, end), self.listed(inside)))
+        self.open.append((self.store.sessions(key, start=start, end=end), self.listed(inside)))
 
 
 TestPlain = in_memory(AnyPlain, 80)
@@ -142,13 +142,13 @@ def test_what_is_refused(kind: Any) -> None:
 def test_a_null_key_removes_nothing(kind: Any, directory: Path | None) -> None:
     """semantics 34.1, 34.18"""
     with kind(directory=directory) as storage:
-        storage.put((0, 10), "a", 1)
-        for call in (storage.remove, storage.get, lambda window, key: storage.put(window, key, 1)):
+        storage.put("a", 1, window=(0, 10))
+        for call in (storage.remove, storage.get, lambda window, key: storage.put(key, 1, window=window)):
             with pytest.raises(InputError, match="a key is not null"):
                 call((0, 10), None)
         assert [entry.value for entry in storage.entries()] == [1]
-        assert storage.remove((0, 10), "a") is True
-        assert storage.remove((0, 10), "a") is False
+        assert storage.remove("a", window=(0, 10)) is True
+        assert storage.remove("a", window=(0, 10)) is False
 
 
 def test_sessions_at_the_first_and_the_last_instant(directory: Path | None) -> None:
@@ -156,10 +156,10 @@ def test_sessions_at_the_first_and_the_last_instant(directory: Path | None) -> N
     windows = [(MIN_INSTANT, MIN_INSTANT), (5, 5), (MIN_INSTANT, MAX_INSTANT), (MAX_INSTANT, MAX_INSTANT)]
     with SessionWindowedStorage(directory=directory) as storage:
         for window in windows:
-            storage.put(window, "a", 1)
+            storage.put("a", 1, window=window)
         assert [(one.start, one.end) for one in storage.sessions("a")] == windows
-        assert [one.start for one in storage.sessions("a", 0, 10)] == [5, MIN_INSTANT]
-        assert list(storage.sessions("a", 10, 9)) == []
+        assert [one.start for one in storage.sessions("a", start=0, end=10)] == [5, MIN_INSTANT]
+        assert list(storage.sessions("a", start=10, end=9)) == []
 
 
 def written(directory: Path) -> int:
@@ -175,11 +175,11 @@ def test_a_commit_writes_the_changes(tmp_path: Path) -> None:
     """semantics 34.21"""
     with KeyedWindowedStorage(directory=tmp_path) as storage:
         for key in range(5_000):
-            storage.put((0, 10), key, "x" * 100)
+            storage.put(key, "x" * 100, window=(0, 10))
         storage.commit()
         first = written(tmp_path)
         for key in range(50):
-            storage.put((0, 10), key, "y" * 100)
+            storage.put(key, "y" * 100, window=(0, 10))
         storage.commit()
         assert 0 < written(tmp_path) - first < first / 50
         second = written(tmp_path)
@@ -237,4 +237,4 @@ def test_four_times_as_much_state_as_memory(tmp_path: Path) -> None:
 def test_what_is_no_window(window: Any) -> None:
     """semantics 34.18"""
     with pytest.raises(InputError, match="a window is a pair of times"):
-        WindowedStorage().put(window, 1)
+        WindowedStorage().put(1, window=window)

@@ -70,10 +70,10 @@ def of_script(spec: JoinOperator, script: Events) -> set[str]:
     """Returns the classes of the events."""
     found, seen = set[str](), dict[str, list[int]](left=[], right=[])
     for event in script:
-        named = f" {event['side']}" if "side" in event else ""
+        named = f" {event['input']}" if "input" in event else ""
         both = event["op"] == "add" and not named
         found |= {f"add both {sum(map(bool, event['rows'].values()))}"} if both else {event["op"] + named}
-        rows = event.get("rows", {}) if both else {event.get("side", ""): event.get("rows", ())}
+        rows = event.get("rows", {}) if both else {event.get("input", ""): event.get("rows", ())}
         for side, batch in rows.items():
             found |= {f"empty batch {side}"} if event["op"] == "add" and not batch else set()
             for row in batch:
@@ -123,7 +123,7 @@ def _keys(spec: JoinOperator, script: Events) -> set[tuple[str, ...]]:
     found = set()
     for event in script:
         rows = event.get("rows", {})
-        by_side = rows if isinstance(rows, dict) else {event["side"]: rows}
+        by_side = rows if isinstance(rows, dict) else {event["input"]: rows}
         found |= {
             tuple(str(row[name]) for name in spec.sides[side].keys)
             for side in by_side
@@ -138,8 +138,8 @@ def of_outputs(spec: JoinOperator, script: Events, outputs: Events) -> set[str]:
     for event, output in zip(script, outputs, strict=True):
         found |= {f"{spec.how} {pane['op']} missing {pane.get('missing')}" for pane in output["panes"]}
         found |= {f"emitted by {event['op']}" for _ in output["panes"]}
-        found |= {f"late {entry['side']}" for entry in output["late"]}
-        found |= {f"invalid {entry['side']}" for entry in output["invalid"]}
+        found |= {f"late {entry['input']}" for entry in output["late"]}
+        found |= {f"invalid {entry['input']}" for entry in output["invalid"]}
         found |= {f"replays {side}" for side, counts in output["counts"].items() if counts["replays"]}
         found |= {"far ahead"} if any("ahead" in entry["reason"] for entry in output["invalid"]) else set()
     found |= {"stored"} if outputs[-1]["windows"] else set()
@@ -194,7 +194,7 @@ def _arrivals(script: Events) -> dict[str, dict[int, tuple[int, dict[str, Any]]]
     found: dict[str, dict[int, tuple[int, dict[str, Any]]]] = {side: {} for side in SIDES}
     for number, event in enumerate(script):
         rows = event.get("rows", {})
-        for side, batch in (rows if isinstance(rows, dict) else {event["side"]: rows}).items():
+        for side, batch in (rows if isinstance(rows, dict) else {event["input"]: rows}).items():
             for row in batch:
                 found[side].setdefault(row["note"], (number, row))
     return found

@@ -10,6 +10,8 @@ import pytest
 
 from panewise import Global, Inputs, Position, Session, SpecError, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
+from panewise import left as of_left
+from panewise import right as of_right
 from panewise.errors import InputError
 from panewise.spec.operators.join.match import Interval
 from panewise.spec.operators.join.operator import JoinOperator
@@ -283,15 +285,12 @@ def test_decimals(runtime: str) -> None:
             [add({"k": "a", "event_time": 1})],
             (
                 "no row has a column 'v' | the specification reads ['k', 'event_time', 'v'] | give it in a "
-                "row, or null in all of them"
+                "row, null in all of them, or in types"
             ),
         ),
         (
             [{"op": "finish"}, add()],
-            (
-                "an add after finish | nothing can be added after the end of input (semantics 12.2) | add "
-                "the rows before finish"
-            ),
+            ("rows after finish | nothing is added after the end of input | add the rows before finish"),
         ),
         (
             [add({"k": "a", "event_time": 1, "v": 1, "position": [1]})],
@@ -386,13 +385,14 @@ def test_a_datetime_without_a_zone_is_no_instant(event: dict[str, Any], given: s
 
 
 @RUNTIMES
-def test_types_name_columns_that_are_there(runtime: str) -> None:
+def test_types_may_name_columns_that_no_row_has(runtime: str) -> None:
+    """semantics 31.28"""
     known = {"k": "string", "event_time": "bigint", "v": "bigint", "note": "string"}
     run(SPEC, [add({"k": "a", "event_time": 1, "v": 1, "note": None})], runtime, types=known)
-    with pytest.raises(InputError) as caught:
-        run(SPEC, [add({"k": "a", "event_time": 1, "v": 1})], runtime, types={"value": "bigint"})
-    rule = "types are given for columns that rows have or the specification reads: ['event_time', 'k', 'v']"
-    assert str(caught.value) == f"types['value']='bigint' | {rule} | leave 'value' out, or correct its name"
+    run(SPEC, [add({"k": "a", "event_time": 1, "v": 1})], runtime, types={"value": "bigint"})
+    events = [add({"k": "a", "event_time": 1}), {"op": "finish"}]
+    [pane] = run(SPEC, events, runtime, types={"v": "double"})[-1]["panes"]
+    assert pane["total"] is None
 
 
 @RUNTIMES
@@ -418,7 +418,7 @@ JOIN = JoinOperator(
 def test_events_of_a_join_name_its_sides() -> None:
     """semantics 36, 4: rows of one side or of both; a row gives its position on either side."""
     events = [
-        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 2, "position": [0, 7]}]},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 2, "position": [0, 7]}]},
         {
             "op": "add",
             "rows": {
@@ -429,8 +429,8 @@ def test_events_of_a_join_name_its_sides() -> None:
                 "left": [{"k": 1, "t": 2, "position": [0, 7]}],
             },
         },
-        {"op": "watermark", "side": "left", "to": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)},
-        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 2, "position": [0, 8]}]},
+        {"op": "watermark", "input": "left", "to": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 2, "position": [0, 8]}]},
         {"op": "restart"},
     ]
     outputs = run(JOIN, events, windows=True)
@@ -459,11 +459,11 @@ def test_events_of_a_join_name_its_sides() -> None:
     invalid = {
         "row": {"k": 1, "u": None, "position": ["x", 0, 8]},
         "reason": "event time is null",
-        "side": "right",
+        "input": "right",
     }
     assert outputs[1]["invalid"] == [invalid]
     [late] = outputs[3]["late"]
-    assert (late["side"], late["row"]["position"], late["late_by"]) == ("left", [0, 8], 999_998)
+    assert (late["input"], late["row"]["position"], late["late_by"]) == ("left", [0, 8], 999_998)
     assert [window["window_start"] for window in outputs[-1]["windows"]] == [2]
 
 
@@ -472,18 +472,18 @@ def test_events_of_a_join_name_its_sides() -> None:
     [
         (
             {"op": "add", "rows": []},
-            "events[0].side=None | with several inputs an event names its side, one of",
+            "events[0].input=None | with several inputs an event names its input, one of",
         ),
-        ({"op": "add", "input": "left", "rows": []}, "events[0] has a field 'input'"),
-        ({"op": "add", "rows": {"top": []}}, "events[0].rows: side='top' | with several inputs"),
+        ({"op": "add", "side": "left", "rows": []}, "events[0] has a field 'side'"),
+        ({"op": "add", "rows": {"top": []}}, "events[0].rows: input='top' | with several inputs"),
         ({"op": "add", "rows": {"left": 5}}, "events[0].rows['left']=5 | rows are a list of dicts"),
-        ({"op": "watermark", "to": 5, "side": "top"}, "events[0].side='top' | with several inputs"),
-        ({"op": "finish", "side": None}, "events[0].side=None | with several inputs"),
-        ({"op": "clock", "to": 5, "side": "left"}, "events[0] has a field 'side'"),
+        ({"op": "watermark", "to": 5, "input": "top"}, "events[0].input='top' | with several inputs"),
+        ({"op": "finish", "input": None}, "events[0].input=None | with several inputs"),
+        ({"op": "clock", "to": 5, "input": "left"}, "events[0] has a field 'input'"),
     ],
 )
 def test_other_names_of_sides_are_refused(event: dict[str, Any], message: str) -> None:
-    """semantics 36: an event of a join names "left" or "right" in its field `side`."""
+    """semantics 36: an event of a join names "left" or "right" in its field `input`."""
     with pytest.raises(InputError, match=re.escape(message)):
         run(JOIN, [event])
 
@@ -491,9 +491,9 @@ def test_other_names_of_sides_are_refused(event: dict[str, Any], message: str) -
 def test_a_side_whose_rows_drive_its_watermark_takes_none() -> None:
     """semantics 36.1, 36.2: a watermark from outside is for the other side only, or for none."""
     own = replace(JOIN, left=replace(JOIN.left, watermark=StreamTime(per="all")))
-    run(own, [{"op": "watermark", "side": "right", "to": 5}])
+    run(own, [{"op": "watermark", "input": "right", "to": 5}])
     for spec, named in (
-        (own, {"side": "left"}),
+        (own, {"input": "left"}),
         (own, {}),
         (replace(JOIN, watermark=StreamTime(per="all")), {}),
     ):
@@ -505,11 +505,12 @@ def test_a_side_whose_rows_drive_its_watermark_takes_none() -> None:
 
 def test_the_end_of_a_side() -> None:
     """semantics 36.4: nothing is added to a side after its end."""
-    ended = {"op": "finish", "side": "left"}
-    run(JOIN, [ended, {"op": "add", "side": "right", "rows": []}, {"op": "finish"}])
-    for rows in ({"side": "left", "rows": []}, {"rows": {"left": [], "right": []}}):
-        with pytest.raises(InputError, match="an add after finish"):
-            run(JOIN, [ended, {"op": "add", **rows}])
+    ended = {"op": "finish", "input": "left"}
+    run(JOIN, [ended, {"op": "add", "input": "right", "rows": []}, {"op": "finish"}])
+    for rows in ({"input": "left", "rows": []}, {"rows": {"left": [], "right": []}}):
+        for runtime in ("oracle", "engine", "standalone"):
+            with pytest.raises(InputError, match=r"rows of .* after finish \| nothing is added after"):
+                run(JOIN, [ended, {"op": "add", **rows}], runtime)
 
 
 def test_positions_of_a_side_are_declared() -> None:
@@ -517,6 +518,44 @@ def test_positions_of_a_side_are_declared() -> None:
     plain = replace(JOIN, right=replace(JOIN.right, position=None))
     rows = [{"k": 1, "u": 3, "position": [0, 7]}]
     with pytest.raises(InputError, match=r"a position in rows of 'right' \| .* \| declare it"):
-        run(plain, [{"op": "add", "side": "right", "rows": rows}])
+        run(plain, [{"op": "add", "input": "right", "rows": rows}])
     with pytest.raises(InputError, match=r"positions of \[3\] items"):
-        run(JOIN, [{"op": "add", "side": "left", "rows": [{"k": 1, "t": 3, "position": ["x", 0, 7]}]}])
+        run(JOIN, [{"op": "add", "input": "left", "rows": [{"k": 1, "t": 3, "position": ["x", 0, 7]}]}])
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine", "standalone"])
+@pytest.mark.parametrize("right_rows", [None, [], [{"k": None, "t": 1}]])
+def test_a_side_without_values_has_the_types_of_the_other(right_rows: Any, runtime: str) -> None:
+    """semantics 31.28"""
+    side = Side(keys=["k"], event_time="t")
+    spec = JoinOperator(
+        left=side,
+        right=replace(side, prefix="r_"),
+        match=Interval(0, 5),
+        how="left",
+        condition=of_left("a") <= of_right("b"),
+    )
+    events = [{"op": "add", "input": "left", "rows": [{"k": "a", "t": 1, "a": Decimal("1.50")}]}]
+    if right_rows is not None:
+        events.append({"op": "add", "input": "right", "rows": [{**row, "b": None} for row in right_rows]})
+    *_, last = run(spec, [*events, {"op": "finish"}], runtime)
+    assert [row["k"] for row in last["panes"]] == ["a"]
+    types: Any = {"right": {"k": "bigint"}}
+    with pytest.raises(SpecError):
+        run(spec, events, runtime, types=types)
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine", "standalone"])
+def test_live_rows_of_a_join_name_their_side(runtime: str) -> None:
+    """semantics 31.29"""
+    events = [
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 3}]},
+        {"op": "add", "input": "right", "rows": [{"id": 2, "u": 2}]},
+    ]
+    sides: Any = {"left": Side(keys=["k"], event_time="t"), "right": Side(keys=["id"], event_time="u")}
+    spec = JoinOperator(**sides, match=Interval(-5, 5), how="full")
+    found = run(spec, events, runtime, windows=True)[-1]["windows"]
+    assert [(row["input"], row["k"], row["window_start"]) for row in found] == [
+        ("right", 2, 2),
+        ("left", 1, 3),
+    ]

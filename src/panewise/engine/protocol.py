@@ -136,6 +136,10 @@ class OperatorState(Protocol):
         """The names of the tables whose rows are made from those of another table, with its columns."""
         ...
 
+    def has_ended(self, port: str) -> bool:
+        """Returns whether the input of a port has ended."""
+        ...
+
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with these tables in place of its own."""
         ...

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Never, Self
 
 from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
@@ -91,6 +91,7 @@ class AsyncOperator:
         """Returns what the loop over the emissions needs."""
         delivery = self._delivery
         return Source(
+            delivery.driver.calls,
             delivery.driver.outbox,
             delivery.driver.host.is_durable,
             delivery.check_open,
@@ -109,25 +110,37 @@ class AsyncOperator:
         """The counts of rows by input, as those of :class:`StandaloneOperator`."""
         return self._operator.counts
 
-    def positions(self, port: str | None = None) -> list[Position]:
+    def positions(
+        self,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
+    ) -> list[Position]:
         """Returns the highest offset of each partition, as :meth:`StandaloneOperator.positions` does."""
-        return self._operator.positions(port)
+        return self._operator.positions(input, **others)
 
     def remove_waiting(self) -> list[WaitingMessage]:
         """Removes the messages that wait, as :meth:`StandaloneOperator.remove_waiting` does."""
         return self._operator.remove_waiting()
 
     async def add_message(
-        self, message: Message, port: str | None = None, position: Position | None = None
+        self,
+        message: Message,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        position: Position | None = None,
+        **others: Never,
     ) -> None:
         """Adds one row, as :meth:`StandaloneOperator.add_message` does; waits while too much is emitted."""
-        await self._do(lambda operator: operator.add_message(message, port, position))
+        await self._do(lambda operator: operator.add_message(message, input, position, **others))
 
     async def add_batch(
-        self, rows: Frame | Mapping[str, Frame], port: str | None = None, positions: Iterable[Position] = ()
+        self,
+        rows: Frame | Mapping[str, Frame],
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        positions: Iterable[Position] = (),
+        **others: Never,
     ) -> None:
         """Adds a batch, as :meth:`StandaloneOperator.add_batch` does; waits while too much is emitted."""
-        await self._do(lambda operator: operator.add_batch(rows, port, positions))
+        await self._do(lambda operator: operator.add_batch(rows, input, positions, **others))
 
     async def advance(
         self,
@@ -135,17 +148,24 @@ class AsyncOperator:
         watermark: InstantLike | None = None,
         clock: InstantLike | None = None,
         input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
     ) -> None:
         """Moves the clocks, as :meth:`StandaloneOperator.advance` does; waits while too much is emitted."""
-        await self._do(lambda operator: operator.advance(watermark=watermark, clock=clock, input=input))
+        await self._do(
+            lambda operator: operator.advance(watermark=watermark, clock=clock, input=input, **others)
+        )
 
     async def timeout(self, now: InstantLike | None = None) -> None:
         """Evaluates the buffer, and reads the clock; waits while too much is emitted."""
         await self._do(lambda operator: operator.timeout(now))
 
-    async def finish(self, port: str | None = None) -> None:
+    async def finish(
+        self,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
+    ) -> None:
         """Ends an input, or all inputs; waits while too much is emitted."""
-        await self._do(lambda operator: operator.finish(port))
+        await self._do(lambda operator: operator.finish(input, **others))
 
     async def end(self) -> None:
         """Ends the loop over the operator, once it has received what is emitted.

@@ -1,10 +1,13 @@
 """Checks of the arguments of standalone operators."""
 
 import inspect
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from panewise.errors import InputError
 from panewise.spec import Inputs
+
+WRONG_WORDS: Final = frozenset({"port", "side", "source"})  # that somebody may say for `input`
 
 
 def check_mode(
@@ -45,6 +48,29 @@ def check_input(spec: Any, name: str | None) -> None:
     if name is not None and name not in known:
         rule = f"the watermarks of this operator are those of {known}"
         raise InputError(f"input={name!r}", rule, "name one of them")
+
+
+def check_words(call: str, others: Mapping[str, object]) -> None:
+    """Refuses arguments that a call does not have, of which `port` and others mean its `input`.
+
+    Args:
+        call: the name of the method.
+        others: the arguments that it does not have.
+
+    Raises:
+        InputError: for another word for the input.
+        TypeError: for any other name.
+
+    >>> check_words("finish", {"side": "left"})
+    Traceback (most recent call last):
+        ...
+    panewise.errors.InputError: finish(side='left') | an input is named by input=... | say input='left'
+    """
+    for name, value in others.items():
+        if name in WRONG_WORDS:
+            given = f"{call}({name}={value!r})"
+            raise InputError(given, "an input is named by input=...", f"say input={value!r}")
+        raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
 
 
 def check_number(name: str, value: Any) -> None:

@@ -22,7 +22,7 @@ class WaitingMessage(NamedTuple):
     """
 
     message: Message
-    port: str
+    input: str
     position: Position | None
 
 
@@ -66,7 +66,7 @@ class Buffer:
     @property
     def positions(self) -> Iterator[tuple[str, Position]]:
         """The positions of the messages that have one, each with the port."""
-        return ((one.port, one.position) for one in self._waiting if one.position is not None)
+        return ((one.input, one.position) for one in self._waiting if one.position is not None)
 
     def add(self, message: Any, port: str, position: Position | None) -> None:
         """Adds a message.

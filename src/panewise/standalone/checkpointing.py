@@ -14,6 +14,7 @@ def steps_of(delivery: Delivery, deferral: Deferral) -> LifeCycleSteps:
     """Returns the steps of the life cycle of an operator."""
     has_partitions = hasattr(delivery.driver.operator, "evict")
     return LifeCycleSteps(
+        calls=delivery.driver.calls,
         check_open=delivery.check_open,
         drain=partial(_drain, delivery),
         save=lambda name: delivery.ready().save(name),

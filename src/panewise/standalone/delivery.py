@@ -4,12 +4,13 @@ Invariant: a commit follows the delivery of all emissions that led to it. So eac
 least once, and a repeated one has the numbers of the first time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from panewise.errors import DeliveryDisabledError, InputError
+from panewise.standalone.answers import refuses
 from panewise.standalone.callbacks import Callbacks
-from panewise.standalone.calls import refuses
 from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
 
@@ -47,7 +48,7 @@ class Delivery:
 
         Raises:
             DeliveryDisabledError: if the downstream has refused an emission.
-            InputError: if the operator is closed, or has called the caller of this.
+            InputError: if the operator is closed.
         """
         self.check_open()
         self.check_enabled()
@@ -58,9 +59,24 @@ class Delivery:
     def evaluate(self) -> None:
         """Evaluates the messages that wait."""
         if self.driver.buffer.steps:
-            self.driver.check_outside()
             self.driver.evaluate()
             self.settle()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Marks a call that reads the state, after what was deferred has been evaluated.
+
+        A function that the operator calls may read, too, if nothing is deferred.
+        """
+        calls = self.driver.calls
+        if calls.is_mine:
+            if self.driver.defers and self.driver.buffer.steps:
+                calls.refuse()
+            yield
+            return
+        with calls.one():
+            self.catch_up()
+            yield
 
     def catch_up(self) -> None:
         """Evaluates what was deferred."""
@@ -93,10 +109,9 @@ class Delivery:
         outbox = self.driver.outbox
         while outbox and self.downstream is not None:
             self.disabled = True
-            with self.driver.calls():
-                self.callbacks.write("output")
-                if refuses(self.downstream(outbox[0])):
-                    return False
+            self.callbacks.write("output")
+            if refuses(self.downstream(outbox[0])):
+                return False
             outbox.popleft()
         self.disabled = False
         return True
@@ -115,7 +130,6 @@ class Delivery:
 
     def close(self) -> None:
         """Calls the callback `teardown`, and releases the store. What was deferred is evaluated before."""
-        self.driver.check_outside()
         if not self.closed:
             try:
                 if self.driver.defers:
@@ -127,7 +141,8 @@ class Delivery:
         self.closed = True
         self.changed()
         try:
-            self.callbacks.teardown()
+            with self.driver.calls.released():
+                self.callbacks.teardown()
         finally:
             self.driver.host.close()
 
@@ -140,7 +155,6 @@ class Delivery:
             raise DeliveryDisabledError(f"{waiting} emissions that wait", rule, remedy)
 
     def check_open(self) -> None:
-        """Raises InputError if the operator is closed, or has called the function that calls it."""
-        self.driver.check_outside()
+        """Raises InputError if the operator is closed."""
         if self.closed:
             raise InputError("a closed operator", "a closed operator takes no calls", "make a new one")

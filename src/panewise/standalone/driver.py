@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from panewise.calls import Calls
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
+from panewise.families import INPUT
 from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer, highest
-from panewise.standalone.calls import CallGuard
 from panewise.standalone.emission import Emission, Numbering, Totals
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
@@ -30,7 +31,7 @@ from panewise.standalone.positions import Position, Positions
 Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
 
 
-class Driver(CallGuard):
+class Driver:
     """An operator of the engine, with what waits before it and behind it.
 
     Args:
@@ -40,6 +41,9 @@ class Driver(CallGuard):
         materialized: the store that follows the results of windows, None if there is none.
 
     Attributes:
+        calls: which thread is within a call of the operator.
+        columns: the names of the columns of each port.
+        ended: the ports whose input has ended, as of the state.
         outbox: the emissions that the caller has not accepted yet, the oldest first.
         defers: whether each message is a step of its own, also if it waits (:class:`Deferral`). Otherwise all
             messages that wait are one batch.
@@ -50,13 +54,32 @@ class Driver(CallGuard):
         self, spec: Specification, schemas: Schemas, host: Host, materialized: Materialized | None = None
     ) -> None:
         self.spec, self.schemas, self.host = spec, schemas, host
+        self.calls = Calls("an operator")
+        self.columns = {port: frozenset(of) for port, of in schemas.items()}
         self._materialized = materialized
         self.buffer = Buffer(spec, schemas)
         self.outbox = deque[Emission]()
         self.defers = False
         self.uncommitted = 0
         self.read_notes()
+        self.note_ended()
         self._synchronise()
+
+    def note_ended(self) -> None:
+        """Looks up which inputs have ended, after a step that ends one, or with another state."""
+        self.ended = frozenset(filter(self.operator.state.has_ended, self.spec.ports))
+
+    def check_not_ended(self, ports: Iterable[str]) -> None:
+        """Refuses rows of inputs that have ended (12.2).
+
+        Raises:
+            InputError: if one of these ports has ended.
+        """
+        for port in ports:
+            if port in self.ended:
+                which = "" if port == INPUT else f" of {port!r}"
+                rule = "nothing is added after the end of input"
+                raise InputError(f"rows{which} after finish", rule, "add the rows before finish")
 
     def read_notes(self) -> None:
         """Takes positions, numbers and counts from the last commit."""
@@ -114,8 +137,7 @@ class Driver(CallGuard):
         operator = self.operator
         before = operator.state
         try:
-            with self.calls():
-                outputs = self._outputs(operator, work)
+            outputs = self._outputs(operator, work)
         except BaseException:
             operator.state = before
             raise
@@ -137,8 +159,7 @@ class Driver(CallGuard):
     def _synchronise(self) -> None:
         """Makes the store of results equal to the state."""
         if self._materialized is not None:
-            with self.calls():
-                self._materialized.synchronise(self.operator)
+            self._materialized.synchronise(self.operator)
 
     def reached(self, positions: Iterable[tuple[str, Position]]) -> None:
         """Notes the positions of rows that a step has added, each with its port."""
@@ -154,10 +175,9 @@ class Driver(CallGuard):
         if len(self.outbox) > accepted or self.buffer.steps:
             return
         if self.uncommitted >= rows:
-            with self.calls():
-                if self._materialized is not None and self.host.is_durable:
-                    self._materialized.commit()
-                self.host.commit(self.notes())
+            if self._materialized is not None and self.host.is_durable:
+                self._materialized.commit()
+            self.host.commit(self.notes())
             self.uncommitted = 0
         self.outbox.clear()
 
@@ -183,6 +203,7 @@ class Driver(CallGuard):
             now = self.operator.state.clocks.processing_time
             state = operator.with_header({**operator.header(), "processing_time": now})
         self.host.put(state)
+        self.note_ended()
         self.positions = Positions.of_json(notes.get("positions", {}))
         self.buffer.clear()
         saved = Numbering(**notes.get("numbers", {}))
@@ -213,7 +234,7 @@ class Driver(CallGuard):
             return ports[0]
         if given not in ports:
             raise InputError(
-                f"port={given!r}", f"the inputs of this operator are {ports}", "name one of them"
+                f"input={given!r}", f"the inputs of this operator are {ports}", "name one of them"
             )
         return str(given)
 

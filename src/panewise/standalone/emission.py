@@ -21,7 +21,7 @@ class Emission:
         late: the late rows of the input, with ``__reason`` and the other columns of semantics 13.4.
         invalid: the invalid rows of the input, with ``__reason`` (semantics 15).
         counts: how many rows the step received from the input, and what became of them.
-        port: the name of the input.
+        input: the name of the input.
         step: the number of the step; the first one is 1.
         first_row: the number of the first of `rows`. The others follow it.
         first_late: the number of the first of `late`, counted apart.
@@ -41,7 +41,7 @@ class Emission:
     late: pl.DataFrame
     invalid: pl.DataFrame
     counts: Counts
-    port: str
+    input: str
     step: int
     first_row: int = 0
     first_late: int = 0

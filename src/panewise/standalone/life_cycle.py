@@ -1,9 +1,11 @@
 """The life cycle of an operator, as S5 describes it for windows: drain, checkpoint, reset, evict."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from panewise.calls import Calls
 from panewise.errors import InputError
 from panewise.standalone.callbacks import Callbacks
 
@@ -13,13 +15,15 @@ class LifeCycleSteps:
     """What an operator does in its life cycle.
 
     Args:
-        check_open: raises InputError if the operator is closed, or has called the caller.
+        calls: which thread is within a call of the operator. Callbacks are called outside of calls.
+        check_open: raises InputError if the operator is closed.
         drain: completes outstanding work, and returns whether nothing waits any more.
         save: saves the whole state under a name.
         restore: returns to a saved state, or for None to the initial one. It returns False if there is none.
         evict: evicts a partition; None: the operator has no partitions.
     """
 
+    calls: Calls
     check_open: Callable[[], object]
     drain: Callable[[], bool]
     save: Callable[[str], object]
@@ -61,9 +65,9 @@ class LifeCycle:
         Returns:
             Whether nothing waits any more; False if the downstream refused something.
         """
-        self._steps.check_open()
-        if not self._steps.drain():
-            return False
+        with self._call():
+            if not self._steps.drain():
+                return False
         self._callbacks.drained()
         return True
 
@@ -78,9 +82,9 @@ class LifeCycle:
             InputError: if the name is not a non-empty string.
             StateError, StoreError: if the store cannot be written.
         """
-        self._steps.check_open()
-        _check_name(name)
-        self._steps.save(name)
+        with self._call():
+            _check_name(name)
+            self._steps.save(name)
         self._callbacks.checkpoint(name)
 
     def reset(self, name: str) -> None:
@@ -93,10 +97,10 @@ class LifeCycle:
             InputError: if there is no such checkpoint.
             StateError, StoreError: if the store cannot be read or written.
         """
-        self._steps.check_open()
-        _check_name(name)
-        if not self._steps.restore(name):
-            raise InputError(f"reset({name!r})", "a reset returns to a checkpoint", "make it before")
+        with self._call():
+            _check_name(name)
+            if not self._steps.restore(name):
+                raise InputError(f"reset({name!r})", "a reset returns to a checkpoint", "make it before")
         self._callbacks.restored(name)
 
     def reset_to_initial(self) -> None:
@@ -104,8 +108,8 @@ class LifeCycle:
 
         What waits is discarded, and so are the positions.
         """
-        self._steps.check_open()
-        self._steps.restore(None)
+        with self._call():
+            self._steps.restore(None)
         self._callbacks.restored(None)
 
     def evict_partition(self, partition: Mapping[str, Any]) -> None:
@@ -119,11 +123,18 @@ class LifeCycle:
             InputError: if the operator is not one of policy windows with `partition_by`, or the columns or
                 the types of the values are others.
         """
-        self._steps.check_open()
-        if self._steps.evict is None:
-            rule = "only policy windows have partitions that can be evicted (semantics 10.23)"
-            raise InputError("evict_partition()", rule, "use a StreamWindow with partition_by")
-        self._steps.evict(partition)
+        with self._call():
+            if self._steps.evict is None:
+                rule = "only policy windows have partitions that can be evicted (semantics 10.23)"
+                raise InputError("evict_partition()", rule, "use a StreamWindow with partition_by")
+            self._steps.evict(partition)
+
+    @contextmanager
+    def _call(self) -> Iterator[None]:
+        """Marks a call, after checking that the operator is open."""
+        with self._steps.calls.one():
+            self._steps.check_open()
+            yield
 
 
 def _check_name(name: Any) -> None:

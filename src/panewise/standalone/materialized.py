@@ -76,10 +76,15 @@ class Materialized:
     def _put(self, entries: Iterable[Entry]) -> None:
         """Puts entries. The lateness of the operator decides what is too late, not the grace of the store."""
         if isinstance(self._store, SessionStore):
-            self._store.restore((key, start, end or 0, value) for (key, start, end), value in entries)
+            self._store.restore(
+                {"key": key, "value": value, "start": start, "end": end}
+                for (key, start, end), value in entries
+            )
         else:
             self._store.restore(
-                (key, value, start) for (key, start, _), value in entries if start > MIN_INSTANT
+                {"key": key, "value": value, "time": start}
+                for (key, start, _), value in entries
+                if start > MIN_INSTANT
             )
 
     def _entries(self, results: pl.DataFrame) -> list[Entry]:

@@ -4,9 +4,10 @@ A column whose values all have its plain Python type is built at once. The other
 value, and only they can have misfits. So a batch without misfits needs no flags.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
 import polars as pl
@@ -16,7 +17,7 @@ from panewise.engine.columns import PLACE
 from panewise.engine.ingest.validate import BAD_TIME, BAD_TYPE, OUT_OF_RANGE
 from panewise.engine.kernels.map_types import whole_instants, with_leaves
 from panewise.engine.protocol import Schema
-from panewise.errors import SpecError
+from panewise.errors import InputError, SpecError
 from panewise.spec import Entry
 from panewise.spec.column_values import MISFIT
 from panewise.standalone.value_types import kind_of
@@ -56,6 +57,20 @@ class Fitted:
 
     frame: pl.DataFrame
     misfits: tuple[Message, ...] = ()
+
+
+def check_columns(message: Message, known: Collection[Any]) -> None:
+    """Refuses a message with a column that the schema does not have: a likely typing error.
+
+    Raises:
+        InputError: for such a column; the error names the column with the most similar name.
+    """
+    unknown = [name for name in message if name not in known]
+    if unknown:
+        near = get_close_matches(str(unknown[0]), sorted(known), 1)
+        remedy = f"say {near[0]!r}" if near else "leave it out, or add it to the schema"
+        rule = f"the columns of a message are those of the schema: {sorted(known)}"
+        raise InputError(f"a message with a column {unknown[0]!r}", rule, remedy)
 
 
 def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> Fitted:

@@ -3,17 +3,19 @@
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from threading import get_ident
+from typing import Any, Literal, Never, Self, TypeAlias
 
 import polars as pl
 
+from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
 from panewise.standalone import materializable
-from panewise.standalone.arguments import check_input, check_mode, check_number
+from panewise.standalone.arguments import check_input, check_mode, check_number, check_words
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.checkpointing import steps_of
@@ -25,7 +27,7 @@ from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.hosts import Host, MemoryHost, StoreHost
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.materialized import Materialized
-from panewise.standalone.messages import Message
+from panewise.standalone.messages import Message, check_columns
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
@@ -61,6 +63,8 @@ class StandaloneOperator:
         materialize: a store that has the current result of each window after every step, to be read by key.
             It is a SessionStore for sessions, and a WindowStore for other windows of time. It belongs to the
             operator, but you close it. Default: None.
+
+    One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.
 
     Raises:
         InputError: if an argument does not fit the specification or the mode.
@@ -103,7 +107,7 @@ class StandaloneOperator:
         try:
             results = _materialized(spec, schemas, host, materialize)
             self._driver, self._buffer = Driver(spec, schemas, host, results), buffer
-            self._driver.defers = buffer == 1
+            self._driver.defers, self._calls = buffer == 1, self._driver.calls
             self._deferral = Deferral(self._driver, enabled=buffer == 1 and materialize is None)
             self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
             steps = steps_of(self._delivery, self._deferral)
@@ -138,51 +142,78 @@ class StandaloneOperator:
 
         Messages in the buffer are not counted yet.
         """
-        self._delivery.catch_up()
-        return dict(self._driver.totals.by_port)
+        with self._delivery.reading():
+            return dict(self._driver.totals.by_port)
 
-    def positions(self, port: str | None = None) -> list[Position]:
+    def positions(
+        self,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
+    ) -> list[Position]:
         """Returns the highest offset of each partition of an input, as `(source, partition, offset)`.
 
         They are those that the caller gave and, where the specification declares a position, those of valid
         rows. After a restart they are the positions of the last commit: the caller continues behind them.
         Messages in the buffer do not count.
         """
-        self._delivery.catch_up()
-        name = self._driver.port(port)
-        declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
-        known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
-        return self._driver.positions.with_marks(name, known)
+        check_words("positions", others)
+        with self._delivery.reading():
+            name = self._driver.port(input)
+            declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
+            known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
+            return self._driver.positions.with_marks(name, known)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows: the keys, window_start, window_end, pending and closed.
 
-        For OVER and joins these are the stored rows. Messages in the buffer are not in them.
+        For OVER and joins these are the stored rows; those of joins name their side as `input`. Messages in
+        the buffer are not in them.
         """
-        self._delivery.catch_up()
-        return self._driver.operator.live()
+        with self._delivery.reading():
+            return self._driver.operator.live()
 
     def add_message(
-        self, message: Message, port: str | None = None, position: Position | None = None
+        self,
+        message: Message,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        position: Position | None = None,
+        **others: Never,
     ) -> None:
         """Adds one row.
 
         Args:
-            message: the values by column. A column that is missing is null. A value of another type than its
+            message: the values by column. A column that is missing is null. One that the schema lacks is
+                refused. A value of another type than its
                 column makes the row invalid, and the emission has the message among its `misfits`.
-            port: the name of the input, if the operator has several.
+            input: the name of the input, if the operator has several.
             position: `(partition, offset)` or `(source, partition, offset)`. If the specification declares
                 a position, the values go into its columns, and replays are dropped (semantics 4).
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
-            InputError: if the message, the port or the position is malformed.
+            InputError: if the message, the input or the position is malformed; if the input has ended.
         """
+        if others:
+            check_words("add_message", others)
+        calls, me = self._calls, get_ident()  # as `one_at_a_time` does, without the cost of another call
+        if calls.owner:
+            calls.refuse()
+        calls.owner = me
+        try:
+            self._add_message(message, input, position)
+        finally:
+            calls.owner = FREE
+
+    def _add_message(self, message: Message, name: str | None, position: Position | None) -> None:
         self._delivery.check_open()
         self._delivery.check_enabled()
-        driver, where, reached = self._driver, self._driver.port(port), checked(position)
+        driver, where, reached = self._driver, self._driver.port(name), checked(position)
+        if driver.ended:
+            driver.check_not_ended((where,))
         if type(message) is not dict and isinstance(message, Mapping):
             message = dict(message)
+        if type(message) is dict and not driver.columns[where].issuperset(message):
+            check_columns(message, driver.columns[where])
         waits = self._deferral.takes(message)
         if not waits:
             self._delivery.catch_up()
@@ -196,40 +227,50 @@ class StandaloneOperator:
             raise
         self._delivery.settle()
 
+    @one_at_a_time
     def add_batch(
-        self, rows: Frame | Mapping[str, Frame], port: str | None = None, positions: Iterable[Position] = ()
+        self,
+        rows: Frame | Mapping[str, Frame],
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        positions: Iterable[Position] = (),
+        **others: Never,
     ) -> None:
         """Adds a batch, which is evaluated at once, after the messages that wait.
 
         Args:
             rows: a Polars DataFrame, or a table or record batch of PyArrow. If the operator has several
                 inputs, also such values by input: their rows arrive in one batch.
-            port: the name of the input, if the operator has several.
+            input: the name of the input, if the operator has several.
             positions: the position of the last row of each partition in the batch.
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
-            InputError: if a column is missing or has another type, or the port or a position is malformed.
+            InputError: if a column is missing or has another type; if the input or a position is malformed;
+                if an input with rows has ended.
         """
+        check_words("add_batch", others)
         driver = self._delivery.ready()
-        given = rows if isinstance(rows, Mapping) else {driver.port(port): rows}
+        given = rows if isinstance(rows, Mapping) else {driver.port(input): rows}
         frames = {driver.port(name): frame_for(driver.schemas[name], one) for name, one in given.items()}
-        reached = [(driver.port(port), one) for one in map(checked, positions) if one is not None]
+        reached = [(driver.port(input), one) for one in map(checked, positions) if one is not None]
         self._add(frames)
         driver.reached(reached)
         self._delivery.settle()
 
     def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        self._driver.check_not_ended(frames)
         self._driver.add(frames)
         for frame in frames.values():
             self._deferral.added(frame)
 
+    @one_at_a_time
     def advance(
         self,
         *,
         watermark: InstantLike | None = None,
         clock: InstantLike | None = None,
         input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
     ) -> None:
         """Moves the clocks, after the messages that wait are evaluated.
 
@@ -243,6 +284,7 @@ class StandaloneOperator:
             InputError: if there is no such input.
             SpecError: if an instant is not one.
         """
+        check_words("advance", others)
         self._delivery.check_open()
         self._delivery.check_enabled()
         check_input(self.spec, input)
@@ -255,6 +297,7 @@ class StandaloneOperator:
         driver.step(lambda operator: [operator.advance(now, to, input)])
         self._delivery.settle()
 
+    @one_at_a_time
     def timeout(self, now: InstantLike | None = None) -> bool:
         """Delivers what waits from where it stopped, evaluates the buffer, and reads the clock.
 
@@ -267,6 +310,9 @@ class StandaloneOperator:
         Raises:
             SpecError: if `now` is not an instant.
         """
+        return self._timeout(now)
+
+    def _timeout(self, now: InstantLike | None) -> bool:
         self._delivery.check_open()
         reading = None if now is None else instant_us(now, "now")
         delivery = self._delivery
@@ -283,17 +329,27 @@ class StandaloneOperator:
         delivery.settle()
         return not delivery.disabled
 
-    def finish(self, port: str | None = None) -> None:
-        """Ends an input, or all inputs: windows become complete, and rows that are added later are late.
+    @one_at_a_time
+    def finish(
+        self,
+        input: str | None = None,  # noqa: A002 - the word of the semantics
+        **others: Never,
+    ) -> None:
+        """Ends an input, or all inputs: windows become complete, and rows that are added later are refused.
+
+        A watermark or a reading of the clock may follow. To end an input again changes nothing.
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
         """
+        check_words("finish", others)
         driver = self._delivery.ready()
-        name = None if port is None else driver.port(port)
+        name = None if input is None else driver.port(input)
         driver.step(lambda operator: [operator.finish(name)])
+        driver.note_ended()
         self._delivery.settle()
 
+    @one_at_a_time
     def get_result(self) -> list[Emission]:
         """Evaluates the buffer, and returns a copy of all emissions that wait.
 
@@ -303,6 +359,9 @@ class StandaloneOperator:
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the emissions.
         """
+        return self._emitted()
+
+    def _emitted(self) -> list[Emission]:
         if self._delivery.downstream is not None:
             rule = "in mode='automatic' the downstream receives all emissions"
             raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
@@ -312,6 +371,7 @@ class StandaloneOperator:
                 self._driver.evaluate()
         return list(self._driver.outbox)
 
+    @one_at_a_time
     def drain(self) -> list[Emission]:
         """Evaluates the buffer, and returns and removes all emissions that wait.
 
@@ -320,10 +380,11 @@ class StandaloneOperator:
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the emissions.
         """
-        found = self.get_result()
+        found = self._emitted()
         self._driver.outbox.clear()
         return found
 
+    @one_at_a_time
     def flush(self) -> list[Emission]:
         """Evaluates the buffer, removes all emissions, and makes state and positions durable.
 
@@ -339,14 +400,15 @@ class StandaloneOperator:
                 removed: :meth:`get_result` and :meth:`drain` still return the emissions.
         """
         self._delivery.check_open()
-        found = [] if self._delivery.downstream else self.get_result()
-        self.timeout()
+        found = [] if self._delivery.downstream else self._emitted()
+        self._timeout(None)
         self._delivery.check_enabled()
         self._delivery.commit(accepted=len(found))
         return found
 
+    @one_at_a_time
     def remove_waiting(self) -> list[WaitingMessage]:
-        """Removes the messages that wait, and returns them with their ports and positions.
+        """Removes the messages that wait, and returns them with their inputs and positions.
 
         If the evaluation of a buffer raises an error, its messages stay. Remove them, and add again those
         that raise none.
@@ -360,8 +422,8 @@ class StandaloneOperator:
         ...     operator.finish()
         ... except PanewiseError:
         ...     removed = operator.remove_waiting()
-        >>> for message, port, position in removed[:2]:
-        ...     operator.add_message(message, port, position)
+        >>> for message, input, position in removed[:2]:
+        ...     operator.add_message(message, input, position)
         >>> operator.finish()
         >>> [row["total"] for emission in operator.drain() for row in emission.rows.to_dicts()]
         [4611686018427387906]
@@ -370,6 +432,7 @@ class StandaloneOperator:
         self._delivery.catch_up()
         return self._driver.buffer.clear()
 
+    @one_at_a_time
     def close(self) -> None:
         """Calls the callback `teardown`, and closes the store. It commits nothing.
 
@@ -387,9 +450,10 @@ class StandaloneOperator:
 
 def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
     """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
-    operator._delivery.ready()
-    operator._add(frames)
-    operator._delivery.settle()
+    with operator._calls.one():
+        operator._delivery.ready()
+        operator._add(frames)
+        operator._delivery.settle()
 
 
 def delivery_of(operator: StandaloneOperator) -> Delivery:

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
-from panewise.errors import InputError
+from panewise.calls import Calls
+from panewise.errors import ConcurrentCallError, InputError
 
 T = TypeVar("T")
 
@@ -16,6 +17,7 @@ class Source(Generic[T]):
     """An operator, as far as the loop over its outputs needs it.
 
     Args:
+        calls: which thread is within a call of the operator.
         outbox: the outputs that wait.
         is_durable: whether a commit has to follow when all outputs are accepted.
         check_open: raises InputError if the operator is closed.
@@ -24,6 +26,7 @@ class Source(Generic[T]):
         finish: commits everything, at the end of the loop.
     """
 
+    calls: Calls
     outbox: deque[T]
     is_durable: bool
     check_open: Callable[[], object]
@@ -53,7 +56,8 @@ class OutputLoop(Generic[T]):
         if self._ended:
             raise InputError("an operator that has ended", "nothing is added after end()", "make a new one")
         result = work()
-        self._source.commit()
+        with self._source.calls.one():
+            self._source.commit()
         return result
 
     def end(self) -> None:
@@ -92,17 +96,19 @@ class OutputLoop(Generic[T]):
         )
         self._check_loop(loop)
         if not self._outbox:
-            self._source.finish()
+            with self._source.calls.one():
+                self._source.finish()
             raise StopAsyncIteration
         self._taken = self._outbox[0]
         return self._taken
 
     def _accept(self, output: T) -> None:
         """Removes the output that the loop has done with."""
-        self._taken = None
-        if self._outbox and self._outbox[0] is output:  # not so after a reset
-            self._outbox.popleft()
-        self._source.commit()
+        with self._source.calls.one():
+            self._taken = None
+            if self._outbox and self._outbox[0] is output:  # not so after a reset
+                self._outbox.popleft()
+            self._source.commit()
         self.changes.notify()
 
     def _check_loop(self, loop: "_Loop[T]") -> None:
@@ -133,9 +139,15 @@ class Changes:
 
     def __init__(self) -> None:
         self._waiting: dict[asyncio.Future[None], None] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def until(self, condition: Callable[[], object]) -> None:
-        """Waits until a condition is true."""
+        """Waits until a condition is true.
+
+        Raises:
+            ConcurrentCallError: in another event loop than that of the first call, if that is not closed.
+        """
+        self._check_loop()
         while not condition():
             change = asyncio.get_running_loop().create_future()
             self._waiting[change] = None
@@ -143,6 +155,16 @@ class Changes:
                 await change
             finally:
                 self._waiting.pop(change, None)
+
+    def _check_loop(self) -> None:
+        """Refuses a second event loop: nothing in it would wake what waits in the first one."""
+        running = asyncio.get_running_loop()
+        if self._loop is not running:
+            if self._loop is not None and not self._loop.is_closed():
+                rule = "all calls that may wait are made in one event loop"
+                remedy = "make the call there, as with asyncio.run_coroutine_threadsafe"
+                raise ConcurrentCallError("a call in a second event loop", rule, remedy)
+            self._loop = running
 
     def notify(self) -> None:
         """Lets all tasks that wait look at their conditions again."""

@@ -1,13 +1,15 @@
 """A run store in one SQLite file: all writes of a commit become durable together, or none.
 
 SQLite is part of Python's standard library. The file is locked as long as the store is open, so a second
-process is refused. Long values are stored in pieces, as SQLite limits the length of a value. What damages a
-value is found by the checksums of runs and manifests.
+process is refused. A new file gets its name when its table is in it. So no crash leaves an empty file, and
+one of 0 bytes is damaged. Long values are stored in pieces, as SQLite limits the length of a value. What
+damages a value is found by the checksums of runs and manifests.
 """
 
 import ctypes
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ _MANIFEST: Final = "manifest"
 _RUN: Final = "run:"
 _COPY: Final = "copy:"
 _NOTES: Final = "notes:"
+_TABLE: Final = "CREATE TABLE items (name TEXT, piece INTEGER, data BLOB, PRIMARY KEY (name, piece))"
 _PRAGMAS: Final = ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY")
 _REMEDY: Final = "restore the directory from a copy, or start in an empty one"
 
@@ -44,6 +47,10 @@ class FileRunStore:
         self.path = Path(directory) / FILE
         with self._explained("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if not self.path.exists():
+                _create(self.path)
+            elif not self.path.stat().st_size:
+                raise StateError(f"{self.path} of 0 bytes", "the file of a store is never empty", _REMEDY)
             self._database = sqlite3.connect(
                 self.path, isolation_level=None, timeout=0, check_same_thread=False
             )
@@ -65,21 +72,16 @@ class FileRunStore:
             self._database.execute("COMMIT")
 
     def _check_format(self) -> None:
-        """Makes the table of a new file. The file of another program, or of another format, is refused."""
+        """Refuses the file of another program, or of another format."""
         read = self._database.execute
         application, version = (
             read(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
-        tables = read("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if application == 0 and tables == 0:
-            read("CREATE TABLE items (name TEXT, piece INTEGER, data BLOB, PRIMARY KEY (name, piece))")
-            read(f"PRAGMA application_id={_APPLICATION}")
-            read(f"PRAGMA user_version={FORMAT}")
-        elif application != _APPLICATION:
+        if application != _APPLICATION:
             raise StateError(
                 f"{self.path}", "the file of a store is one that panewise wrote", "give another directory"
             )
-        elif version != FORMAT:
+        if version != FORMAT:
             rule = f"this version of panewise reads format {FORMAT}"
             raise StateError(
                 f"{self.path} of format {version}", rule, "use the version of panewise that wrote it"
@@ -198,6 +200,33 @@ class FileRunStore:
             return StateError(given, "the file of a store is one that panewise wrote", _REMEDY)
         rule = "a store is in a directory that can be written, on a disk with free space"
         return StateError(given, rule, "mend this and open the store again; it is as after its last commit")
+
+
+def _create(path: Path) -> None:
+    """Makes a file with an empty table under another name, then gives it its name.
+
+    If another process has made the file in the meantime, that one is used.
+    """
+    handle, name = tempfile.mkstemp(prefix=f"{FILE}.", suffix=".new", dir=path.parent)
+    os.close(handle)
+    try:
+        database = sqlite3.connect(name, isolation_level=None)
+        try:
+            database.execute("BEGIN")
+            database.execute(_TABLE)
+            database.execute(f"PRAGMA application_id={_APPLICATION}")
+            database.execute(f"PRAGMA user_version={FORMAT}")
+            database.execute("COMMIT")
+        finally:
+            database.close()
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            Path(name).rename(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _leak_all() -> None:

@@ -14,13 +14,15 @@ value.
 """
 
 from pathlib import Path
+from typing import Self
 from weakref import WeakSet
 
 import rocksdict
 
+from panewise.calls import Calls, one_thread_at_a_time
 from panewise.errors import SpecError, StoreError
 from panewise.stores.durable_snapshot import DurableSnapshot
-from panewise.stores.memory_map import MemoryMap
+from panewise.stores.memory_map import PlainMemoryMap
 from panewise.stores.ordered_map import closed_error
 from panewise.stores.rocks import StoreErrors, close_files, options, store_error
 from panewise.stores.scans import GeneratedScan
@@ -31,46 +33,23 @@ _DELETED = b""  # a tombstone; values are stored behind one byte, so that none i
 _LIVE = b"\x01"
 
 
-class DurableMap:
-    """An ordered map in a directory, for one process at a time.
+class PlainDurableMap:
+    """The map of a store, which checks that one thread at a time calls it."""
 
-    Args:
-        directory: where the files are. It is created if it is missing.
-        cache_bytes: how much of the files is cached in memory. Changes since the last commit, and the
-            buffers of RocksDB (at most half of `cache_bytes`), need memory in addition.
-        sync: whether a commit waits until the disk has the changes. If not, a commit survives a crash of the
-            process, but not one of the machine.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     with DurableMap(directory) as entries:
-    ...         entries.put(b"a", b"1")
-    ...     with DurableMap(directory) as entries:
-    ...         list(entries.scan())
-    [(b'a', b'1')]
-
-    At the end of a `with` block the changes are committed, except after an error.
-
-    Raises:
-        SpecError: if the cache is below 0 bytes.
-        InputError: if a key is put that is no bytes.
-        StoreError: if the directory cannot be written, contains other files, is open already, or was written
-            in another format; if a file is damaged or the disk is full; if the map is used after `close`.
-
-    Source: S1, the key-value store for messages and metadata; S4, spillable storage.
-    """
+    calls: Calls | None = None
 
     def __init__(self, directory: str | Path, *, cache_bytes: int = DEFAULT_CACHE, sync: bool = True) -> None:
         if cache_bytes < 0:
             raise SpecError(f"cache_bytes={cache_bytes}", "a cache has 0 bytes or more", "give 0 or more")
         self._directory = StoreDirectory(Path(directory))
         self._errors = StoreErrors(self._directory.path)
-        self._changes: MemoryMap[bytes] = MemoryMap()
+        self._changes: PlainMemoryMap[bytes] = PlainMemoryMap()
         self._opened: WeakSet[DurableSnapshot] = WeakSet()
         self._write_options = rocksdict.WriteOptions()
         self._write_options.sync = sync
         self._options = options(cache_bytes)
         self._failed = False  # whether the last commit has failed
+        self._sync, self._recorded = sync, False  # whether the header knows of a commit since the opening
         self._empty = (b"", b"")  # start and end of the empty range
         self._files: rocksdict.Rdict | None = self._open_files()
 
@@ -122,7 +101,7 @@ class DurableMap:
     def snapshot(self) -> DurableSnapshot:
         """Returns the map as it is now, in constant time."""
         entries, changes = self._checked_files().iter(), self._changes.snapshot()
-        opened = DurableSnapshot(entries, changes, self._errors, self._empty)
+        opened = DurableSnapshot(entries, changes, self._errors, self._empty, self.calls)
         self._opened.add(opened)
         return opened
 
@@ -148,7 +127,10 @@ class DurableMap:
         with self._errors:
             files.write(batch, self._write_options)
         self._failed = False
-        self._changes = MemoryMap()
+        if self._sync and not self._recorded:  # then files that a fault has emptied are noticed
+            self._directory.record(files.latest_sequence_number())
+            self._recorded = True
+        self._changes = PlainMemoryMap()
 
     def close(self, *, commit: bool = True) -> None:
         """Closes all scans and snapshots, commits unless `commit=False`, and releases the files.
@@ -169,7 +151,7 @@ class DurableMap:
             close_files(files)
             self._directory.record(changes)
 
-    def __enter__(self) -> "DurableMap":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *error: object) -> None:
@@ -227,3 +209,46 @@ class DurableMap:
         close_files(files)
         self._files = None
         return self._checked_files()
+
+
+class DurableMap(PlainDurableMap):
+    """An ordered map in a directory, for one process at a time.
+
+    Args:
+        directory: where the files are. It is created if it is missing.
+        cache_bytes: how much of the files is cached in memory. Changes since the last commit, and the
+            buffers of RocksDB (at most half of `cache_bytes`), need memory in addition.
+        sync: whether a commit waits until the disk has the changes. If not, a commit survives a crash of the
+            process, but not one of the machine.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     with DurableMap(directory) as entries:
+    ...         entries.put(b"a", b"1")
+    ...     with DurableMap(directory) as entries:
+    ...         list(entries.scan())
+    [(b'a', b'1')]
+
+    At the end of a `with` block the changes are committed, except after an error.
+
+    Raises:
+        ConcurrentCallError: if another thread is within a call of the map.
+        SpecError: if the cache is below 0 bytes.
+        InputError: if a key is put that is no bytes.
+        StoreError: if the directory cannot be written, contains other files, is open already, or was written
+            in another format; if a file is damaged or the disk is full; if the map is used after `close`.
+
+    Source: S1, the key-value store for messages and metadata; S4, spillable storage.
+    """
+
+    def __init__(self, directory: str | Path, *, cache_bytes: int = DEFAULT_CACHE, sync: bool = True) -> None:
+        self.calls = self._calls = Calls("a store")
+        super().__init__(directory, cache_bytes=cache_bytes, sync=sync)
+
+    put = one_thread_at_a_time(PlainDurableMap.put)
+    delete = one_thread_at_a_time(PlainDurableMap.delete)
+    delete_range = one_thread_at_a_time(PlainDurableMap.delete_range)
+    scan = one_thread_at_a_time(PlainDurableMap.scan)
+    snapshot = one_thread_at_a_time(PlainDurableMap.snapshot)
+    commit = one_thread_at_a_time(PlainDurableMap.commit)
+    close = one_thread_at_a_time(PlainDurableMap.close)

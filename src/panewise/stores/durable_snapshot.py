@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import rocksdict
 
+from panewise.calls import Calls
 from panewise.stores.memory_map import MemorySnapshot
 from panewise.stores.ordered_map import after, closed_error
 from panewise.stores.rocks import StoreErrors
-from panewise.stores.scans import GeneratedScan
+from panewise.stores.scans import GeneratedScan, scan_of
 
 
 class DurableSnapshot:
@@ -24,6 +25,7 @@ class DurableSnapshot:
         changes: the changes that were pending.
         errors: a context manager that turns errors of RocksDB into errors of panewise.
         empty: the start and the end of a range without entries. Scans skip it.
+        calls: which thread is within a call of the map; None if a store knows it.
     """
 
     def __init__(
@@ -32,8 +34,9 @@ class DurableSnapshot:
         changes: MemorySnapshot[bytes],
         errors: StoreErrors,
         empty: tuple[bytes, bytes],
+        calls: Calls | None,
     ) -> None:
-        self._errors = errors
+        self._errors, self._calls = errors, calls
         self._empty = empty
         self._stored: rocksdict.RdictIter | None = entries
         self._moves = 0  # how often the iterator was moved
@@ -58,7 +61,7 @@ class DurableSnapshot:
         """Returns the entries with start <= key < end; without an end, all from start."""
         if not self.is_open():
             raise closed_error("snapshot")
-        return GeneratedScan(self._entries(start, end, backward))
+        return scan_of(self._entries(start, end, backward), self._calls)
 
     def close(self) -> None:
         """Closes the snapshot. RocksDB may then delete the old versions that the snapshot has pinned."""

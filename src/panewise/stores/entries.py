@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
+from panewise.calls import Calls, one_thread_at_a_time
+
 E = TypeVar("E")
 
 
@@ -14,22 +16,24 @@ class Entries(Iterator[E], Generic[E]):
 
     >>> from panewise.stores import TimeSeriesStore
     >>> store = TimeSeriesStore()
-    >>> store.put("a", 1, 10)
-    >>> with store.get("a", 0, 20) as entries:
+    >>> store.put("a", 1, time=10)
+    >>> with store.get("a", start=0, end=20) as entries:
     ...     entries.peek()
     TimedValue(time=10, value=1)
 
     Source: S3, the iterator of the window store.
     """
 
-    def __init__(self, entries: Iterator[E], release: Callable[[], None]) -> None:
+    def __init__(self, entries: Iterator[E], release: Callable[[], None], calls: Calls) -> None:
         self._entries: Iterator[E] = entries
         self._next: list[E] = []
+        self._calls = calls  # of the store: an iterator sorts its keys
         self._release: Callable[[], None] | None = release
 
     def __iter__(self) -> "Entries[E]":
         return self
 
+    @one_thread_at_a_time
     def __next__(self) -> E:
         if self._next:
             return self._next.pop()
@@ -39,6 +43,7 @@ class Entries(Iterator[E], Generic[E]):
             self.close()
             raise
 
+    @one_thread_at_a_time
     def peek(self) -> E | None:
         """Returns the next entry, which remains the next one, or None at the end."""
         if not self._next:

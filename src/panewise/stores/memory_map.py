@@ -17,30 +17,19 @@ from weakref import ref
 
 from sortedcontainers import SortedDict, SortedList
 
+from panewise.calls import Calls, one_thread_at_a_time
 from panewise.errors import InputError
 from panewise.stores.ordered_map import closed_error
-from panewise.stores.scans import GeneratedScan
+from panewise.stores.scans import GeneratedScan, scan_of
 
 V = TypeVar("V")
 _ABSENT: Any = object()
 
 
-class MemoryMap(Generic[V]):
-    """An ordered map in memory. `commit` does nothing.
+class PlainMemoryMap(Generic[V]):
+    """The map of a store, which checks that one thread at a time calls it."""
 
-    >>> entries = MemoryMap()
-    >>> entries.put(b"a", b"1")
-    >>> with entries.snapshot() as before:
-    ...     entries.put(b"b", b"2")
-    ...     list(before.scan()), list(entries.scan(b"b"))
-    ([(b'a', b'1')], [(b'b', b'2')])
-
-    Raises:
-        InputError: if a key is put that is no bytes.
-        StoreError: if it is used after `close`.
-
-    Source: S3, the layout of the in-memory store, with snapshots by before-images.
-    """
+    calls: Calls | None = None
 
     def __init__(self) -> None:
         self._values: dict[bytes, V] = {}
@@ -161,11 +150,42 @@ class MemoryMap(Generic[V]):
                 self._version += 1
 
 
+class MemoryMap(PlainMemoryMap[V]):
+    """An ordered map in memory. `commit` does nothing.
+
+    >>> entries = MemoryMap()
+    >>> entries.put(b"a", b"1")
+    >>> with entries.snapshot() as before:
+    ...     entries.put(b"b", b"2")
+    ...     list(before.scan()), list(entries.scan(b"b"))
+    ([(b'a', b'1')], [(b'b', b'2')])
+
+    Raises:
+        ConcurrentCallError: if another thread is within a call of the map.
+        InputError: if a key is put that is no bytes.
+        StoreError: if it is used after `close`.
+
+    Source: S3, the layout of the in-memory store, with snapshots by before-images.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self._calls = Calls("a store")
+        super().__init__()
+
+    put = one_thread_at_a_time(PlainMemoryMap.put)
+    delete = one_thread_at_a_time(PlainMemoryMap.delete)
+    delete_range = one_thread_at_a_time(PlainMemoryMap.delete_range)
+    scan = one_thread_at_a_time(PlainMemoryMap.scan)
+    snapshot = one_thread_at_a_time(PlainMemoryMap.snapshot)
+    commit = one_thread_at_a_time(PlainMemoryMap.commit)
+    close = one_thread_at_a_time(PlainMemoryMap.close)
+
+
 class MemorySnapshot(Generic[V]):
     """A map in memory as it was when the snapshot was opened."""
 
-    def __init__(self, of: MemoryMap[V]) -> None:
-        self._map: MemoryMap[V] | None = of
+    def __init__(self, of: PlainMemoryMap[V]) -> None:
+        self._map: PlainMemoryMap[V] | None = of
         self.before: Any = SortedDict()  # the values at the opening of keys that have changed since
 
     def get(self, key: bytes) -> V | None:
@@ -179,7 +199,7 @@ class MemorySnapshot(Generic[V]):
         """Returns the entries with start <= key < end; without an end, all from start."""
         if self._map is None:
             raise closed_error("snapshot")
-        return GeneratedScan(self._entries(start, end, backward))
+        return scan_of(self._entries(start, end, backward), self._map.calls)
 
     def close(self) -> None:
         """Closes the snapshot; its before-images are released."""

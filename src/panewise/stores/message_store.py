@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike
 from panewise.errors import InputError, SpecError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -51,9 +52,9 @@ class MessageStore(Store):
     True
     >>> store.add("m1", offset=1, time=100, join_keys=("x",)), store.replays
     (False, 1)
-    >>> [message.value for message in store.get_messages(100, 150)]
+    >>> [message.value for message in store.get_messages(start=100, end=150)]
     ['m1', 'm2']
-    >>> [message.value for message in store.get_messages(100, 150, join_keys=("y",))]
+    >>> [message.value for message in store.get_messages(start=100, end=150, join_keys=("y",))]
     ['m2']
 
     Raises:
@@ -101,6 +102,7 @@ class MessageStore(Store):
         """How many messages were added after their position had been retired."""
         return self._retired_adds
 
+    @one_thread_at_a_time
     def add(
         self,
         value: Any,
@@ -141,11 +143,12 @@ class MessageStore(Store):
                 found.append(self._codec.decode(place, data))
         return found
 
+    @one_thread_at_a_time
     def get_messages(
         self,
+        *,
         start: InstantLike,
         end: InstantLike,
-        *,
         session_key: KeyValue | None = None,
         join_keys: tuple[Any, ...] | None = None,
         start_offset: int = MIN_INSTANT,
@@ -189,6 +192,7 @@ class MessageStore(Store):
 
         return self._entries(found)
 
+    @one_thread_at_a_time
     def retire(
         self,
         end: InstantLike,
@@ -237,6 +241,7 @@ class MessageStore(Store):
             raise InputError(given, rule, "give both, or none of them")
         return prefix
 
+    @one_thread_at_a_time
     def purge(self, wanted: Callable[[Message], bool] | None = None) -> int:
         """Deletes all retired messages of all prefixes. Returns their number; reads all keys.
 
@@ -253,6 +258,7 @@ class MessageStore(Store):
             self._map.delete(place)
         return len(retired)
 
+    @one_thread_at_a_time
     def dump(self, wanted: Callable[[Message], bool]) -> Entries[tuple[bytes, bytes]]:
         """Returns messages as pairs of bytes, which `load` of a store with the same settings takes.
 
@@ -270,6 +276,7 @@ class MessageStore(Store):
 
         return self._entries(found)
 
+    @one_thread_at_a_time
     def load(self, dumped: Iterable[tuple[bytes, bytes]]) -> None:
         """Replaces all messages by those that `dump` returned. No position is retired any more."""
         self._check_open()

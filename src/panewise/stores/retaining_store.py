@@ -1,12 +1,14 @@
 """Stores whose entries expire: their time, what is too old, and when it is deleted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MIN_INSTANT, Duration, DurationLike, InstantLike, instant_us
-from panewise.errors import SpecError
+from panewise.errors import InputError, SpecError
 from panewise.stores.keys import KeyValue, decode_int64, encode_key
 from panewise.stores.ordered_map import after
 from panewise.stores.positions import TopicPositions
@@ -63,7 +65,8 @@ class RetainingStore(Store):
         """The highest offset of each topic and partition that `advance_position` was given."""
         return self._positions.by_topic()
 
-    def advance_position(self, topic: str, partition: int, offset: int) -> None:
+    @one_thread_at_a_time
+    def advance_position(self, topic: str, *, partition: int, offset: int) -> None:
         """Records that the store contains the input up to this offset of a partition.
 
         Raises:
@@ -72,6 +75,7 @@ class RetainingStore(Store):
         self._check_open()
         self._positions.advance(topic, partition, offset)
 
+    @one_thread_at_a_time
     def advance(self, time: InstantLike) -> None:
         """Advances `now`, and so the time at which entries expire. An earlier time changes nothing."""
         self._check_open()
@@ -80,6 +84,7 @@ class RetainingStore(Store):
             self._move(moved)
         self._expire()
 
+    @one_thread_at_a_time
     def commit(self) -> None:
         """Deletes what has expired, and makes all changes since the last commit durable, all or none."""
         self._check_open()
@@ -145,6 +150,24 @@ def key_range(
     """Returns a range of keys as bytes, with both ends. None leaves an end open."""
     low, high = EVERY_KEY
     return low if first is None else encoded(first), high if last is None else encoded(last)
+
+
+def arguments_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Returns a function that reads the arguments of a put from an entry of a changelog.
+
+    >>> arguments_of("key", "value", "time")({"key": "a", "value": 1, "time": 2})
+    ('a', 1, 2)
+    """
+    read = itemgetter(*names)
+
+    def arguments(entry: Any) -> tuple[Any, ...]:
+        if not isinstance(entry, Mapping) or entry.keys() != set(names):
+            rule = f"an entry to restore is a dict of {', '.join(names[:-1])} and {names[-1]}"
+            raise InputError(f"entry={entry!r}", rule, f"give {dict.fromkeys(names, ...)}")
+        found: tuple[Any, ...] = read(entry)
+        return found
+
+    return arguments
 
 
 def checked_duration(name: str, value: DurationLike, least: int, retention: int | None = None) -> int:

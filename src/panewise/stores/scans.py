@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from panewise.calls import Calls, one_thread_at_a_time
+
 
 class GeneratedScan(Iterator[tuple[bytes, Any]]):
     """The entries that an iterator yields, until it is closed or has ended."""
@@ -37,3 +39,20 @@ class GeneratedScan(Iterator[tuple[bytes, Any]]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class CheckedScan(GeneratedScan):
+    """A scan of a map that is used without a store: one thread at a time uses the map and its scans."""
+
+    def __init__(self, entries: Iterator[tuple[bytes, Any]], calls: Calls) -> None:
+        super().__init__(entries)
+        self._calls = calls
+
+    @one_thread_at_a_time
+    def __next__(self) -> tuple[bytes, Any]:
+        return super().__next__()
+
+
+def scan_of(entries: Iterator[tuple[bytes, Any]], calls: Calls | None) -> GeneratedScan:
+    """Returns a scan. `calls` is that of the map, None if a store checks the calls."""
+    return GeneratedScan(entries) if calls is None else CheckedScan(entries, calls)

@@ -3,16 +3,23 @@
 The time of an entry is the end of its session; the start is the rest of its place.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, DurationLike, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
-from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, checked_duration, key_range
+from panewise.stores.retaining_store import (
+    EXPIRE_EVERY,
+    RetainingStore,
+    arguments_of,
+    checked_duration,
+    key_range,
+)
 from panewise.stores.timed_layout import TimedEntry
 from panewise.stores.values import decode_value, encode_value
 
@@ -41,11 +48,13 @@ class SessionStore(RetainingStore):
     A session is [start, end], with both ends. Sessions are in the order of end, key and start.
 
     >>> store = SessionStore(retention=1_000)
-    >>> store.put("a", 0, 100, 1), store.put("a", 201, 300, 2), store.put("b", 250, 260, 3)
-    (True, True, True)
-    >>> [entry.value for entry in store.find("a", 100, 300)]
+    >>> store.put("a", 1, start=0, end=100), store.put("a", 2, start=201, end=300)
+    (True, True)
+    >>> store.put("b", 3, start=250, end=260)
+    True
+    >>> [entry.value for entry in store.find("a", earliest_end=100, latest_start=300)]
     [1, 2]
-    >>> store.remove("a", 0, 100)
+    >>> store.remove("a", start=0, end=100)
     True
 
     Raises:
@@ -69,7 +78,8 @@ class SessionStore(RetainingStore):
         period = checked_duration("retention", retention, 1)
         super().__init__({}, period, 8, directory=directory, cache_bytes=cache_bytes)
 
-    def put(self, key: KeyValue, start: InstantLike, end: InstantLike, value: Any) -> bool:
+    @one_thread_at_a_time
+    def put(self, key: KeyValue, value: Any, *, start: InstantLike, end: InstantLike) -> bool:
         """Sets the value of a session; None removes it.
 
         Returns whether it was applied. If the session has expired, the put is counted in `expired_puts`.
@@ -93,7 +103,8 @@ class SessionStore(RetainingStore):
             self._map.put(by_key, b"")
         return True
 
-    def remove(self, key: KeyValue, start: InstantLike, end: InstantLike) -> bool:
+    @one_thread_at_a_time
+    def remove(self, key: KeyValue, *, start: InstantLike, end: InstantLike) -> bool:
         """Removes a session. Returns whether it was in the store and had not expired."""
         self._check_open()
         last, (by_end, by_key) = self._places(key, start, end)
@@ -102,19 +113,20 @@ class SessionStore(RetainingStore):
         self._map.delete(by_key)
         return self._map.delete(by_end)
 
-    def fetch_session(self, key: KeyValue, start: InstantLike, end: InstantLike) -> Any:
+    def fetch_session(self, key: KeyValue, *, start: InstantLike, end: InstantLike) -> Any:
         """Returns the value of a session, or None."""
         self._check_open()
         last, (by_end, _) = self._places(key, start, end)
         data = None if last <= self._horizon else self._map.get(by_end)
         return None if data is None else decode_value(data)
 
+    @one_thread_at_a_time
     def find(
         self,
         key: KeyValue,
+        *,
         earliest_end: InstantLike,
         latest_start: InstantLike,
-        *,
         backward: bool = False,
     ) -> Entries[SessionEntry]:
         """Returns the sessions of a key with end >= earliest_end and start <= latest_start."""
@@ -122,13 +134,14 @@ class SessionStore(RetainingStore):
         limit, layout = instant_us(latest_start, "latest_start"), self._layout
         return self._entries(lambda opened: _started(layout.of_key(opened, encoded, times, backward), limit))
 
+    @one_thread_at_a_time
     def find_keys(
         self,
         first_key: KeyValue | None,
         last_key: KeyValue | None,
+        *,
         earliest_end: InstantLike,
         latest_start: InstantLike,
-        *,
         backward: bool = False,
     ) -> Entries[SessionEntry]:
         """Returns the sessions with end >= earliest_end and start <= latest_start of a range of keys.
@@ -141,18 +154,27 @@ class SessionStore(RetainingStore):
 
     def fetch(self, key: KeyValue, *, backward: bool = False) -> Entries[SessionEntry]:
         """Returns all sessions of a key."""
-        return self.find(key, MIN_INSTANT, MAX_INSTANT, backward=backward)
+        return self.find(key, earliest_end=MIN_INSTANT, latest_start=MAX_INSTANT, backward=backward)
 
     def fetch_keys(
         self, first_key: KeyValue | None, last_key: KeyValue | None, *, backward: bool = False
     ) -> Entries[SessionEntry]:
         """Returns all sessions of a range of keys, with both ends; None leaves an end open."""
-        return self.find_keys(first_key, last_key, MIN_INSTANT, MAX_INSTANT, backward=backward)
+        return self.find_keys(
+            first_key, last_key, earliest_end=MIN_INSTANT, latest_start=MAX_INSTANT, backward=backward
+        )
 
-    def restore(self, entries: Iterable[tuple[KeyValue, InstantLike, InstantLike, Any]]) -> int:
-        """Puts sessions (key, start, end, value) of a changelog. Returns how many had not expired then."""
+    @one_thread_at_a_time
+    def restore(self, entries: Iterable[Mapping[str, Any]]) -> int:
+        """Puts sessions of a changelog. Returns how many had not expired then.
+
+        An entry is a dict of `key`, `value`, `start` and `end`, the arguments of :meth:`put`.
+        """
         self._check_open()
-        applied = sum(self.put(*entry) for entry in entries)
+        read = arguments_of("key", "value", "start", "end")
+        applied = sum(
+            self.put(key, value, start=start, end=end) for key, value, start, end in map(read, entries)
+        )
         self._expire()
         return applied
 

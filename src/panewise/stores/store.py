@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 from weakref import WeakSet
 
+from panewise.calls import Calls, one_thread_at_a_time
 from panewise.errors import StoreError
-from panewise.stores.durable_map import DurableMap
+from panewise.stores.durable_map import PlainDurableMap
 from panewise.stores.entries import Entries
-from panewise.stores.memory_map import MemoryMap
+from panewise.stores.memory_map import PlainMemoryMap
 from panewise.stores.ordered_map import OrderedMap, Snapshot, closed_error
 
 E = TypeVar("E")
@@ -27,8 +28,11 @@ class Store:
 
     def __init__(self, settings: dict[str, Any], directory: str | Path | None, *, cache_bytes: int) -> None:
         self._map: OrderedMap = (
-            MemoryMap[bytes]() if directory is None else DurableMap(directory, cache_bytes=cache_bytes)
+            PlainMemoryMap[bytes]()
+            if directory is None
+            else PlainDurableMap(directory, cache_bytes=cache_bytes)
         )
+        self._calls = Calls("a store")
         self._open_entries: WeakSet[Entries[Any]] = WeakSet()
         self._settings = {"kind": self._kind, **settings}
         self._closed = False
@@ -38,6 +42,7 @@ class Store:
             self._map.close(commit=False)
             raise
 
+    @one_thread_at_a_time
     def commit(self) -> None:
         """Makes all changes since the last commit durable, all or none. In memory it does nothing.
 
@@ -48,6 +53,7 @@ class Store:
         self._save_meta()
         self._map.commit()
 
+    @one_thread_at_a_time
     def close(self, *, commit: bool = True) -> None:
         """Closes all iterators, commits unless `commit=False`, and releases the files.
 
@@ -81,7 +87,7 @@ class Store:
         """Returns an iterator over what a function reads from a snapshot."""
         self._check_open()
         snapshot = self._map.snapshot()
-        opened = Entries(entries(snapshot), snapshot.close)
+        opened = Entries(entries(snapshot), snapshot.close, self._calls)
         self._open_entries.add(opened)
         return opened
 

@@ -16,7 +16,8 @@ ROOM_TO_OPEN = 1 << 18  # bytes
 class StoreDirectory:
     """A directory with the files of a map and a header.
 
-    The header has the format, and how many changes the files had when the map was closed for the last time.
+    The header has the format, and a number of changes that the files have at least: as many as when the map
+    was closed for the last time, or after the first commit since.
 
     Raises:
         StoreError: if the directory cannot be written, or belongs to something else, or to another format.
@@ -27,12 +28,12 @@ class StoreDirectory:
         self._known_changes = _check_header(path)
 
     def check_complete(self, changes: int) -> None:
-        """Raises if the files have fewer changes than at the last close.
+        """Raises if the files have fewer changes than the header says.
 
         RocksDB takes a damaged end of its manifest or log for what a crash left, and opens what is before it.
         """
         if changes < self._known_changes:
-            given = f"directory={str(self.path)!r}: changes of the last close are missing"
+            given = f"directory={str(self.path)!r}: changes that had been written are missing"
             raise StoreError(given, INTACT, RESTORE)
 
     def check_room(self, room: int) -> None:
@@ -57,7 +58,7 @@ class StoreDirectory:
 def _check_header(directory: Path) -> int:
     """Writes the header of a new directory; refuses a directory of another kind or format.
 
-    Returns how many changes the files had when the map was closed for the last time.
+    Returns how many changes the files have at least.
     """
     rule = "the directory of a store has been made by one"
     try:

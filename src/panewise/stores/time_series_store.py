@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MAX_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -39,11 +40,11 @@ class TimeSeriesStore(Store):
     end. Times before 1970 are refused, as in Samza.
 
     >>> store = TimeSeriesStore(append=True)
-    >>> store.put("sensor", 20.5, 1_000)
-    >>> store.put("sensor", 21.0, 1_000)
-    >>> [entry.value for entry in store.get("sensor", 0, 2_000)]
+    >>> store.put("sensor", 20.5, time=1_000)
+    >>> store.put("sensor", 21.0, time=1_000)
+    >>> [entry.value for entry in store.get("sensor", start=0, end=2_000)]
     [20.5, 21.0]
-    >>> store.delete("sensor", 0, 2_000)
+    >>> store.delete("sensor", start=0, end=2_000)
     2
 
     Raises:
@@ -67,20 +68,24 @@ class TimeSeriesStore(Store):
         self._sequence = 0
         super().__init__({"append": append}, directory, cache_bytes=cache_bytes)
 
-    def put(self, key: KeyValue, value: Any, time: InstantLike) -> None:
+    @one_thread_at_a_time
+    def put(self, key: KeyValue, value: Any, *, time: InstantLike) -> None:
         """Stores a value of a key at a time."""
         self._check_open()
         place = _PREFIX + encode_key(key) + encode_int64(_time(time, "time"))
         if value is None:
-            raise InputError("value=None", "a time series has no null values", "delete(key, time, time + 1)")
+            raise InputError(
+                "value=None", "a time series has no null values", "delete(key, start=time, end=time + 1)"
+            )
         data = encode_value(value)
         if self._append:
             self._sequence += 1
             place += encode_int64(self._sequence)
         self._map.put(place, data)
 
+    @one_thread_at_a_time
     def get(
-        self, key: KeyValue, start: InstantLike, end: InstantLike, *, backward: bool = False
+        self, key: KeyValue, *, start: InstantLike, end: InstantLike, backward: bool = False
     ) -> Entries[TimedValue]:
         """Returns the values of a key with start <= time < end, in the order of time, or in the opposite."""
         first, last, at = self._range(key, start, end)
@@ -91,7 +96,8 @@ class TimeSeriesStore(Store):
 
         return self._entries(found)
 
-    def delete(self, key: KeyValue, start: InstantLike, end: InstantLike) -> int:
+    @one_thread_at_a_time
+    def delete(self, key: KeyValue, *, start: InstantLike, end: InstantLike) -> int:
         """Deletes the values of a key with start <= time < end. Returns their number."""
         self._check_open()
         first, last, _ = self._range(key, start, end)

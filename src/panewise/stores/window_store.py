@@ -4,11 +4,13 @@ Its entries are in the order of time at once. They wait in a list, and are put i
 read of one key and before a commit, so that a store whose windows are read otherwise does not pay for it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from struct import Struct
+from threading import get_ident
 from typing import Any, NamedTuple, overload
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import (
     MAX_INSTANT,
     MIN_INSTANT,
@@ -23,7 +25,13 @@ from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_key, encode_int64, encode_key
 from panewise.stores.late_index import LateIndex
 from panewise.stores.recent_values import ENCODED, PLAIN, RecentValues
-from panewise.stores.retaining_store import EXPIRE_EVERY, RetainingStore, checked_duration, key_range
+from panewise.stores.retaining_store import (
+    EXPIRE_EVERY,
+    RetainingStore,
+    arguments_of,
+    checked_duration,
+    key_range,
+)
 from panewise.stores.timed_layout import BY_TIME, TimedEntry
 from panewise.stores.values import decode_value, encode_value
 
@@ -64,13 +72,13 @@ class WindowStore(RetainingStore):
 
     >>> store = WindowStore(retention="1 hour", window_size="10 minutes", grace="20 minutes")
     >>> minute = 60_000_000
-    >>> store.put("a", 1, 0), store.put("a", 2, 30 * minute), store.put("b", 3, 5 * minute)
+    >>> store.put("a", 1, time=0), store.put("a", 2, time=30 * minute), store.put("b", 3, time=5 * minute)
     (True, True, False)
     >>> store.expired_puts
     1
-    >>> store.fetch("a", 0)
+    >>> store.fetch("a", time=0)
     1
-    >>> list(store.fetch("a", 0, 30 * minute))
+    >>> list(store.fetch("a", first=0, last=30 * minute))
     [WindowEntry(key='a', start=0, end=600000000, value=1),
      WindowEntry(key='a', start=1800000000, end=2400000000, value=2)]
 
@@ -123,67 +131,84 @@ class WindowStore(RetainingStore):
         """How many puts of None a store with duplicates has ignored."""
         return self._ignored_deletes
 
-    def put(self, key: KeyValue, value: Any, time: InstantLike) -> bool:
+    def put(self, key: KeyValue, value: Any, *, time: InstantLike) -> bool:
         """Sets the value of a key in the window that starts at a time; None deletes it.
 
         Returns whether it was applied. If the window is out of the grace period, the put is counted in
         `expired_puts` and changes nothing else.
         """
         # Each line here is executed for each row, so common cases call no function.
-        if self._closed:
-            self._check_open()
-        if type(time) is not int or not MIN_INSTANT < time <= MAX_INSTANT:
-            time = _entry_time(time)
-        encoded = self._keys.get(key) if type(key) is str else None
-        if encoded is None:
-            encoded = self._encoded(key)
-        data = None if value is None else encode_value(value)
-        if time > self._latest:
-            self._move(time)
-        if time <= self._latest - self._grace:
-            self._expired_puts += 1
-            return False
-        self._puts += 1
-        if self._puts == EXPIRE_EVERY:
-            self._tidy()
-        if self._duplicates:
-            return self._apply(encoded, data, encode_int64(time))
-        if type(key) is str:
-            self._recent.new[key, time] = value if type(value) in PLAIN else ENCODED
-        if data is None:
-            return self._apply(encoded, data, encode_int64(time))
-        place = _pack_place(BY_TIME, time + _SIGN) + encoded
-        self._map.put(place, data)
-        self._unindexed.add(place)
-        return True
+        calls, me = self._calls, get_ident()  # as `one_thread_at_a_time` does
+        before = calls.owner
+        if before and before != me:
+            calls.refuse_thread()
+        calls.owner = me
+        try:
+            if self._closed:
+                self._check_open()
+            if type(time) is not int or not MIN_INSTANT < time <= MAX_INSTANT:
+                time = _entry_time(time)
+            encoded = self._keys.get(key) if type(key) is str else None
+            if encoded is None:
+                encoded = self._encoded(key)
+            data = None if value is None else encode_value(value)
+            if time > self._latest:
+                self._move(time)
+            if time <= self._latest - self._grace:
+                self._expired_puts += 1
+                return False
+            self._puts += 1
+            if self._puts == EXPIRE_EVERY:
+                self._tidy()
+            if self._duplicates:
+                return self._apply(encoded, data, encode_int64(time))
+            if type(key) is str:
+                self._recent.new[key, time] = value if type(value) in PLAIN else ENCODED
+            if data is None:
+                return self._apply(encoded, data, encode_int64(time))
+            place = _pack_place(BY_TIME, time + _SIGN) + encoded
+            self._map.put(place, data)
+            self._unindexed.add(place)
+            return True
+        finally:
+            calls.owner = before
 
     @overload
-    def fetch(self, key: KeyValue, first: InstantLike) -> Any: ...
+    def fetch(self, key: KeyValue, *, time: InstantLike) -> Any: ...
 
     @overload
     def fetch(
-        self, key: KeyValue, first: InstantLike, last: InstantLike, *, backward: bool = False
+        self, key: KeyValue, *, first: InstantLike, last: InstantLike, backward: bool = False
     ) -> Entries[WindowEntry]: ...
 
     def fetch(
-        self, key: KeyValue, first: InstantLike, last: InstantLike | None = None, *, backward: bool = False
+        self,
+        key: KeyValue,
+        *,
+        time: InstantLike | None = None,
+        first: InstantLike | None = None,
+        last: InstantLike | None = None,
+        backward: bool = False,
     ) -> Any:
-        """Returns the value of a key in the window that starts at a time, or None.
+        """Returns the value of a key in the window that starts at `time`, or None.
 
-        With `last` it returns an iterator over the entries of the key with first <= start <= last, in the
-        order of time, or in the opposite order.
+        With `first` and `last` it returns an iterator over the entries of the key with
+        first <= start <= last, in the order of time, or in the opposite order.
 
         Raises:
-            InputError: if the store has duplicates and `last` is missing.
+            InputError: if neither `time` nor both `first` and `last` are given; for `time` if the store has
+                duplicates.
         """
-        if last is not None:
-            return self._fetch_range(key, first, last, backward)
+        if time is None or first is not None or last is not None:
+            return self._fetch_range(key, time, first, last, backward)
         if self._duplicates:
             rule = "with duplicates a window of a key has several values"
-            raise InputError(f"fetch({key!r}, {first!r})", rule, f"call fetch({key!r}, {first!r}, {first!r})")
+            remedy = f"call fetch({key!r}, first={time!r}, last={time!r})"
+            raise InputError(f"fetch({key!r}, time={time!r})", rule, remedy)
         if self._closed:
             self._check_open()
-        time = first if type(first) is int else instant_us(first, "first")
+        if type(time) is not int:
+            time = instant_us(time, "time")
         encoded = None
         if type(key) is str:
             found = self._recent.get(key, time)
@@ -199,13 +224,14 @@ class WindowStore(RetainingStore):
             return None
         return int(data[1:]) if data[0] == _INT else decode_value(data)
 
+    @one_thread_at_a_time
     def fetch_keys(
         self,
         first_key: KeyValue | None,
         last_key: KeyValue | None,
+        *,
         first: InstantLike,
         last: InstantLike,
-        *,
         backward: bool = False,
     ) -> Entries[WindowEntry]:
         """Returns the entries of a range of keys with first <= start <= last; None leaves an end open."""
@@ -215,24 +241,27 @@ class WindowStore(RetainingStore):
         return self._entries(lambda opened: map(self._decoded, layout.of_keys(opened, keys, times, backward)))
 
     def fetch_all(
-        self, first: InstantLike, last: InstantLike, *, backward: bool = False
+        self, *, first: InstantLike, last: InstantLike, backward: bool = False
     ) -> Entries[WindowEntry]:
         """Returns the entries of all keys with first <= start <= last."""
-        return self.fetch_keys(None, None, first, last, backward=backward)
+        return self.fetch_keys(None, None, first=first, last=last, backward=backward)
 
     def all(self, *, backward: bool = False) -> Entries[WindowEntry]:
         """Returns all entries that have not expired."""
-        return self.fetch_keys(None, None, MIN_INSTANT, MAX_INSTANT, backward=backward)
+        return self.fetch_keys(None, None, first=MIN_INSTANT, last=MAX_INSTANT, backward=backward)
 
-    def restore(self, entries: Iterable[tuple[KeyValue, Any, InstantLike]]) -> int:
-        """Puts entries (key, value, time) of a changelog without regard to the grace period.
+    @one_thread_at_a_time
+    def restore(self, entries: Iterable[Mapping[str, Any]]) -> int:
+        """Puts entries of a changelog without regard to the grace period.
+
+        An entry is a dict of `key`, `value` and `time`, the arguments of :meth:`put`.
 
         Returns how many were applied. Entries that have expired by then are counted in `expired_puts`, and
         in a store with duplicates those of None in `ignored_deletes`.
         """
         self._check_open()
         applied = 0
-        for number, (key, value, time) in enumerate(entries, 1):
+        for number, (key, value, time) in enumerate(map(arguments_of("key", "value", "time"), entries), 1):
             at, encoded = _entry_time(time), self._encoded(key)
             data = None if value is None else encode_value(value)
             if number % EXPIRE_EVERY == 0:
@@ -288,9 +317,19 @@ class WindowStore(RetainingStore):
         self._recent.tidy()
         self._unindexed.tidy(self._map)
 
+    @one_thread_at_a_time
     def _fetch_range(
-        self, key: KeyValue, first: InstantLike, last: InstantLike, backward: bool
+        self,
+        key: KeyValue,
+        time: InstantLike | None,
+        first: InstantLike | None,
+        last: InstantLike | None,
+        backward: bool,
     ) -> Entries[WindowEntry]:
+        if time is not None or first is None or last is None:
+            rule = "fetch has one time, or the first and the last one of a range"
+            given = f"fetch({key!r}, time={time!r}, first={first!r}, last={last!r})"
+            raise InputError(given, rule, "give time=..., or first=... and last=...")
         encoded = self._encoded(key)
         times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
         self._unindexed.write(self._map, self._layout)

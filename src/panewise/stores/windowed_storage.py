@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -45,6 +46,7 @@ class _Storage(Store):
         """Returns the number of entries."""
         return self._count
 
+    @one_thread_at_a_time
     def contains(self, window: WindowLike) -> bool:
         """Returns whether the storage has an entry of a window."""
         self._check_open()
@@ -52,6 +54,7 @@ class _Storage(Store):
         with self._map.scan(place, prefix_end(place)) as entries:
             return next(entries, None) is not None
 
+    @one_thread_at_a_time
     def entries(self, window: WindowLike | None = None, *, backward: bool = False) -> Entries[StoredWindow]:
         """Returns the entries, or those of a window, in the order of end, start and key."""
         place = _BY_WINDOW if window is None else _place(window)
@@ -62,6 +65,7 @@ class _Storage(Store):
 
         return self._entries(found)
 
+    @one_thread_at_a_time
     def purge(self, horizon: InstantLike) -> int:
         """Deletes the entries of the windows that end before a time. Returns their number."""
         self._check_open()
@@ -111,8 +115,8 @@ class WindowedStorage(_Storage):
     A window is (start, end): datetimes with a zone, or integers of microseconds.
 
     >>> storage = WindowedStorage()
-    >>> storage.put((0, 10), {"sum": 3})
-    >>> storage.put((5, 10), {"sum": 4})
+    >>> storage.put({"sum": 3}, window=(0, 10))
+    >>> storage.put({"sum": 4}, window=(5, 10))
     >>> storage.get((0, 10)), storage.contains((0, 5))
     ({'sum': 3}, False)
     >>> [(entry.start, entry.end) for entry in storage.entries()]
@@ -133,7 +137,8 @@ class WindowedStorage(_Storage):
     def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
         super().__init__(directory, cache_bytes)
 
-    def put(self, window: WindowLike, value: Any) -> None:
+    @one_thread_at_a_time
+    def put(self, value: Any, *, window: WindowLike) -> None:
         """Sets the value of a window."""
         self._put(_place(window), value)
 
@@ -141,6 +146,7 @@ class WindowedStorage(_Storage):
         """Returns the value of a window, or None."""
         return self._get(_place(window))
 
+    @one_thread_at_a_time
     def remove(self, window: WindowLike) -> bool:
         """Removes a window. Returns whether it was in the storage."""
         return self._remove(_place(window))
@@ -154,11 +160,11 @@ class KeyedWindowedStorage(_Storage):
         cache_bytes: as for `WindowedStorage`.
 
     >>> storage = KeyedWindowedStorage()
-    >>> storage.put((0, 10), "a", 1)
-    >>> storage.put((0, 10), "b", 2)
+    >>> storage.put("a", 1, window=(0, 10))
+    >>> storage.put("b", 2, window=(0, 10))
     >>> [(entry.key, entry.value) for entry in storage.entries((0, 10))]
     [('a', 1), ('b', 2)]
-    >>> storage.remove((0, 10), "a"), storage.remove_window((0, 10)), len(storage)
+    >>> storage.remove("a", window=(0, 10)), storage.remove_window((0, 10)), len(storage)
     (True, 1, 0)
 
     Raises:
@@ -174,18 +180,21 @@ class KeyedWindowedStorage(_Storage):
     def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
         super().__init__(directory, cache_bytes)
 
-    def put(self, window: WindowLike, key: KeyValue, value: Any) -> None:
+    @one_thread_at_a_time
+    def put(self, key: KeyValue, value: Any, *, window: WindowLike) -> None:
         """Sets the value of a key in a window."""
         self._put(_place(window) + encode_key(key), value)
 
-    def get(self, window: WindowLike, key: KeyValue) -> Any:
+    def get(self, key: KeyValue, *, window: WindowLike) -> Any:
         """Returns the value of a key in a window, or None."""
         return self._get(_place(window) + encode_key(key))
 
-    def remove(self, window: WindowLike, key: KeyValue) -> bool:
+    @one_thread_at_a_time
+    def remove(self, key: KeyValue, *, window: WindowLike) -> bool:
         """Removes a key from a window. Returns whether it was in the window."""
         return self._remove(_place(window) + encode_key(key))
 
+    @one_thread_at_a_time
     def remove_window(self, window: WindowLike) -> int:
         """Removes all keys from a window. Returns their number."""
         self._check_open()
@@ -201,10 +210,10 @@ class SessionWindowedStorage(KeyedWindowedStorage):
         cache_bytes: as for `WindowedStorage`.
 
     >>> storage = SessionWindowedStorage()
-    >>> storage.put((0, 10), "a", 1)
-    >>> storage.migrate("a", (0, 10), (0, 25))
+    >>> storage.put("a", 1, window=(0, 10))
+    >>> storage.migrate("a", window=(0, 10), to=(0, 25))
     True
-    >>> list(storage.sessions("a", 20, 30))
+    >>> list(storage.sessions("a", start=20, end=30))
     [StoredWindow(start=0, end=25, key='a', value=1)]
 
     Raises:
@@ -216,21 +225,23 @@ class SessionWindowedStorage(KeyedWindowedStorage):
 
     _kind = "session windowed"
 
-    def migrate(self, key: KeyValue, window: WindowLike, to: WindowLike) -> bool:
+    @one_thread_at_a_time
+    def migrate(self, key: KeyValue, *, window: WindowLike, to: WindowLike) -> bool:
         """Gives the session of a key other bounds. Returns whether it was in the storage."""
-        value = self.get(window, key)
+        value = self.get(key, window=window)
         if value is None:
             return False
         if _place(to) != _place(window):
-            if self.get(to, key) is not None:
+            if self.get(key, window=to) is not None:
                 rule = "a session is not migrated onto another one"
                 raise InputError(f"key={key!r}, to={to!r}", rule, "merge both values, and remove one session")
             self._remove(_place(window) + encode_key(key))
             self._put(_place(to) + encode_key(key), value)
         return True
 
+    @one_thread_at_a_time
     def sessions(
-        self, key: KeyValue, start: InstantLike = MIN_INSTANT, end: InstantLike = MAX_INSTANT
+        self, key: KeyValue, *, start: InstantLike = MIN_INSTANT, end: InstantLike = MAX_INSTANT
     ) -> Entries[StoredWindow]:
         """Returns the sessions of a key that overlap [start, end), in the order of end and start.
 

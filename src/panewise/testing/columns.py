@@ -56,6 +56,12 @@ def infer(
     )
 
 
+def inferred(rows: Iterable[Row], name: str) -> str | None:
+    """Returns the type of a column as :func:`infer` does; None if it has no value."""
+    values = [row[name] for row in rows if row.get(name) is not None]
+    return str(_inferred(values)) if values else None
+
+
 def _inferred(values: list[Any]) -> TypeText:
     """Returns the type of the values, of which none is null. An empty dict has no field that tells a type."""
     values = [value for value in values if value != {}] or values

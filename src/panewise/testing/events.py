@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecError
@@ -25,10 +25,12 @@ from panewise.spec.codec import from_dict
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 from panewise.spec.operators.policy.events import name_of
-from panewise.testing.columns import Row, infer
+from panewise.standalone.arguments import WRONG_WORDS
+from panewise.testing.columns import Row, infer, inferred
 from panewise.testing.families import parts_for_tests
 
 Batch: TypeAlias = Mapping[str, tuple[Row, ...]]  # the rows of an "add", by input
+_INPUT: Final = "input"  # the field that names an input
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
 
 
@@ -83,7 +85,7 @@ class Script:
     @property
     def port_field(self) -> str | None:
         """The field by which events and outputs name an input; None if the operator has one input."""
-        return parts_for_tests(self.spec).port_field if len(self.ports) > 1 else None
+        return _INPUT if len(self.ports) > 1 else None
 
 
 def script(
@@ -108,7 +110,7 @@ def script(
     """
     whole = specification(spec)
     own = parts_for_tests(whole)
-    named = None if set(whole.ports) == {INPUT} else _Named(own.port_field, tuple(whole.ports))
+    named = None if set(whole.ports) == {INPUT} else _Named(tuple(whole.ports))
     known = {**_FIELDS, **own.ops}
     read = tuple(_event(event, f"events[{n}]", known, named) for n, event in enumerate(events))
     _check_end(read, own.ops)
@@ -121,7 +123,10 @@ def script(
     whole = parts(whole).for_columns(whole, seen)
     types = {} if types is None else types
     by_port: Any = {INPUT: types} if named is None else types
-    columns = {port: _columns(whole, port, rows[port], by_port.get(port, {}), read) for port in whole.ports}
+    by_port = _shared(
+        own.same_types(whole), rows, {port: dict(by_port.get(port, {})) for port in whole.ports}
+    )
+    columns = {port: _columns(whole, port, rows[port], by_port[port], read) for port in whole.ports}
     _check_partitions(columns, read)
     typed = {port: {name: Type(text) for name, text in of.items()} for port, of in columns.items()}
     parts(whole).check_types(whole, typed)
@@ -143,9 +148,8 @@ def specification(spec: Any) -> Specification:
 
 @dataclass(frozen=True)
 class _Named:
-    """How events name an input, if the operator has several: by this field, with one of the names."""
+    """How events name an input, if the operator has several: in the field "input", with one of the names."""
 
-    field: str
     names: tuple[str, ...]
 
     def check(self, given: Any, where: str) -> str:
@@ -155,7 +159,7 @@ class _Named:
             InputError: if it is none.
         """
         if given not in self.names:
-            rule = f"with several inputs an event names its {self.field}, one of {list(self.names)}"
+            rule = f"with several inputs an event names its input, one of {list(self.names)}"
             raise InputError(f"{where}={given!r}", rule, "name one of these")
         return str(given)
 
@@ -192,8 +196,7 @@ def _columns(
 ) -> dict[str, str]:
     """Returns the types of the columns of a port."""
     entry = whole.ports[port]
-    _check_columns(entry, rows)
-    _check_named(types, entry, rows)
+    _check_columns(entry, rows, types)
     offset = [entry.position.offset] if entry.position else []
     whole_numbers = [*entry.time_columns, *gap_columns(entry.window), *offset]
     strings = dict.fromkeys(input_columns(entry.watermark), "string")
@@ -204,6 +207,25 @@ def _columns(
         whole_numbers,
         parts(whole).boolean_columns(whole),
     )
+
+
+def _shared(
+    same: Iterable[Mapping[str, str]], rows: Mapping[str, list[Row]], types: dict[str, dict[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Returns the types of each input, with those of columns without any value from another input.
+
+    Args:
+        same: columns by input that have one type.
+        rows: all rows of each input.
+        types: the types that the caller gives for each input.
+    """
+    for columns in same:
+        known = [types[port].get(name) or inferred(rows[port], name) for port, name in columns.items()]
+        found = next((one for one in known if one is not None), None)
+        for (port, name), one in zip(columns.items(), known, strict=True):
+            if one is None and found is not None:
+                types[port][name] = found
+    return types
 
 
 def _times(spec: Entry) -> tuple[str, ...]:
@@ -229,16 +251,16 @@ def _event(event: Any, where: str, known: Mapping[str, set[str]], named: _Named 
         raise InputError(f"{where}.to={to!r}", rule, "give an int, or a datetime with a time zone")
     if named is None:
         return Event(op, to=to, source=event.get("input") if op == "watermark" else None)
-    port = named.check(event[named.field], f"{where}.{named.field}") if named.field in event else None
+    port = named.check(event[_INPUT], f"{where}.{_INPUT}") if _INPUT in event else None
     return Event(op, to=to, source=port) if op == "watermark" else Event(op, to=to, port=port)
 
 
 def _port_fields(event: Mapping[str, Any], op: str, named: _Named | None) -> set[str]:
     """Returns the further field that an event may have: the one that names an input."""
     if named is None:
-        return {"input"} if op == "watermark" else set()
+        return {_INPUT} if op == "watermark" else set()
     by_input = op == "add" and isinstance(event.get("rows"), Mapping)
-    return {named.field} if op in ("add", "watermark", "finish") and not by_input else set()
+    return {_INPUT} if op in ("add", "watermark", "finish") and not by_input else set()
 
 
 def _batch(event: Mapping[str, Any], where: str, named: _Named | None) -> Batch:
@@ -247,12 +269,12 @@ def _batch(event: Mapping[str, Any], where: str, named: _Named | None) -> Batch:
     if named is None:
         return {INPUT: _rows(rows, f"{where}.rows")}
     if not isinstance(rows, Mapping):
-        return {named.check(event.get(named.field), f"{where}.{named.field}"): _rows(rows, f"{where}.rows")}
+        return {named.check(event.get(_INPUT), f"{where}.{_INPUT}"): _rows(rows, f"{where}.rows")}
     if not rows:
         rule = "rows of several inputs are given by input"
         raise InputError(f"{where}.rows={rows!r}", rule, f"give {{{named.names[0]!r}: [...]}}")
     for port in rows:
-        named.check(port, f"{where}.rows: {named.field}")
+        named.check(port, f"{where}.rows: {_INPUT}")
     return {port: _rows(rows[port], f"{where}.rows[{port!r}]") for port in named.names if port in rows}
 
 
@@ -260,6 +282,10 @@ def _check_fields(
     event: Mapping[str, Any], op: str, wanted: set[str], where: str, optional: set[str]
 ) -> None:
     """Checks that an event has exactly the wanted fields, and no others than the optional ones."""
+    for name in WRONG_WORDS & set(event):
+        rule = f"an event names an input in the field {_INPUT!r}"
+        remedy = f"say {_INPUT!r}: {event[name]!r}"
+        raise InputError(f"{where} has a field {name!r}: {dict(event)!r}", rule, remedy)
     rule = f"the fields of {op!r} are {sorted(wanted)}"
     missing = sorted(wanted - set(event))
     if missing:
@@ -301,30 +327,10 @@ def _of_unknown(events: tuple[Event, ...], rows: list[Row]) -> list[Row]:
     return [{name: value for name, value in event.partition.items() if name not in known} for event in events]
 
 
-def _check_named(types: Mapping[str, str], entry: Entry, rows: list[Row]) -> None:
-    """Refuses a type for a column that no row has and the specification does not read: a likely typing error.
-
-    Such types are allowed if the operator takes whole rows.
-    """
-    known = {*entry.columns_read, *(name for row in rows for name in row)}
-    unknown = sorted(set(types) - known)
-    if rows and unknown and not entry.whole_rows:
-        rule = f"types are given for columns that rows have or the specification reads: {sorted(known)}"
-        raise InputError(
-            f"types[{unknown[0]!r}]={types[unknown[0]]!r}",
-            rule,
-            f"leave {unknown[0]!r} out, or correct its name",
-        )
-
-
 def _check_end(events: tuple[Event, ...], own: Mapping[str, Any]) -> None:
-    ended: set[str | None] = set()
+    ended = False
     for event in events:
-        if event.op == "finish":
-            ended.add(event.port)
-        if event.op == "add" and ended & {None, *event.rows}:
-            rule = "nothing can be added after the end of input (semantics 12.2)"
-            raise InputError("an add after finish", rule, "add the rows before finish")
+        ended = ended or event.op == "finish"
         if event.op in own and ended:
             rule = "at the end of input all partitions are purged (semantics 10.12)"
             raise InputError(f"{event.op!r} after finish", rule, "do it before finish")
@@ -450,12 +456,12 @@ def _spread(row: Row, position: Position | None) -> Row:
     return {**spread, **dict(zip(position.columns, values, strict=True))}
 
 
-def _check_columns(spec: Entry, rows: list[Row]) -> None:
-    """Refuses rows if none of them has a column that the specification reads: a likely typing error."""
-    known = {name for row in rows for name in row}
+def _check_columns(spec: Entry, rows: list[Row], types: Mapping[str, str]) -> None:
+    """Refuses rows if neither they nor `types` have a column that the specification reads."""
+    known = {*types, *(name for row in rows for name in row)}
     missing = [name for name in spec.columns_read if name not in known]
     if rows and missing:
         rule = f"the specification reads {list(spec.columns_read)}"
         raise InputError(
-            f"no row has a column {missing[0]!r}", rule, "give it in a row, or null in all of them"
+            f"no row has a column {missing[0]!r}", rule, "give it in a row, null in all of them, or in types"
         )

@@ -1,12 +1,13 @@
 """How :func:`panewise.testing.run` addresses the operators of each family."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from panewise.families import part
 from panewise.spec import Specification
+from panewise.spec.conditions.nodes import Column, Comparison, walk
 
 if TYPE_CHECKING:
     from panewise.testing.events import Event
@@ -27,20 +28,21 @@ class TestingParts:
         ops: the ops with the fields of their events.
         retracts: whether the rows that an operator emits say in `op` whether they are retracted. Then every
             retraction is checked (:mod:`panewise.testing.retractions`).
-        port_field: the field by which events, late rows and invalid rows name an input, if there are several.
         engine: plays such an event with an operator of the engine; returns its output.
         oracle: plays such an event with an interpreter of the oracle; returns its output.
         on_spark: why Spark has no such ops, and a remedy.
+        same_types: returns columns by input that have one type, so that a column without a value has that of
+            the other input.
     """
 
     __test__ = False  # pytest would collect it by its name
 
     ops: Mapping[str, set[str]] = field(default_factory=lambda: MappingProxyType({}))
     retracts: bool = True
-    port_field: str = "input"
     engine: Callable[[Any, "Event"], Any] = _no_call
     oracle: Callable[[Any, "Event"], Any] = _no_call
     on_spark: tuple[str, str] = ("", "")
+    same_types: Callable[[Any], Iterable[Mapping[str, str]]] = lambda spec: ()
 
 
 def parts_for_tests(spec: Specification) -> TestingParts:
@@ -57,9 +59,23 @@ def _with_policies_of_oracle(oracle: Any, event: "Event") -> Any:
     return oracle.evict(dict(event.partition)) if event.op == "evict" else getattr(oracle, event.op)()
 
 
+def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
+    """Returns the keys of both sides, and the columns that a condition compares with each other."""
+    join = getattr(spec, "join", spec)
+    sides = list(join.sides)
+    keys = zip(*(side.keys for side in join.sides.values()), strict=True)
+    same: list[Mapping[str, str]] = [dict(zip(sides, names, strict=True)) for names in keys]
+    condition = getattr(join, "condition", None)
+    for node in () if condition is None else walk(condition):
+        if isinstance(node, Comparison):
+            compared = [one for one in (node.first, node.second) if isinstance(one, Column)]
+            same += [{one.side: one.name for one in compared}] if len(compared) == len(sides) else []
+    return same
+
+
 PLAIN: Final = TestingParts()
 ONLY_INSERTS: Final = TestingParts(retracts=False)
-JOIN: Final = TestingParts(port_field="side")
+JOIN: Final = TestingParts(same_types=_of_both_sides)
 # Semantics 10.21 to 10.23.
 POLICY: Final = TestingParts(
     retracts=False,

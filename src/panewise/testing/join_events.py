@@ -142,7 +142,7 @@ class _JoinWriter:
         if len(alive) == len(SIDES) and self._one_of([False, True, True]):
             return {"op": "add", "rows": {side: self._rows(side) for side in SIDES}}
         side = self._one_of(alive)
-        return {"op": "add", "side": side, "rows": self._rows(side)}
+        return {"op": "add", "input": side, "rows": self._rows(side)}
 
     def _rows(self, side: str) -> list[dict[str, Any]]:
         return self.writers[side].rows_of_batch()
@@ -151,7 +151,7 @@ class _JoinWriter:
         """Draws the end of one input."""
         side = self._one_of(SIDES)
         self.ended.add(side)
-        return {"op": "finish", "side": side}
+        return {"op": "finish", "input": side}
 
     def _open_to_watermarks(self) -> list[str]:
         """Returns the sides that take watermarks from outside."""
@@ -162,7 +162,7 @@ class _JoinWriter:
     def _watermark(self) -> dict[str, Any]:
         sides: list[Any] = self._open_to_watermarks()
         side = self._one_of([*sides, None] if len(sides) == len(SIDES) else sides)
-        named = {} if side is None else {"side": side}
+        named = {} if side is None else {"input": side}
         return {"op": "watermark", "to": self._one_of(self._marks(side or self._one_of(SIDES))), **named}
 
     def _marks(self, side: str) -> list[int]:

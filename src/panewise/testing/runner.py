@@ -33,7 +33,7 @@ def run(
     - `{"op": "finish"}`: the input ends.
     - If the operator has several inputs, an "add" names the `"input"`. Or its rows are given by input, as in
       `"rows": {"left": [...], "right": [...]}`: they arrive in one batch. A "watermark" and a "finish" that
-      name no input are those of all inputs. A join has `"side"` in place of `"input"`: "left" or "right".
+      name no input are those of all inputs. The inputs of a join or a cogroup are "left" and "right".
     - For a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
       `{"op": "reset_to_initial"}` and `{"op": "evict", "partition": {...}}` (semantics 10.21 to 10.23).
 
@@ -55,12 +55,11 @@ def run(
     Returns:
         For each event a dict of `panes` (their columns by name), `late` (`row`, `reason`, `windows`,
         `late_by`, `partial`), `invalid` (`row`, `reason`) and `counts`. With several inputs, late and invalid
-        rows name their `input` (of a join their `side`), and `counts` are by input. Inputs without rows are
-        left out.
+        rows name their `input`, and `counts` are by input. Inputs without rows are left out.
 
     Raises:
-        InputError: if events are malformed, if rows are added after `finish`, for types of unknown columns,
-            and for an unknown runtime or option.
+        InputError: if events are malformed, for types of unknown columns, and for an unknown runtime or
+            option. Of the runtimes but Spark, if rows are added after `finish` (semantics 12.2).
         SpecError: if a column has a type that the specification cannot use (semantics 24.19).
         AssertionError: if a retraction repeats no row that was emitted (semantics 20.5).
 

@@ -10,7 +10,6 @@ from panewise.families import INPUT
 from panewise.spec import Specification
 from panewise.testing.compare import assert_entries
 from panewise.testing.events import script, specification
-from panewise.testing.families import parts_for_tests
 from panewise.testing.runner import play_script
 
 Instant: TypeAlias = int | datetime  # microseconds since 1970-01-01 UTC, or with a time zone
@@ -142,7 +141,7 @@ class TestStream:
             given = "input is missing" if name is None else f"input={name!r}"
             rule, some = f"the inputs of the operator are {inputs}", f"input={inputs[0]!r}"
             raise InputError(given, rule, f"give one of them, such as {some}")
-        return {parts_for_tests(spec).port_field: str(name)}
+        return {"input": str(name)}
 
 
 @dataclass(frozen=True)

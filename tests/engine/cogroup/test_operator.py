@@ -72,7 +72,7 @@ def test_columns_of_panes() -> None:
 
 
 EVENTS: list[dict[str, Any]] = [
-    {"op": "add", "side": "right", "rows": [{"id": "a", "u": 3, "w": "x"}, {"id": "b", "u": 3, "w": None}]},
+    {"op": "add", "input": "right", "rows": [{"id": "a", "u": 3, "w": "x"}, {"id": "b", "u": 3, "w": None}]},
     {"op": "restart"},
     {
         "op": "add",

@@ -68,6 +68,9 @@ class PairsState:
     def tables(self) -> dict[str, StoredTable]:
         return {"counts": self.counts, **self.waiting}
 
+    def has_ended(self, port: str) -> bool:
+        return port in self.ended
+
     def with_tables(self, tables: Mapping[str, Any]) -> Self:
         waiting = {name: tables[name] for name in self.waiting}
         return replace(self, counts=tables["counts"], waiting=waiting)

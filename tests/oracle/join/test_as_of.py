@@ -252,7 +252,14 @@ def test_the_stored_rows_are_the_left_ones() -> None:
     one = oracle(AsOf(), how="semi")
     one.add_batch({"left": left(12, 10, k=2.0), "right": right(9, 11, k=2.0)})
     assert one.windows() == [
-        {"k": 2.0, "window_start": time, "window_end": time + 1, "pending": 1, "closed": False}
+        {
+            "k": 2.0,
+            "window_start": time,
+            "window_end": time + 1,
+            "pending": 1,
+            "closed": False,
+            "input": "left",
+        }
         for time in (10, 12)
     ]
     one.watermark(11, "right")

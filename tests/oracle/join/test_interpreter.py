@@ -25,7 +25,7 @@ PER_SIDE = StreamTime(per="all")
 def reasons(output: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """Returns side, event time, reason and lateness of each late row."""
     return [
-        (late["side"], late["row"].get("t", late["row"].get("u")), late["reason"], late["late_by"])
+        (late["input"], late["row"].get("t", late["row"].get("u")), late["reason"], late["late_by"])
         for late in output["late"]
     ]
 
@@ -88,7 +88,7 @@ def test_null_keys_may_be_invalid() -> None:
     """semantics 28: with `null_keys=False` a null key is invalid on this side."""
     one = oracle(how="full", right={"null_keys": False})
     output = one.add_batch({"left": left(1, k=None), "right": right(1, k=None)})
-    assert [(entry["side"], entry["reason"]) for entry in output["invalid"]] == [
+    assert [(entry["input"], entry["reason"]) for entry in output["invalid"]] == [
         ("right", "key k is null (null_keys=False)")
     ]
     assert shown(output) == [("+", 1, None)]
@@ -145,7 +145,7 @@ def test_each_side_has_its_own_counts_and_marks() -> None:
         "right": {"rows_in": 5, "applied": 1, "replays": 1, "late": 1, "invalid": 2, "partially_late": 0},
     }
     assert reasons(output) == [("left", 3, "behind", 2), ("right", 2, "behind", 3)]
-    assert [(entry["side"], entry["reason"]) for entry in output["invalid"]] == [
+    assert [(entry["input"], entry["reason"]) for entry in output["invalid"]] == [
         ("right", "position is null"),
         ("right", "key k is null (null_keys=False)"),
     ]
@@ -236,7 +236,7 @@ def test_late_rows_of_the_example() -> None:
             "windows": [],
             "late_by": 6,
             "partial": False,
-            "side": "right",
+            "input": "right",
         }
     ]
     assert output["counts"]["left"]["applied"] == output["counts"]["right"]["applied"] == 1
@@ -348,8 +348,8 @@ def test_late_and_invalid_rows_come_by_side() -> None:
     one.watermark(10)
     given = {"right": [*right(1, 0), {"k": 1.0, "u": None}], "left": [*left(3), {"k": 1.0, "t": None}]}
     output = one.add_batch(given)
-    assert [late["side"] for late in output["late"]] == ["left", "right", "right"]
-    assert [(entry["side"], entry["reason"]) for entry in output["invalid"]] == [
+    assert [late["input"] for late in output["late"]] == ["left", "right", "right"]
+    assert [(entry["input"], entry["reason"]) for entry in output["invalid"]] == [
         ("left", "event time is null"),
         ("right", "event time is null"),
     ]
@@ -772,8 +772,8 @@ def test_rows_are_stored_while_they_can_get_a_partner() -> None:
     one = oracle(right={"allowed_lateness": 1})
     one.add_batch({"left": [*left(10), *left(3, k=None)], "right": right(11, k=2.0)})
     assert one.windows() == [
-        {"k": 1.0, "window_start": 10, "window_end": 11, "pending": 1, "closed": False},
-        {"k": 2.0, "window_start": 11, "window_end": 12, "pending": 1, "closed": False},
+        {"k": 1.0, "window_start": 10, "window_end": 11, "pending": 1, "closed": False, "input": "left"},
+        {"k": 2.0, "window_start": 11, "window_end": 12, "pending": 1, "closed": False, "input": "right"},
     ]
     one.watermark(16, "right")
     assert stored(one) == [(1.0, 10), (2.0, 11)]

@@ -23,7 +23,7 @@ SETTINGS = settings(derandomize=True, database=None, deadline=None)
 
 def by_side(event: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     rows = event["rows"]
-    return rows if isinstance(rows, dict) else {event["side"]: rows}
+    return rows if isinstance(rows, dict) else {event["input"]: rows}
 
 
 def cut(spec: JoinOperator, script: Events) -> Iterator[dict[str, Any]]:
@@ -41,9 +41,9 @@ def cut(spec: JoinOperator, script: Events) -> Iterator[dict[str, Any]]:
                 if invalid_row_reason(entry, types[side], row, now) is None:
                     valid[side].append(read(entry, types[side], row, now))
                 else:
-                    yield {"op": "add", "side": side, "rows": [row]}
+                    yield {"op": "add", "input": side, "rows": [row]}
         for side, one in merged(spec, types, valid):
-            yield {"op": "add", "side": side, "rows": [one.given]}
+            yield {"op": "add", "input": side, "rows": [one.given]}
 
 
 def together(outputs: Events) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def together(outputs: Events) -> dict[str, Any]:
             for side in ("left", "right")
             for output in outputs
             for entry in output[kind]
-            if entry["side"] == side
+            if entry["input"] == side
         ]
         for kind in ("late", "invalid")
     }
@@ -145,7 +145,7 @@ def test_no_row_is_behind_the_output_watermark(data: st.DataObject) -> None:
 
 
 def played(oracle: JoinInterpreter, event: dict[str, Any]) -> Events:
-    side = event.get("side")
+    side = event.get("input")
     output: dict[str, Any] = {"panes": []}
     if event["op"] == "add":
         output = oracle.add_batch(by_side(event))

@@ -125,6 +125,53 @@ def test_a_lost_message_store_is_noticed_and_restored(tmp_path: Path) -> None:
         assert operator.add_message({"event_time": 12, "v": 12}, offset=2) == "replay"
 
 
+def test_an_emptied_message_store_is_noticed(tmp_path: Path) -> None:
+    """semantics 26.11: a directory without files is a missing message store."""
+    with opened(tmp_path) as operator:
+        add(operator, 1)
+        operator.flush()
+    shutil.rmtree(tmp_path / "messages")
+    (tmp_path / "messages").mkdir()
+    with opened(tmp_path) as operator:
+        assert operator.restore_from == 0
+
+
+@pytest.mark.parametrize("emptied", [True, False])
+def test_messages_without_metadata_are_refused(tmp_path: Path, emptied: bool) -> None:
+    """semantics 26.12: otherwise the windows would be lost without a word."""
+    with opened(tmp_path) as operator:
+        add(operator, 1)
+        operator.flush()
+    shutil.rmtree(tmp_path / "metadata")
+    if emptied:
+        (tmp_path / "metadata").mkdir()
+    with pytest.raises(StoreError, match=r"^messages in .*, and no metadata \| messages are stored beside"):
+        opened(tmp_path)
+
+
+def test_no_file_of_0_bytes_loses_windows(tmp_path: Path) -> None:
+    """semantics 26.12, 34.5"""
+    with opened(tmp_path / "whole") as operator:
+        add(operator, 1, 12)
+        operator.flush()
+        windows, messages = operator.get_windows(0, 99), operator.get_messages(0, 99)
+    refusals = 0
+    for number, file in enumerate(sorted((tmp_path / "whole").rglob("*"))):
+        if file.is_dir():
+            continue
+        cut = tmp_path / str(number)
+        shutil.copytree(tmp_path / "whole", cut)
+        (cut / file.relative_to(tmp_path / "whole")).write_bytes(b"")
+        try:
+            operator = opened(cut)
+        except StoreError:
+            refusals += 1
+            continue
+        with operator:
+            assert (operator.get_windows(0, 99), operator.get_messages(0, 99)) == (windows, messages)
+    assert refusals >= 8
+
+
 def test_restoring_can_be_ended(tmp_path: Path) -> None:
     """semantics 26.11"""
     with opened(tmp_path) as operator:

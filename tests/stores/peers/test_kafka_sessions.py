@@ -24,7 +24,7 @@ def four(directory: Path | None, retention: int = RETENTION) -> SessionStore:
     """Returns a store with two sessions of each of two keys, one of which begins with the other."""
     store = SessionStore(retention, directory=directory)
     for key, start, end, value in (("a", 0, 0, 1), ("aa", 0, 10, 2), ("a", 10, 20, 3), ("aa", 10, 20, 4)):
-        store.put(key, start, end, value)
+        store.put(key, value, start=start, end=end)
     return store
 
 
@@ -32,13 +32,19 @@ def four(directory: Path | None, retention: int = RETENTION) -> SessionStore:
 def test_exact_keys(backward: bool, directory: Path | None) -> None:
     """semantics 34.1, 34.14"""
     with four(directory, FAR) as store:
-        store.put("a", FAR - 2, FAR - 1, 5)
+        store.put("a", 5, start=FAR - 2, end=FAR - 1)
         turn = -1 if backward else 1
-        assert values(store.find("a", 0, MAX_INSTANT, backward=backward)) == [1, 3, 5][::turn]
-        assert values(store.find("aa", 0, MAX_INSTANT, backward=backward)) == [2, 4][::turn]
-        several = store.find_keys("a", "aa", 0, MAX_INSTANT, backward=backward)
+        assert (
+            values(store.find("a", earliest_end=0, latest_start=MAX_INSTANT, backward=backward))
+            == [1, 3, 5][::turn]
+        )
+        assert (
+            values(store.find("aa", earliest_end=0, latest_start=MAX_INSTANT, backward=backward))
+            == [2, 4][::turn]
+        )
+        several = store.find_keys("a", "aa", earliest_end=0, latest_start=MAX_INSTANT, backward=backward)
         assert values(several) == [1, 2, 3, 4, 5][::turn]
-        assert values(store.find_keys("a", "aa", 10, 0, backward=backward)) == [2]
+        assert values(store.find_keys("a", "aa", earliest_end=10, latest_start=0, backward=backward)) == [2]
 
 
 @pytest.mark.parametrize("backward", [False, True])
@@ -47,10 +53,10 @@ def test_exact_keys_of_bytes(backward: bool, directory: Path | None) -> None:
     with SessionStore(RETENTION, directory=directory) as store:
         keys = [b"\x00", b"\x00\x00", b"\x00\x00\x00"]
         for number in range(1, 10):
-            store.put(keys[(number - 1) % 3], number, 100, number)
+            store.put(keys[(number - 1) % 3], number, start=number, end=100)
         for place, key in enumerate(keys, 1):
             expected = [place, place + 3, place + 6]
-            found = values(store.find(key, 0, MAX_INSTANT, backward=backward))
+            found = values(store.find(key, earliest_end=0, latest_start=MAX_INSTANT, backward=backward))
             assert found == (expected[::-1] if backward else expected)
 
 
@@ -59,7 +65,7 @@ def test_peeks(backward: bool, directory: Path | None) -> None:
     """semantics 34.3, 34.14"""
     with four(directory) as store:
         expected = [SessionEntry("a", 0, 0, 1), SessionEntry("a", 10, 20, 3)][:: -1 if backward else 1]
-        entries = store.find("a", 0, 20, backward=backward)
+        entries = store.find("a", earliest_end=0, latest_start=20, backward=backward)
         for entry in expected:
             assert entries.peek() == next(entries) == entry
         assert entries.peek() is None
@@ -69,7 +75,7 @@ def test_a_changelog_restores_the_store(directory: Path | None, tmp_path: Path) 
     """semantics 34.15. A closed store is refused, unlike in Kafka Streams, where it has no sessions."""
     store = SessionStore(RETENTION, directory=directory)
     for end in (0, 10, 100, 1_000):
-        store.put("a", end, end, end)
+        store.put("a", end, start=end, end=end)
     stored = list(store.fetch("a"))
     store.close()
     with pytest.raises(StoreError, match="a closed session store"):
@@ -79,8 +85,8 @@ def test_a_changelog_restores_the_store(directory: Path | None, tmp_path: Path) 
         assert list(again.fetch("a")) == stored
 
 
-def restorable(entries: list[SessionEntry]) -> list[tuple[Any, int, int, Any]]:
-    return [(entry.key, entry.start, entry.end, entry.value) for entry in entries]
+def restorable(entries: list[SessionEntry]) -> list[dict[str, Any]]:
+    return [entry._asdict() for entry in entries]
 
 
 def test_closing_the_store_ends_iterators(directory: Path | None) -> None:
@@ -97,16 +103,20 @@ def test_one_key_is_the_range_of_it(directory: Path | None) -> None:
     """semantics 34.14"""
     with SessionStore(RETENTION, directory=directory) as store:
         for number, key in enumerate(("a", "aa", "aa", "aaa")):
-            store.put(key, 2 * number, 2 * number + 1, number)
-        assert values(store.find("aa", 0, 10)) == values(store.find_keys("aa", "aa", 0, 10)) == [1, 2]
+            store.put(key, number, start=2 * number, end=2 * number + 1)
+        assert (
+            values(store.find("aa", earliest_end=0, latest_start=10))
+            == values(store.find_keys("aa", "aa", earliest_end=0, latest_start=10))
+            == [1, 2]
+        )
 
 
 def test_late_sessions_are_counted(directory: Path | None) -> None:
     """semantics 34.13: the end decides, so a long session is in time although its start is old."""
     with SessionStore(RETENTION, directory=directory) as store:
-        assert store.put("first", 0, 2 * RETENTION, 0)
-        assert not store.put("late", 0, 0, 0)
-        assert store.put("in time", 0, 2 * RETENTION, 0)
+        assert store.put("first", 0, start=0, end=2 * RETENTION)
+        assert not store.put("late", 0, start=0, end=0)
+        assert store.put("in time", 0, start=0, end=2 * RETENTION)
         assert store.expired_puts == 1
 
 
@@ -114,34 +124,42 @@ def test_the_position_after_puts(directory: Path | None) -> None:
     """semantics 34.11: given by the caller, where Kafka Streams reads it from the context of a record."""
     with SessionStore(RETENTION, directory=directory) as store:
         for number, key in enumerate(("a", "aa", "a"), 1):
-            store.put(key, number, 10 * number, number)
-            store.advance_position("input", 0, number)
+            store.put(key, number, start=number, end=10 * number)
+            store.advance_position("input", partition=0, offset=number)
         assert store.position == {"input": {0: 3}}
 
 
 def test_removing_what_is_not_there(directory: Path | None) -> None:
     """semantics 34.15"""
     with SessionStore(RETENTION, directory=directory) as store:
-        assert not store.remove("a", 0, 1)
+        assert not store.remove("a", start=0, end=1)
 
 
 def test_null_keys(directory: Path | None) -> None:
     """semantics 34.1: refused. As an end of a range, null leaves it open, unlike in Kafka Streams."""
     with four(directory) as store:
         for call in (
-            lambda: store.find(None, 1, 2),  # type: ignore[arg-type]
+            lambda: store.find(None, earliest_end=1, latest_start=2),  # type: ignore[arg-type]
             lambda: store.fetch(None),  # type: ignore[arg-type]
-            lambda: store.remove(None, 0, 1),  # type: ignore[arg-type]
-            lambda: store.put(None, 0, 1, 1),  # type: ignore[arg-type]
+            lambda: store.remove(None, start=0, end=1),  # type: ignore[arg-type]
+            lambda: store.put(None, 1, start=0, end=1),  # type: ignore[arg-type]
         ):
             with pytest.raises(InputError, match="a key is not null"):
                 call()
-        assert values(store.find_keys(None, "a", 0, 20)) == values(store.fetch_keys(None, "a")) == [1, 3]
-        assert values(store.find_keys("aa", None, 0, 20)) == values(store.fetch_keys("aa", None)) == [2, 4]
+        assert (
+            values(store.find_keys(None, "a", earliest_end=0, latest_start=20))
+            == values(store.fetch_keys(None, "a"))
+            == [1, 3]
+        )
+        assert (
+            values(store.find_keys("aa", None, earliest_end=0, latest_start=20))
+            == values(store.fetch_keys("aa", None))
+            == [2, 4]
+        )
 
 
 def test_a_range_of_keys_that_ends_before_it_starts(directory: Path | None) -> None:
     """semantics 34.14"""
     with four(directory) as store:
-        assert values(store.find_keys("b", "a", 0, 10)) == []
-        assert values(store.find_keys("b", "a", 0, 10, backward=True)) == []
+        assert values(store.find_keys("b", "a", earliest_end=0, latest_start=10)) == []
+        assert values(store.find_keys("b", "a", earliest_end=0, latest_start=10, backward=True)) == []

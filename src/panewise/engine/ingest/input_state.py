@@ -31,6 +31,10 @@ class InputState:
     clocks: Clocks = field(default_factory=Clocks)
     marks: Marks = field(default_factory=Marks)
 
+    def has_ended(self, port: str) -> bool:
+        """Returns whether the input has ended."""
+        return self.clocks.finished
+
     def header(self, entry: Entry) -> dict[str, Any]:
         """Returns the clocks and marks as JSON values."""
         return clocks_header(self.clocks, entry) | {"marks": marks_rows(self.marks)}

@@ -56,18 +56,25 @@ class PairingEngine(TwoSidedOperator):
         """Returns the watermark of the emitted rows (semantics 40.4)."""
 
     def shown(self, stored: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        """Returns stored rows of the sides, each as the window [t, t + 1), with the keys of the left side."""
+        """Returns stored rows of the sides, each as the window [t, t + 1), with the keys of the left side.
+
+        The last column names the side: `input`, or `__input` if a key has that name.
+        """
         names = self.spec.keys
+        of_side = "__input" if "input" in names else "input"
         rows = []
         for side, waiting in stored.items():
             port = self.plan.ports[side]
             keys = zip(port.keys, names, strict=True) if names else ()
             shown = [output_key(mine, port.stored[mine]).alias(name) for mine, name in keys]
-            rows.append(waiting.select(*shown, pl.col(TIME).alias("window_start")))
+            rows.append(
+                waiting.select(*shown, pl.col(TIME).alias("window_start"), pl.lit(side).alias(of_side))
+            )
         start = pl.col("window_start")
         end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
         columns = {"window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}
         both = pl.concat(rows).with_columns(value.alias(name) for name, value in columns.items())
+        both = both.select(pl.exclude(of_side), of_side)
         return both.sort(["window_end", "window_start", *names], nulls_last=False, maintain_order=True)
 
     @abstractmethod

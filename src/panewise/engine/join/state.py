@@ -27,6 +27,10 @@ class SidesState:
     marks: Mapping[str, Marks] = field(default_factory=lambda: dict.fromkeys(SIDES, Marks()))
     next_number: int = 0
 
+    def has_ended(self, port: str) -> bool:
+        """Returns whether the input of a side has ended."""
+        return self.clocks.sides[port].ended
+
     def header(self) -> dict[str, Any]:
         """Returns everything that is not in a table, as JSON values."""
         clocks = self.clocks

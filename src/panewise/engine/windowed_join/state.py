@@ -49,6 +49,10 @@ class WindowedJoinState:
         """The clocks."""
         return BothClocks(self.join.clocks, self.windows.clocks)
 
+    def has_ended(self, port: str) -> bool:
+        """Returns whether the input of a side of the join has ended."""
+        return self.join.has_ended(port)
+
     @property
     def tables(self) -> dict[str, StoredTable]:
         """The tables of the windows, then those of the join."""

@@ -68,7 +68,7 @@ class Collected:
         """Returns the output; late and invalid rows of the left side come before those of the right one."""
 
         def of_sides(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            return sorted(entries, key=lambda entry: entry["side"] != LEFT)  # stable
+            return sorted(entries, key=lambda entry: entry["input"] != LEFT)  # stable
 
         rejected = {"late": of_sides(self.late), "invalid": of_sides(self.invalid)}
         return {"panes": self.panes, **rejected, "counts": self.counts}

@@ -63,7 +63,7 @@ class JoinInterpreter(TwoSidedInterpreter):
         """Returns the live windows of a window join; of other joins the stored rows (41, 41.1, 41.4).
 
         The order is that of (end, start, keys), then left before right. A row is the window [t, t + 1
-        microsecond). Keys have the names of the left side.
+        microsecond), and names its side as `input`. Keys have the names of the left side.
         """
         if isinstance(self._method, WindowJoin):
             return self._method.windows()
@@ -86,6 +86,7 @@ class JoinInterpreter(TwoSidedInterpreter):
                     "window_end": min(one.row.time + 1, MAX_INSTANT),
                     "pending": 1,
                     "closed": False,
+                    "__input" if "input" in self._spec.keys else "input": one.side,
                 },
                 one,
             )

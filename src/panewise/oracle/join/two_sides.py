@@ -109,7 +109,7 @@ class TwoSidedInterpreter(ABC):
                 found.append(read(entry, types, row, now))
             else:
                 output.count(side, "invalid")
-                output.invalid.append({"row": dict(row), "reason": reason, "side": side})
+                output.invalid.append({"row": dict(row), "reason": reason, "input": side})
         return found
 
     def _arrive(self, side: str, row: Row, output: Collected) -> None:
@@ -123,7 +123,7 @@ class TwoSidedInterpreter(ABC):
             output.count(side, "late")
             late_by = self._clocks.late_by(side, row.time)
             reason = {"reason": "behind", "windows": list[Any](), "late_by": late_by, "partial": False}
-            output.late.append({"row": dict(row.given), **reason, "side": side})
+            output.late.append({"row": dict(row.given), **reason, "input": side})
         else:
             output.count(side, "applied")
             self._method.apply(side, row)

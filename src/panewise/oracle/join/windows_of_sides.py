@@ -44,7 +44,7 @@ class WindowsOfSides:
             else:
                 output.count(one.side, "late")
             if rejected is not None:
-                output.late.append({**rejected, "row": dict(one.row.given), "side": one.side})
+                output.late.append({**rejected, "row": dict(one.row.given), "input": one.side})
                 if rejected["partial"]:
                     output.count(one.side, "partially_late")
         self._waiting = []

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from typing import Any
 
+from panewise.calls import one_at_a_time
 from panewise.chrono import MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.standalone.retained.put import check_types, made_of
@@ -20,6 +21,7 @@ from panewise.stores.keys import KeyValue
 class WindowAccess(WindowSteps):
     """Access to windows and messages."""
 
+    @one_at_a_time
     def get_windows(
         self, start: InstantLike, end: InstantLike, session_key: SessionKey | None = None
     ) -> list[WindowMetadata]:
@@ -38,6 +40,7 @@ class WindowAccess(WindowSteps):
         key = self._keys.session_of_call(session_key)
         return self._metadata(self._overlapping(instant_us(start, "start"), instant_us(end, "end"), key))
 
+    @one_at_a_time
     def get_window(self, start: InstantLike, session_key: SessionKey | None = None) -> WindowMetadata | None:
         """Returns the metadata of the window with this start, or None.
 
@@ -50,6 +53,7 @@ class WindowAccess(WindowSteps):
     def put_window(self, metadata: WindowMetadata) -> None:
         """Adds or replaces the metadata of a window."""
 
+    @one_at_a_time
     def del_window(self, start: InstantLike, session_key: SessionKey | None = None) -> bool:
         """Deletes a window with what it has not emitted. Returns whether there was one.
 
@@ -60,6 +64,7 @@ class WindowAccess(WindowSteps):
             self._remove(window)
         return window is not None
 
+    @one_at_a_time
     def get_messages(
         self,
         start: InstantLike,
@@ -85,6 +90,7 @@ class WindowAccess(WindowSteps):
         found = self._stored_messages(instant_us(start, "start"), instant_us(end, "end"), key, fields)
         return [message for _, message in found]
 
+    @one_at_a_time
     def retire(
         self,
         end: InstantLike,

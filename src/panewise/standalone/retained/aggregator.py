@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from panewise.calls import one_at_a_time
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError, SpecError
 from panewise.spec import Aggregate, Global, WindowOperator
@@ -104,6 +105,7 @@ class WindowedAggregator(RetainedWindows):
             stored = self._stored_messages(MIN_INSTANT, MAX_INSTANT, None)
             self._results.count(message for _, message in stored)
 
+    @one_at_a_time
     def put_window(self, metadata: WindowMetadata) -> None:
         """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
 
@@ -121,9 +123,7 @@ class WindowedAggregator(RetainedWindows):
             raise InputError(
                 f"a partial of {len(metadata.partial)} bytes", rule, "give what get_window returned"
             )
-        with self._outbox.calls():
-            fits = partial is None or self._results.has_value(partial, metadata.value)
-        if not fits:
+        if partial is not None and not self._results.has_value(partial, metadata.value):
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
@@ -140,25 +140,23 @@ class WindowedAggregator(RetainedWindows):
         if self._results.is_safe(arrival.message):
             return
         groups = self._grid.before(self._windows, arrival, floor)
-        with self._outbox.calls():
-            if not self._full_state:
-                self._results.check(groups, arrival.message)
-                self._results.recount(self._windows, arrival.message)
-                return
-            for group in groups:
-                stored = [message for window in group for message in self._ordered(window)]
-                self._results.values(self._results.of_messages([*stored, arrival.message]))
+        if not self._full_state:
+            self._results.check(groups, arrival.message)
+            self._results.recount(self._windows, arrival.message)
+            return
+        for group in groups:
+            stored = [message for window in group for message in self._ordered(window)]
+            self._results.values(self._results.of_messages([*stored, arrival.message]))
 
     def _ordered(self, window: Window) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
         return [message for _, message in sorted(self._messages_of(window), key=lambda found: found[0])]
 
     def _result(self, window: Window) -> pl.DataFrame | None:
-        with self._outbox.calls():
-            if not self._full_state:
-                return self._results.of_window(window)
-            messages = self._ordered(window)
-            return self._results.values(self._results.of_messages(messages)) if messages else None
+        if not self._full_state:
+            return self._results.of_window(window)
+        messages = self._ordered(window)
+        return self._results.values(self._results.of_messages(messages)) if messages else None
 
     def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
         result = self._result(window)
@@ -185,8 +183,7 @@ class WindowedAggregator(RetainedWindows):
         return [self._described(window, self._result(window)) for window in windows]
 
     def _fold(self, windows: Sequence[Window]) -> None:
-        with self._outbox.calls():
-            self._results.fold(windows)
+        self._results.fold(windows)
 
     def _described(self, window: Window, result: pl.DataFrame | None) -> WindowMetadata:
         partial = to_bytes(window.partial)

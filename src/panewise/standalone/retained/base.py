@@ -58,7 +58,7 @@ class WindowState(ABC):
         callbacks: Callbacks,
     ) -> None:
         self._settings, self._schema = settings, schema
-        self._callbacks, self._outbox = callbacks, outbox
+        self._callbacks, self._outbox, self._calls = callbacks, outbox, outbox.calls
         self._keys = KeyColumns(settings.session_key, join_keys, schema)
         self._rows = Rows(spec, schema, self._keys.names)
         self._grid = grid_of(settings)
@@ -172,7 +172,6 @@ class WindowState(ABC):
             self._progress.clock = max(self._progress.clock, instant_us(now, "now"))
 
     def _check_open(self) -> None:
-        self._outbox.check_outside()
         if self._closed:
             raise InputError("a closed operator", "a closed operator takes no calls", "make a new one")
 
@@ -221,7 +220,9 @@ class WindowState(ABC):
         if self._messages is None:
             rule = "this operator stores results, and no messages"
             raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
-        with self._messages.get_messages(low, high, session_key=session_key, join_keys=join_keys) as found:
+        with self._messages.get_messages(
+            start=low, end=high, session_key=session_key, join_keys=join_keys
+        ) as found:
             for one in found:
                 if self._is_applied(one):
                     yield one.offset, of_json(one.value, self._schema)
@@ -272,11 +273,10 @@ class WindowState(ABC):
     def _write(self) -> None:
         changed = list(self._windows.changed.values())
         self._fold(changed)
-        with self._outbox.calls():
-            retired = {} if self._retirements is None else self._retirements.changes()
-            self._files.flush(changed, self._windows.removed, self._progress.to_json(), retired)
-            if self._messages is not None and self._retirements is not None and self._retirements.apply():
-                self._messages.commit()
+        retired = {} if self._retirements is None else self._retirements.changes()
+        self._files.flush(changed, self._windows.removed, self._progress.to_json(), retired)
+        if self._messages is not None and self._retirements is not None and self._retirements.apply():
+            self._messages.commit()
         self._windows.changed.clear()
         self._windows.removed.clear()
         self._flush_due = False

@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from panewise.calls import one_at_a_time
 from panewise.standalone.life_cycle import LifeCycleSteps
 from panewise.standalone.retained.access import WindowAccess
 from panewise.standalone.retained.progress import Progress
@@ -10,14 +11,18 @@ from panewise.standalone.retained.progress import Progress
 class WindowCheckpoints(WindowAccess):
     """Copies of the state of an operator, the return to one of them, and its end."""
 
+    @one_at_a_time
     def close(self) -> None:
         """Calls the callback `teardown`, and releases the files. It makes nothing durable."""
-        self._outbox.check_outside()
+        self._close()
+
+    def _close(self) -> None:
         if not self._closed:
             self._closed = True
             self._outbox.changed()
             try:
-                self._callbacks.teardown()
+                with self._calls.released():
+                    self._callbacks.teardown()
             finally:
                 self._files.close()
 
@@ -29,7 +34,11 @@ class WindowCheckpoints(WindowAccess):
 
     def _life_cycle(self) -> LifeCycleSteps:
         return LifeCycleSteps(
-            check_open=self._check_open, drain=self._delivered, save=self._save, restore=self._restored
+            calls=self._calls,
+            check_open=self._check_open,
+            drain=self._delivered,
+            save=self._save,
+            restore=self._restored,
         )
 
     def _delivered(self) -> bool:
@@ -41,12 +50,11 @@ class WindowCheckpoints(WindowAccess):
         self._outbox.check_enabled()
         windows = list(self._windows)
         self._fold(windows)
-        with self._outbox.calls():
-            if self._messages is None:
-                self._files.save(name, windows, self._progress.to_json(), ())
-                return
-            with self._messages.dump(self._is_applied) as messages:
-                self._files.save(name, windows, self._progress.to_json(), messages)
+        if self._messages is None:
+            self._files.save(name, windows, self._progress.to_json(), ())
+            return
+        with self._messages.dump(self._is_applied) as messages:
+            self._files.save(name, windows, self._progress.to_json(), messages)
 
     def _restored(self, name: str | None) -> bool:
         """Returns to a saved state, or to the initial one. Returns False if there is none of this name."""
@@ -55,11 +63,10 @@ class WindowCheckpoints(WindowAccess):
             return False
         saved = Progress.of_json(stored)
         try:
-            with self._outbox.calls():
-                self._files.reset(name, saved.following(self._progress).to_json())
+            self._files.reset(name, saved.following(self._progress).to_json())
             self._begin()
         except BaseException:
-            self.close()  # otherwise it would continue with a state that the files no longer have
+            self._close()  # otherwise it would continue with a state that the files no longer have
             raise
         self._outbox.discard(saved.sequence)
         self._flush_due = False

@@ -17,12 +17,14 @@ from typing import Any, Final
 from panewise.errors import StoreError
 from panewise.standalone.retained.window import Window
 from panewise.standalone.retained.window_codec import decode_window, encode_window
-from panewise.stores.durable_map import DurableMap
+from panewise.stores.durable_map import PlainDurableMap
 from panewise.stores.keys import encode_key
-from panewise.stores.memory_map import MemoryMap
+from panewise.stores.memory_map import PlainMemoryMap
 from panewise.stores.message_layout import KeyLayout
 from panewise.stores.message_store import MessageStore
 from panewise.stores.ordered_map import OrderedMap, prefix_end
+from panewise.stores.rocks import RESTORE
+from panewise.stores.store_directory import HEADER
 
 _HEADER, _POSITION, _WINDOWS, _RETIRED = b"h", b"p", b"w", b"d"
 _COPY, _MESSAGES, _RESET = b"c", b"m", b"r"
@@ -54,7 +56,10 @@ class WindowFiles:
         self._made_with = json.loads(json.dumps(made_with))
         self._on_write, self._in_memory = on_write, directory is None
         place = None if directory is None else Path(directory)
-        self._metadata: OrderedMap = MemoryMap() if place is None else _opened(place / "metadata")
+        if place is not None and _is_store(place / "messages") and not _is_store(place / "metadata"):
+            given, rule = f"messages in {place}, and no metadata", "messages are stored beside their metadata"
+            raise StoreError(given, rule, RESTORE)
+        self._metadata: OrderedMap = PlainMemoryMap() if place is None else _opened(place / "metadata")
         self.messages: MessageStore | None = None
         try:
             self.header = self._read_header()
@@ -64,7 +69,7 @@ class WindowFiles:
                 rule = "a store is opened with the settings that made it"
                 raise StoreError(given, rule, "set message_store=True, or use another directory")
             if layout is not None:
-                if self.header and at is not None and not at.exists():
+                if self.header and at is not None and not _is_store(at):
                     self._mark_lost()
                 self.messages = MessageStore(layout, sessions=sessions, directory=at)
             self._finish_reset()
@@ -251,6 +256,11 @@ def _copy(name: str) -> bytes:
     return _COPY + encode_key(name)
 
 
+def _is_store(directory: Path) -> bool:
+    """Returns whether a directory has the files of a map."""
+    return (directory / HEADER).exists()
+
+
 def _opened(directory: Path) -> OrderedMap:
     directory.parent.mkdir(parents=True, exist_ok=True)
-    return DurableMap(directory)
+    return PlainDurableMap(directory)

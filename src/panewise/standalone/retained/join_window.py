@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from panewise.calls import one_at_a_time
 from panewise.errors import InputError, SpecError
 from panewise.functions import count
 from panewise.spec import Global, WindowOperator
@@ -81,6 +82,7 @@ class JoinWindowOperator(RetainedWindows):
             callbacks=callbacks,
         )
 
+    @one_at_a_time
     def put_window(self, metadata: WindowMetadata) -> None:
         """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
 

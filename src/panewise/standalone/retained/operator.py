@@ -6,6 +6,7 @@ once, and a repeated one has the number and the content of the first time.
 
 from typing import Any
 
+from panewise.calls import one_at_a_time, one_thread_at_a_time
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.errors import InputError
@@ -19,15 +20,20 @@ from panewise.standalone.retained.outputs import Classified, RejectedMessage, Wi
 
 
 class RetainedWindows(WindowCheckpoints):
-    """The windows of a stream that stay for a retention. Base of the two operators."""
+    """The windows of a stream that stay for a retention. Base of the two operators.
 
+    One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.
+    """
+
+    @one_at_a_time
     def add_message(
         self, message: Any, offset: int | None = None, *, now: InstantLike | None = None
     ) -> Classified:
         """Adds a message.
 
         Args:
-            message: the values by column. A column that is missing is null.
+            message: the values by column. A column that is missing is null. One that the schema lacks is
+                refused.
             offset: its offset. Offsets increase; one that is not above the mark, the highest offset of an
                 applied message, is a replay. Default: one after the mark. A rejected message does not move
                 the mark, so the next message without an offset has the same one.
@@ -42,7 +48,8 @@ class RetainedWindows(WindowCheckpoints):
 
         Raises:
             DeliveryDisabledError: if `downstream` or `error_output` has refused what still waits.
-            InputError: if the message is no mapping, or the offset no whole number of 64 bits.
+            InputError: if the message is no mapping or has an unknown column; if the offset is no whole
+                number of 64 bits.
             SpecError: if `now` is not an instant.
             AggregateOverflowError: if a sum does not fit its type. The message is not added.
             StoreError: if the store cannot be used. `counts` says whether the message was applied; what was
@@ -52,6 +59,9 @@ class RetainedWindows(WindowCheckpoints):
         is disabled until `timeout` returns True. The message has been applied or rejected, and is not
         repeated.
         """
+        return self._add_message(message, offset, now)
+
+    def _add_message(self, message: Any, offset: int | None, now: InstantLike | None) -> Classified:
         self._check_open()
         self._outbox.check_enabled()
         at = self._offset(offset)
@@ -60,6 +70,7 @@ class RetainedWindows(WindowCheckpoints):
         self._settle()
         return kind
 
+    @one_at_a_time
     def add_batch(
         self, rows: Frame, offset: int | None = None, *, now: InstantLike | None = None
     ) -> list[Classified]:
@@ -87,11 +98,12 @@ class RetainedWindows(WindowCheckpoints):
         self._outbox.check_enabled()
         first, kinds = self._offset(offset), list[Classified]()
         for number, row in enumerate(rows_of(frame_for(self._schema, rows))):
-            kinds.append(self.add_message(row, first + number, now=now))
+            kinds.append(self._add_message(row, first + number, now))
             if self._outbox.disabled:
                 break
         return kinds
 
+    @one_at_a_time
     def timeout(self, now: InstantLike | None = None) -> bool:
         """Delivers the outputs that wait from where it stopped, reads the clock, and lets windows emit.
 
@@ -115,6 +127,7 @@ class RetainedWindows(WindowCheckpoints):
         self._settle()
         return not self._outbox.disabled
 
+    @one_at_a_time
     def get_result(self) -> list[WindowOutput]:
         """Returns copies of all outputs that wait. They stay, and a copy may be changed.
 
@@ -124,6 +137,7 @@ class RetainedWindows(WindowCheckpoints):
         self._check_standalone("get_result()")
         return [copy_of(output) for output in self._outbox.outputs]
 
+    @one_at_a_time
     def drain(self) -> list[WindowOutput]:
         """Returns all outputs that wait, and removes them. It makes nothing durable.
 
@@ -135,6 +149,7 @@ class RetainedWindows(WindowCheckpoints):
         self._outbox.outputs.clear()
         return found
 
+    @one_at_a_time
     def drain_rejected(self) -> list[RejectedMessage]:
         """Returns the rejected messages that wait, and removes them. With an `error_output` none waits."""
         self._check_open()
@@ -142,6 +157,7 @@ class RetainedWindows(WindowCheckpoints):
         self._outbox.rejected.clear()
         return found
 
+    @one_at_a_time
     def flush(self) -> list[WindowOutput]:
         """Makes messages, metadata and the position durable, in this order, and clears the outputs.
 
@@ -154,6 +170,9 @@ class RetainedWindows(WindowCheckpoints):
             DeliveryDisabledError: in `mode="automatic"`, if `downstream` refuses an output.
             StoreError: if the files cannot be written. Outputs are then not cleared.
         """
+        return self._flush()
+
+    def _flush(self) -> list[WindowOutput]:
         self._check_open()
         if self._outbox.automatic:
             self._outbox.deliver()
@@ -164,6 +183,7 @@ class RetainedWindows(WindowCheckpoints):
         return found
 
     @property
+    @one_thread_at_a_time
     def restore_from(self) -> int | None:
         """The offset from which messages are to be repeated to restore the message store.
 
@@ -172,6 +192,7 @@ class RetainedWindows(WindowCheckpoints):
         """
         return min((one.start_offset for one in self._windows), default=None) if self.restoring else None
 
+    @one_at_a_time
     def end_restore(self) -> None:
         """Ends the restoring, if the input no longer has the message with the highest offset."""
         self._check_open()
@@ -226,11 +247,16 @@ def output_loop(operator: RetainedWindows, capacity: int) -> OutputLoop[WindowOu
 
     def commit() -> None:
         if operator._flush_due and not outbox.outputs:
-            operator.flush()
+            operator._flush()
 
-    is_durable = not operator._in_memory
     source = Source(
-        outbox.outputs, is_durable, operator._check_open, lambda: operator._closed, commit, operator.flush
+        outbox.calls,
+        outbox.outputs,
+        not operator._in_memory,
+        operator._check_open,
+        lambda: operator._closed,
+        commit,
+        operator._flush,
     )
     loop = OutputLoop(source, capacity)
     outbox.changed = loop.changes.notify

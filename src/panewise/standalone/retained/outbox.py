@@ -5,9 +5,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
+from panewise.calls import Calls
 from panewise.errors import DeliveryDisabledError, InputError
+from panewise.standalone.answers import refuses
 from panewise.standalone.arguments import check_mode
-from panewise.standalone.calls import CallGuard, refuses
 from panewise.standalone.retained.outputs import RejectedMessage, WindowOutput
 
 Downstream: TypeAlias = Callable[[WindowOutput], object]
@@ -15,7 +16,7 @@ ErrorOutput: TypeAlias = Callable[[RejectedMessage], object]
 Mode: TypeAlias = Literal["standalone", "automatic"]
 
 
-class Outbox(CallGuard):
+class Outbox:
     """Outputs and rejected messages that wait.
 
     Args:
@@ -25,6 +26,7 @@ class Outbox(CallGuard):
         on_write: is called with "output" before each delivery.
 
     Attributes:
+        calls: which thread is within a call of the operator.
         outputs: the outputs that wait, the oldest first.
         rejected: the rejected messages that wait.
         disabled: whether the downstream has refused the first output, or the error output raised an error.
@@ -41,7 +43,7 @@ class Outbox(CallGuard):
         _check(mode, downstream, error_output)
         self._downstream, self._error_output, self._on_write = downstream, error_output, on_write
         self.outputs, self.rejected = deque[WindowOutput](), deque[RejectedMessage]()
-        self.disabled = False
+        self.calls, self.disabled = Calls("an operator"), False
         self.changed: Callable[[], object] = lambda: None
 
     @property
@@ -57,15 +59,13 @@ class Outbox(CallGuard):
         self.changed()
         while self.rejected and self._error_output is not None:
             self.disabled = True
-            with self.calls():
-                self._error_output(self.rejected[0])
+            self._error_output(self.rejected[0])
             self.rejected.popleft()
         while self.outputs and self._downstream is not None:
             self.disabled = True
-            with self.calls():
-                self._on_write("output")
-                if refuses(self._downstream(self.outputs[0])):
-                    return False
+            self._on_write("output")
+            if refuses(self._downstream(self.outputs[0])):
+                return False
             self.outputs.popleft()
         self.disabled = False
         return True

@@ -163,7 +163,7 @@ class Retirements:
         if join_keys is not None or not self._equal_first:
             return [part]
         last = max(one.end for one in self._bounds[part])
-        with self._messages.get_messages(MIN_INSTANT, last, session_key=session_key) as found:
+        with self._messages.get_messages(start=MIN_INSTANT, end=last, session_key=session_key) as found:
             return {(session_key, one.join_keys) for one in found if self._is_of(part, one)}
 
     def _forget(self, part: Part) -> None:

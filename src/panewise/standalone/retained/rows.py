@@ -18,7 +18,7 @@ from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import WindowOperator
 from panewise.spec.column_values import is_long, is_text
-from panewise.standalone.messages import PLAIN, fitted
+from panewise.standalone.messages import PLAIN, check_columns, fitted
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.window import Message
 from panewise.standalone.schema import for_schemas, schemas_of
@@ -58,17 +58,20 @@ class Rows:
         self._spec, self._schema, self._compared = spec, schema, compared
         (self._time,) = spec.time_columns
         self._kinds = [(name, PLAIN.get(dtype, set())) for name, dtype in schema.items()]
+        self._names = frozenset(schema)
         self._plain_time = schema[self._time] == pl.Int64()
 
     def check(self, message: Any, clock: int) -> ValidMessage | str:
         """Returns a valid message with all columns, or why it is invalid.
 
         Raises:
-            InputError: if it is no mapping.
+            InputError: if it is no mapping, or has a column that the schema lacks.
         """
         if not isinstance(message, Mapping):
             given = f"a message of the type {type(message).__name__}"
             raise InputError(given, "a message has a value for each column", "give a dict")
+        if not self._names.issuperset(message):
+            check_columns(message, self._names)
         quick = self._quick(message) if self._plain_time else None
         found = self._slow(message, clock) if quick is None else quick
         if isinstance(found, ValidMessage):

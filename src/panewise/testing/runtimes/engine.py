@@ -122,6 +122,10 @@ def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
 
 def _added(operator: Any, script: Script, event: Event) -> _Outputs:
     """Adds the rows of one input, or the rows of several as one batch."""
+    for port in event.rows:
+        if operator.state.has_ended(port):
+            rule = "nothing is added after the end of input"
+            raise InputError(f"rows of {port!r} after finish", rule, "add the rows before finish")
     frames = {port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()}
     outputs: _Outputs
     if len(frames) > 1:

@@ -123,7 +123,7 @@ class _Player:
         found: list[tuple[str, str, pl.DataFrame]] = []
         for one in emissions:
             frames = {"panes": one.rows, "late": one.late, "invalid": one.invalid}
-            found += [(kind, one.port, table) for kind, table in frames.items()]
+            found += [(kind, one.input, table) for kind, table in frames.items()]
         before, self.counts = self.counts, self.operator.counts
         for port, after in self.counts.items():
             old = before.get(port, Counts())

@@ -193,9 +193,9 @@ def test_live_rows_stay_if_a_session_reaches_back(key: float | None) -> None:
         side: {**dict.fromkeys(schema, "bigint"), "k": "double"} for side, schema in SCHEMAS.items()
     }
     script: list[dict[str, Any]] = [
-        {"op": "add", "side": "left", "rows": [{"k": key, "t": 0, "v": 1}]},
+        {"op": "add", "input": "left", "rows": [{"k": key, "t": 0, "v": 1}]},
         {"op": "watermark", "to": 2},
-        {"op": "add", "side": "right", "rows": [{"k": key, "t": -1, "w": 2}]},
+        {"op": "add", "input": "right", "rows": [{"k": key, "t": -1, "w": 2}]},
         {"op": "finish"},
     ]
     spec = join(Session(3), how="full")
@@ -216,7 +216,7 @@ def test_what_merged_sessions_have_emitted_is_known_whatever_the_key_is(
     both = {"left": [{"k": key, "t": 5, "v": 1}], "right": [{"k": key, "t": 6, "w": 2}]}
     script: list[dict[str, Any]] = [
         {"op": "add", "rows": both},
-        {"op": "add", "side": "right", "rows": [{"k": key, "t": 2, "w": 3}]},
+        {"op": "add", "input": "right", "rows": [{"k": key, "t": 2, "w": 3}]},
         {"op": "finish"},
     ]
     trigger = AfterWatermark(early=Always(), late=Always())
@@ -226,7 +226,7 @@ def test_what_merged_sessions_have_emitted_is_known_whatever_the_key_is(
 
 
 def _row(side: str, time: int, value: int) -> dict[str, Any]:
-    return {"op": "add", "side": side, "rows": [{"k": 1, "t": time, "v" if side == "left" else "w": value}]}
+    return {"op": "add", "input": side, "rows": [{"k": 1, "t": time, "v" if side == "left" else "w": value}]}
 
 
 def test_a_commit_reads_sessions_whose_run_was_sealed_in_the_same_step() -> None:

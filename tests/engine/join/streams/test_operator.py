@@ -140,7 +140,7 @@ def test_rows_whose_window_a_batch_completes_are_released_after_its_own(runtime:
     spec = join(JoinWindow(Tumbling(10), early=None), JoinWindow(retention_rows=1))
     driven = replace(spec.left, watermark=StreamTime(0, per="all"))
     events: list[dict[str, Any]] = [
-        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 5}]},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 5}]},
         {"op": "add", "rows": {"left": [{"k": 2, "t": 10}], "right": [{"k": 1, "t": 6}, {"k": 1, "t": 7}]}},
     ]
     panes = run(replace(spec, left=driven), events, runtime, types=TYPES)[1]["panes"]
@@ -163,9 +163,9 @@ def test_the_watermark_before_a_batch_decides_its_retention(runtime: Any) -> Non
     spec = replace(join(), left=driven, match=WindowedStreams(JoinWindow(retention=20)))
     right = [{"k": 1, "t": 7}]
     events: list[dict[str, Any]] = [
-        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 10}]},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 10}]},
         {"op": "add", "rows": {"left": [{"k": 1, "t": 31}], "right": right}},
-        {"op": "add", "side": "right", "rows": right},
+        {"op": "add", "input": "right", "rows": right},
     ]
     found = run(spec, events, runtime, types=TYPES)
     assert [[pane["t"] for pane in out["panes"]] for out in found] == [[], [10, 31], [31]]
@@ -185,8 +185,8 @@ def test_late_rows_wait_for_their_own_period(runtime: Any) -> None:
         {"op": "clock", "to": 49},
         {"op": "clock", "to": 50},
         {"op": "clock", "to": 51},
-        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 6}]},
-        {"op": "finish", "side": "left"},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 6}]},
+        {"op": "finish", "input": "left"},
     ]
     found = [[pane["t"] for pane in out["panes"]] for out in run(spec, events, runtime, types=TYPES)]
     assert found == [[], [], [], [15], [], [], [5], [], [], [6]]
