@@ -18,7 +18,13 @@ from panewise.engine.registry import operator_for, plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind
-from panewise.spark.checks import check_column_types, check_distinct, own_columns, setting
+from panewise.spark.checks import (
+    check_column_types,
+    check_distinct,
+    check_free,
+    own_columns,
+    setting,
+)
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
@@ -88,7 +94,10 @@ class Dataflow:
         Raises:
             SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
-        inner = inner_names([name for df in dfs.values() for name in own_columns(df)], spec)
+        fed = fed or {}
+        columns = {port: own_columns(df) if port in fed else df.columns for port, df in dfs.items()}
+        inner = inner_names([name for names in columns.values() for name in names], spec)
+        check_free(inner)
         if inner:
             dfs = {port: df.withColumnsRenamed(inner) for port, df in dfs.items()}
             spec = renamed(spec, inner)
@@ -103,7 +112,7 @@ class Dataflow:
             output_names=output_names,
             metrics=setting(df, METRICS, "panewise"),
             inner=inner,
-            fed=fed or {},
+            fed=fed,
         )
 
     def with_spec(self, spec: Specification) -> "Dataflow":

@@ -6,7 +6,8 @@ from typing import Final, TypeAlias
 
 import polars as pl
 
-PROGRESS: Final = "__progress"  # the column of reports among the rows of the first operator
+# The column of reports among the rows of the first operator. No column of the user has this name (35.7).
+PROGRESS: Final = "__panewise_progress"
 KIND: Final = "progress"  # the kind of their envelopes
 FEEDS: Final = "feeds"  # the field of the header that has the reports of each input
 Reports: TypeAlias = dict[str, int]  # an output watermark by the number of its shard, a text as in JSON

@@ -5,7 +5,7 @@ from typing import Any
 
 from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
 from panewise.testing.events import Script, script
-from panewise.testing.own_names import inside, names_inside, outside
+from panewise.testing.own_names import emitted, inside, names_inside, outside
 from panewise.testing.runtimes import runtime as runtime_named
 
 
@@ -80,7 +80,10 @@ def play_script(made: Script, runtime: str) -> list[dict[str, Any]]:
         InputError: for an unknown runtime or option.
     """
     play, inner = runtime_named(runtime), names_inside(made)
-    return [outside(output, inner) for output in play(inside(made, inner))] if inner else play(made)
+    if not inner:
+        return play(made)
+    names = emitted(made, inner)
+    return [outside(output, inner, names) for output in play(inside(made, inner))]
 
 
 def result_of(
