@@ -60,7 +60,6 @@ ELSEWHERE = {
     "spark/maps.py": "spark/test_names.py",
     "spark/microbatch.py": "spark/test_stream.py",
     "spark/builder.py": "spark/test_stream.py",
-    "spark/own_names.py": "spark/test_names.py",
     "spark/apply_spec.py": "spark/test_checks.py",
     "spark/results": "spark/test_sinks.py",
     "spark/results/family.py": "families/test_pairs.py",

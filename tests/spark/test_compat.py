@@ -136,6 +136,29 @@ def test_a_column_may_be_made_anew_after_a_function_has_read_it(feed: Feed) -> N
         found.withColumn("x", F.sum("v").over(W))
 
 
+def test_fields_have_the_names_that_spark_gives_them(feed: Feed) -> None:
+    """Not those of columns inside, which differ in each process and so after a restart (semantics 29.12)."""
+
+    def asked(sql: Any, df: DataFrame) -> DataFrame:
+        F = sql.functions  # noqa: N806 - PySpark's name
+        w = sql.Window.partitionBy("k").orderBy("ts")
+        total, before = F.sum("v").over(w), F.lag("v").over(w)
+        made = {
+            "both": F.struct("k", total, before),
+            "named": F.struct(total.alias("total"), (total + 1).alias("more")),
+            "nested": F.struct(F.struct(before)),
+            "zipped": F.arrays_zip(F.collect_list("v").over(w), F.array("v")),
+            "mapped": F.create_map(F.lit("a"), total),
+        }
+        return df.select(
+            "k", F.struct(total, "v").alias("mixed"), *(column.alias(name) for name, column in made.items())
+        )
+
+    wanted = asked(pyspark.sql, feed.batch()).schema
+    found = asked(panewise.spark.compat, stream(feed)).schema
+    assert found.simpleString() == wanted.simpleString()
+
+
 def test_a_range_in_words_is_one_in_batch_too(feed: Feed) -> None:
     feed.put((0, "a", 1), (5, "a", 2), (9, "a", 4))
     column = F.sum("v").over(W.rangeBetween("-5 seconds", Window.currentRow))

@@ -641,8 +641,8 @@ def test_the_false_of_numpy_refuses_too() -> None:
         assert operator.delivery_enabled is accepts, answer
 
 
-@pytest.mark.parametrize("name", ["__bad_type", "__bad_time", "__out_of_range"])
-def test_columns_with_the_names_of_flags(name: str) -> None:
+@pytest.mark.parametrize("name", ["__bad_type", "__bad_time", "__out_of_range", "__row", "__other"])
+def test_columns_with_names_of_the_operator(name: str) -> None:
     """A schema with such a column is refused; a batch may have one, as it may have any other column."""
     with pytest.raises(SpecError) as caught:
         StandaloneOperator(SPEC, {**TYPES, name: "string"})

@@ -10,6 +10,7 @@ from pyspark.sql.types import TimestampType
 from panewise.chrono import Duration
 from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
 from panewise.families import INPUT
+from panewise.spark.column_types import check_names_and_types, simple_text
 from panewise.spark.maps import check_maps
 from panewise.spark.reports import PROGRESS
 from panewise.spark.settings import PARTITIONS, PROVIDER
@@ -60,6 +61,8 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
             )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
             raise SpecError(f"column {name!r}{_of(port)}", rule, remedy + field)
+    read = entry.columns_read
+    check_names_and_types(field for field in df.schema.fields if entry.whole_rows or field.name in read)
     check_maps(spec, df.schema, port)
     same = same_name(df)
     for name in parts(spec).new_columns(spec):
@@ -97,6 +100,18 @@ def check_distinct(df: DataFrame, names: Iterable[str]) -> None:
             raise SpecError(f"emitted columns {other!r} and {name!r}", rule, "give one of them another name")
 
 
+def check_free(names: Iterable[str]) -> None:
+    """Checks that no column of the user has the name of the reports of an operator.
+
+    Raises:
+        SpecError: naming the column.
+    """
+    for name in names:
+        if name.lower() == PROGRESS:
+            rule = "between operators a column of this name has their watermarks (semantics 35.7)"
+            raise SpecError(f"column {name!r}", rule, "rename it")
+
+
 def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
     """Checks that the columns have types that the specification can use (semantics 24.19).
 
@@ -104,7 +119,7 @@ def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> Non
         SpecError: naming the column.
     """
     types = {
-        port: {name: Type(df.schema[name].dataType.simpleString()) for name in own_columns(df)}
+        port: {name: Type(simple_text(df.schema[name].dataType)) for name in own_columns(df)}
         for port, df in dfs.items()
     }
     parts(spec).check_types(spec, types)
@@ -163,7 +178,7 @@ def warn_of_partitions(df: DataFrame) -> None:
 
 
 def own_columns(df: DataFrame) -> list[str]:
-    """Returns the columns of an input, without that of the reports of an operator."""
+    """Returns the columns of an input, without the reports if the input is the result of an operator."""
     return [name for name in df.columns if name != PROGRESS]
 
 
@@ -185,7 +200,8 @@ def delay_of(df: DataFrame, event_times: tuple[str, ...]) -> Duration | None:
 
 def same_name(df: DataFrame) -> Callable[[str], str]:
     """Returns a function that is equal for the names that Spark takes for one."""
-    return str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
+    sensitive = setting(df, "spark.sql.caseSensitive", "false").strip().lower() == "true"
+    return str if sensitive else str.lower
 
 
 def setting(df: DataFrame, name: str, default: str) -> str:

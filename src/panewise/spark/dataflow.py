@@ -17,7 +17,13 @@ from panewise.engine.registry import plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind, warn_of_late_rows
-from panewise.spark.checks import check_column_types, check_distinct, own_columns, setting
+from panewise.spark.checks import (
+    check_column_types,
+    check_distinct,
+    check_free,
+    own_columns,
+    setting,
+)
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.envelope import kind_of
 from panewise.spark.feed import Feed, renamed_inputs
@@ -91,7 +97,10 @@ class Dataflow:
         Raises:
             SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
-        inner, feeds = inner_names([name for df in dfs.values() for name in own_columns(df)], spec), fed or {}
+        feeds = fed or {}
+        columns = {port: own_columns(df) if port in feeds else df.columns for port, df in dfs.items()}
+        inner = inner_names([name for names in columns.values() for name in names], spec)
+        check_free(inner)
         if inner:
             dfs, feeds = renamed_inputs(dfs, feeds, inner)
             spec = renamed(spec, inner)

@@ -1,6 +1,6 @@
-"""MAP columns that pass through an operator: where they are refused, and which outputs have them.
+"""Columns of types that the engine does not have: where maps are refused, and which outputs have them.
 
-Source: semantics 35.3.
+Source: semantics 35.3, 35.5.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.types import contains
+from panewise.spark.types import contains, is_lossless
 from panewise.spec import Aggregate, RowFunction, Specification, parts
 from panewise.spec.protocol import LIST_FUNCTIONS, VALUE_FUNCTIONS
 
@@ -52,11 +52,14 @@ def _carries(what: Aggregate | RowFunction) -> bool:
     return user or (unchanged and not getattr(what, "distinct", False))
 
 
-def map_types(spec: Specification, inputs: Mapping[str, StructType]) -> dict[str, DataType]:
-    """Returns the types of the pane columns that contain maps. In the engine maps are lists of structs."""
+def spark_types(spec: Specification, inputs: Mapping[str, StructType]) -> dict[str, DataType]:
+    """Returns the types of the pane columns that contain values of the input in types of Spark's own.
+
+    In the engine such a value has another type: a map is a list of structs, a collated string is a string.
+    """
     known = {port: {field.name: field.dataType for field in of.fields} for port, of in inputs.items()}
     found = parts(spec).carried(spec, known, _SparkTypes(known))
-    return {name: kind for name, kind in found.items() if contains(kind, MapType)}
+    return {name: kind for name, kind in found.items() if not is_lossless(kind)}
 
 
 @dataclass(frozen=True)

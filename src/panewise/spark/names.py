@@ -168,8 +168,8 @@ def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
         if len(found) > 1:
             raise SpecError(
                 f"column {name!r}",
-                f"several columns have this name in another case: {found}",
-                "give one of these",
+                f"several columns have this name, in this case or another: {found}",
+                "give the spelling of one of these, or rename all but one",
             )
         if found and spelled.setdefault(found[0], name) != name:
             rule = "an operator uses one spelling of a column's name"

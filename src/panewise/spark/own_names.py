@@ -8,8 +8,8 @@ import polars as pl
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from panewise.engine.columns import REASON
-from panewise.spec import Specification, parts
-from panewise.spec.reserved_names import renamed
+from panewise.spec import Specification
+from panewise.spec.reserved_names import emitted_names
 
 if TYPE_CHECKING:
     from panewise.spark.unpack import Unpack
@@ -31,23 +31,10 @@ def with_own_names(
     restored = {own: name for name, own in inner.items()}
     if unpack.kind != "panes" or not restored:
         return replace(unpack, restored=restored)
-    names = restored | _emitted(spec, {port: of.names for port, of in inputs.items()}, restored)
+    names = restored | emitted_names(spec, {port: of.names for port, of in inputs.items()}, restored)
     target = StructType([_restored(one, names) for one in unpack.target.fields])
     output_names = dict(zip(unpack.output_names, target.names, strict=True))
     return replace(unpack, target=target, output_names=output_names, restored=restored)
-
-
-def _emitted(
-    spec: Specification, columns: Mapping[str, list[str]], restored: Mapping[str, str]
-) -> dict[str, str]:
-    """Returns the emitted names that are made of the names of columns, each with the user's name.
-
-    The specification with the user's names emits the same columns in the same order.
-    """
-    own = parts(spec).unchanged(spec, {port: tuple(names) for port, names in columns.items()})
-    user = {port: tuple(restored.get(name, name) for name in names) for port, names in columns.items()}
-    seen = renamed(spec, restored)
-    return dict(zip(own, parts(seen).unchanged(seen, user), strict=True))
 
 
 def rows_restored(target: StructType, restored: Mapping[str, str]) -> list[pl.Expr]:

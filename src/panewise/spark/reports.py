@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-PROGRESS: Final = "__progress"  # the column of envelopes among the rows of the first operator
+# The column of envelopes among the rows of the first operator. No column of the user has this name (35.7).
+PROGRESS: Final = "__panewise_progress"
 KIND: Final = "progress"  # the kind of their envelopes
 FEEDS: Final = "feeds"  # the field of the header that has the reports of each input
 Reports: TypeAlias = dict[str, int]  # an output watermark by the number of its shard, a text as in JSON

@@ -7,17 +7,22 @@ from inspect import signature
 import polars as pl
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from panewise.engine.kernels.map_types import without_maps
-from panewise.errors import SpecError
+from panewise.spark.column_types import check_names_and_types
 
 # From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
 # always uses UTC.
 _accepts_zone = "timezone" in signature(to_arrow_schema).parameters
-arrow_schema: Callable[[StructType], pa.Schema] = (
+_arrow_schema: Callable[[StructType], pa.Schema] = (
     partial(to_arrow_schema, timezone="UTC") if _accepts_zone else to_arrow_schema
 )
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Returns the columns with their types in Arrow. Inner fields and elements may be null."""
+    return _relaxed(_arrow_schema(schema))
 
 
 def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
@@ -27,16 +32,9 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
     :func:`arrow_of` turns the list into a map again.
 
     Raises:
-        SpecError: for variant columns, which Polars does not have.
+        SpecError: for columns that cannot pass through an operator (semantics 35.5).
     """
-    for field in schema.fields:
-        if contains(field.dataType, VariantType):
-            rule = "variants cannot pass through the operator"
-            raise SpecError(
-                f"column {field.name}: {field.dataType.simpleString()}",
-                rule,
-                f"drop {field.name}, or turn it into a string",
-            )
+    check_names_and_types(schema.fields)
     return {name: without_maps(dtype) for name, dtype in _with_maps(schema).items()}
 
 
@@ -66,8 +64,17 @@ def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
     )
 
 
+def is_lossless(dtype: DataType) -> bool:
+    """Returns whether a type is the same again after it was one of the engine.
+
+    Maps, user-defined types, geometries, collations and the units of intervals are not.
+    """
+    again = spark_schema(polars_schema(StructType([StructField("column", dtype)])))
+    return again["column"].dataType.simpleString() == dtype.simpleString()
+
+
 def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
-    """Returns a frame as Arrow batches of exactly the schema."""
+    """Returns a frame as Arrow batches of exactly the schema that :func:`arrow_schema` returns."""
     mapped = [field.name for field in schema.fields if contains(field.dataType, MapType)]
     if mapped:
         types = _with_maps(schema)
@@ -84,19 +91,30 @@ def in_utc(table: pa.Table) -> pa.Table:
     ``+05:30``, ``GMT+8`` or ``PST``. Polars accepts only the names of the IANA database. So the label is
     replaced here. The values are microseconds in UTC in any case.
     """
-    return table.cast(pa.schema([field.with_type(_in_utc(field.type)) for field in table.schema]))
+    return table.cast(_relaxed(table.schema))
 
 
-def _in_utc(dtype: pa.DataType) -> pa.DataType:
+def _relaxed(schema: pa.Schema) -> pa.Schema:
+    """Returns the columns with types as :func:`_relaxed_type` returns them."""
+    return pa.schema([field.with_type(_relaxed_type(field.type)) for field in schema])
+
+
+def _relaxed_type(dtype: pa.DataType) -> pa.DataType:
+    """Returns a type with timestamps in UTC, and with fields and elements that may be null.
+
+    A struct that is null has fields that are null, whatever Spark says of them. pyarrow does not cast these
+    to fields that may not be null.
+    """
+
     def inside(field: pa.Field) -> pa.Field:
-        return field.with_type(_in_utc(field.type))
+        return field.with_type(_relaxed_type(field.type)).with_nullable(True)
 
     if pa.types.is_timestamp(dtype) and dtype.tz is not None:
         return pa.timestamp(dtype.unit, "UTC")
     if pa.types.is_struct(dtype):
         return pa.struct([inside(field) for field in dtype])
     if pa.types.is_map(dtype):
-        return pa.map_(inside(dtype.key_field), inside(dtype.item_field))
+        return pa.map_(inside(dtype.key_field).with_nullable(False), inside(dtype.item_field))
     if pa.types.is_list(dtype):
         return pa.list_(inside(dtype.value_field))
     return pa.large_list(inside(dtype.value_field)) if pa.types.is_large_list(dtype) else dtype

@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
 from panewise.spark.envelope import decode, kind_of, port_of
-from panewise.spark.maps import map_types
+from panewise.spark.maps import spark_types
 from panewise.spark.metrics import COLUMN, joined
 from panewise.spark.own_names import reason, rows_restored
 from panewise.spark.types import arrow_of, arrow_schema, spark_schema
@@ -141,7 +141,7 @@ def unpack_of(
             _schema_of(kind_of(kind), spec.ports[port], inputs[port], output_names[port]),
             output_names[port],
         )
-    types = {f.name: f.dataType for f in spark_schema(dict(panes)).fields} | map_types(spec, inputs)
+    types = {f.name: f.dataType for f in spark_schema(dict(panes)).fields} | spark_types(spec, inputs)
     instants = (name for name in parts(spec).instants(spec) if name in types)
     types |= dict.fromkeys(instants, TimestampType())
     columns = {of: tuple(schema.names) for of, schema in inputs.items()}

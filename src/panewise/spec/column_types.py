@@ -1,14 +1,22 @@
 """Types of columns under their Spark names, for the type checks of specifications in every runtime."""
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from panewise.errors import SpecError
 
 _WORD = re.compile(r"[a-z_]+")
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 _INTEGERS: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
 _FLOATS: Final = frozenset({"float", "double"})
-_NESTED: Final = frozenset({"array", "struct", "map", "variant"})
+_NESTED: Final = frozenset({"array", "struct", "map", "variant", "geometry", "geography"})
+_COLLATED = re.compile(r"\bcollate \w+")
+_REMEDY: Final = (
+    "before the operator add a column that has equal bytes for equal strings, such as "
+    "SF.lower({name!r}).cast('string') for UTF8_LCASE, or SF.col({name!r}).cast('string') to compare bytes"
+)
 
 
 @dataclass(frozen=True)
@@ -61,8 +69,20 @@ class Type:
 
     @property
     def is_nested(self) -> bool:
-        """Whether the values are lists, structs, maps or variants, which cannot be keys or be ranked."""
+        """Whether the values are lists, structs, maps, variants or geometries.
+
+        Such values cannot be keys or be ranked.
+        """
         return self.kind in _NESTED
+
+    @property
+    def is_collated(self) -> bool:
+        """Whether the values are, or contain, strings that a collation compares, and not their bytes.
+
+        >>> Type("array<string collate UTF8_LCASE>").is_collated, Type("string").is_collated
+        (True, False)
+        """
+        return _COLLATED.search(self.name) is not None
 
     @property
     def digits(self) -> tuple[int, int]:
@@ -88,3 +108,29 @@ def decimal(precision: int, scale: int) -> Type:
     Type(name='decimal(38,2)')
     """
     return Type(f"decimal({min(38, precision)},{min(38, scale)})")
+
+
+def check_bytes(what: str, names: Iterable[str], types: Mapping[str, Type]) -> None:
+    """Checks that no column whose values are compared has strings with a collation.
+
+    Args:
+        what: what compares the values, such as "key".
+        names: the columns. Those of unknown type are not checked.
+        types: the types that are known, by name.
+
+    Raises:
+        SpecError: naming the column.
+
+    >>> check_bytes("key", ["k"], {"k": Type("string collate UTF8_LCASE")})
+    Traceback (most recent call last):
+    panewise.errors.SpecError: key k: string collate UTF8_LCASE | strings are compared by their bytes, so a
+    collation would have no effect (semantics 24.21) | before the operator add a column that has equal bytes
+    for equal strings, such as SF.lower('k').cast('string') for UTF8_LCASE, or SF.col('k').cast('string') to
+    compare bytes
+    """
+    for name in names:
+        if name in types and types[name].is_collated:
+            rule = (
+                "strings are compared by their bytes, so a collation would have no effect (semantics 24.21)"
+            )
+            raise SpecError(f"{what} {name}: {types[name]}", rule, _REMEDY.format(name=name))

@@ -257,11 +257,14 @@ def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: 
     """Returns the types of the functions that return values of their column unchanged, or lists of them."""
     found: dict[str, Any] = {}
     for what in functions:
-        if what.column in known and what.fn in VALUE_FUNCTIONS | LIST_FUNCTIONS:
+        if what.column in known and what.fn in _VALUES | _LISTS:
             kind = known[what.column]
-            found[what.name] = kinds.list_of(kind) if what.fn in LIST_FUNCTIONS else kind
+            found[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind
     return found
 
 
 VALUE_FUNCTIONS = frozenset({"first", "last", "max_by", "min_by", "lag", "lead", "nth_value"})
 LIST_FUNCTIONS = frozenset({"collect_list", "top_n_by"})
+# With those that compare the values.
+_VALUES = VALUE_FUNCTIONS | {"min", "max", "mode"}
+_LISTS = LIST_FUNCTIONS | {"collect_set", "sort_list", "top_n"}

@@ -21,6 +21,7 @@ from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.operator import RowFunction
 from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.protocol import parts
 from panewise.spec.windows.custom import Custom, EachRow
 
 PREFIX: Final = "__"  # begins the names of all columns that operators add
@@ -83,6 +84,24 @@ def renamed(spec: Any, names: Mapping[str, str]) -> Any:
     if isinstance(spec, StreamWindow):
         _check_listener(spec, names)
     return _mapped(spec, lambda name: names.get(name, name), {inner: name for name, inner in names.items()})
+
+
+def emitted_names(
+    spec: Any, columns: Mapping[str, Iterable[str]], restored: Mapping[str, str]
+) -> dict[str, str]:
+    """Returns the emitted names that are made of the names of columns, each with the user's name.
+
+    The specification with the user's names emits the same columns in the same order.
+
+    Args:
+        spec: the specification with the operator's names.
+        columns: the columns of each port, with the operator's names.
+        restored: maps the operator's names to the user's.
+    """
+    own = parts(spec).unchanged(spec, {port: tuple(names) for port, names in columns.items()})
+    user = {port: tuple(restored.get(name, name) for name in names) for port, names in columns.items()}
+    seen = renamed(spec, restored)
+    return dict(zip(own, parts(seen).unchanged(seen, user), strict=True))
 
 
 def _check_listener(spec: StreamWindow, names: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans, result_types
-from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type
+from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type, check_bytes
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.over.operator import OverOperator, RowFunction
@@ -56,6 +56,7 @@ def check_over_types(spec: OverOperator, types: Types) -> None:
         if name in types and types[name].is_nested:
             rule = "rows are ordered by simple values"
             raise SpecError(f"order {name}: {types[name]}", rule, "use its fields, before the operator")
+    check_bytes("order", spec.order, types)
     check_aggregates(_aggregates_of_over(spec), types)
     _check_defaults(spec, types)
 
@@ -86,6 +87,8 @@ def check_entry(spec: Entry, types: Types) -> None:
     for key in spec.keys:
         if key in types and types[key].is_nested:
             raise SpecError(f"key {key}: {types[key]}", "a key is a simple value", "use its fields as keys")
+    check_bytes("key", spec.keys, types)
+    _check_order(spec.order, types)
     for name in spec.time_columns:
         if name in types and not (types[name] == BIGINT or types[name].kind == "timestamp"):
             rule = "the event time is a timestamp with a time zone (semantics 1)"
@@ -100,6 +103,7 @@ def check_entry(spec: Entry, types: Types) -> None:
                 rule,
                 f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND",
             )
+    check_bytes("input", input_columns(spec.watermark), types)
     for name in input_columns(spec.watermark):
         if name in types and types[name].kind != "string":
             rule = "the column that names the input of a row contains strings (semantics 12.9)"
@@ -108,11 +112,21 @@ def check_entry(spec: Entry, types: Types) -> None:
         _check_position(spec.position, types)
 
 
+def _check_order(order: tuple[str, ...], types: Types) -> None:
+    """Checks the columns that define the arrival order."""
+    for name in order:
+        if name in types and types[name].kind in ("geometry", "geography"):
+            rule = "rows are ordered by values that have an order (semantics 3)"
+            raise SpecError(f"order {name}: {types[name]}", rule, "order by another column")
+    check_bytes("order", order, types)
+
+
 def _check_position(position: Position, types: Types) -> None:
     offset = types.get(position.offset, BIGINT)
     if not offset.is_integer:
         rule, remedy = "an offset is a whole number", "use the offset of the source, such as Kafka's"
         raise SpecError(f"offset {position.offset}: {offset}", rule, remedy)
+    check_bytes("position", position.columns, types)
     for name in position.columns[:-1]:
         kind = types.get(name, STRING)
         if not (kind.is_integer or kind.kind in ("string", "boolean")):
@@ -238,5 +252,6 @@ def check_stages(spec: Chain, types: Types) -> None:
                     "a key is a simple value",
                     "use another key or aggregate",
                 )
+        check_bytes("then: key", stage.keys, panes)
         check_aggregates(stage.aggregates, panes)
         before = stage

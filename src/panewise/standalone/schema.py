@@ -5,7 +5,6 @@ from typing import Any, Final, TypeAlias
 
 import polars as pl
 
-from panewise.engine.ingest.validate import MARKS
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
@@ -115,7 +114,7 @@ def for_schemas(spec: Any, schemas: Schemas) -> Any:
 
 def _check_columns(spec: Specification, schemas: Schemas) -> None:
     for port, entry in spec.ports.items():
-        flags = [name for name in schemas[port] if name in MARKS]  # the engine refuses the other such names
+        flags = [name for name in schemas[port] if name.startswith("__")]
         if flags:
             rule = "names that start with '__' are the operator's own"
             raise SpecError(f"column {flags[0]!r}", rule, "rename the column")

@@ -5,17 +5,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from panewise.spec.reserved_names import inner_names, renamed
+from panewise.spec.reserved_names import emitted_names, inner_names, renamed
 from panewise.testing.events import Script
 
 
 def names_inside(script: Script) -> dict[str, str]:
     """Returns the names that begin with `__`, with those that the operator has in their place."""
-    columns = (
-        name for event in script.events for rows in event.rows.values() for row in rows for name in row
-    )
-    typed = (name for types in script.types.values() for name in types)
-    return inner_names((*typed, *columns), script.spec)
+    return inner_names([name for names in _columns(script).values() for name in names], script.spec)
+
+
+def _columns(script: Script) -> dict[str, list[str]]:
+    """Returns the columns of the rows of each input, and those whose types are given."""
+    found = {port: dict.fromkeys(types) for port, types in script.types.items()}
+    for event in script.events:
+        for port, rows in event.rows.items():
+            found.setdefault(port, {}).update(dict.fromkeys(name for row in rows for name in row))
+    return {port: list(names) for port, names in found.items()}
 
 
 def inside(script: Script, inner: Mapping[str, str]) -> Script:
@@ -32,10 +37,19 @@ def inside(script: Script, inner: Mapping[str, str]) -> Script:
     return replace(script, spec=renamed(script.spec, inner), types=types, events=tuple(events))
 
 
-def outside(output: Mapping[str, Any], inner: Mapping[str, str]) -> dict[str, Any]:
+def emitted(script: Script, inner: Mapping[str, str]) -> dict[str, str]:
+    """Returns the names of emitted columns inside the operator, with those of the caller."""
+    restored = {own: name for name, own in inner.items()}
+    columns = {port: [inner.get(name, name) for name in names] for port, names in _columns(script).items()}
+    return restored | emitted_names(renamed(script.spec, inner), columns, restored)
+
+
+def outside(
+    output: Mapping[str, Any], inner: Mapping[str, str], emitted: Mapping[str, str]
+) -> dict[str, Any]:
     """Returns the output after an event, with the names of the caller."""
     names = {own: name for name, own in inner.items()}
-    result = {**output, "panes": [_pane(pane, names) for pane in output["panes"]]}
+    result = {**output, "panes": [_pane(pane, emitted) for pane in output["panes"]]}
     for kind in ("late", "invalid"):
         result[kind] = [{**one, "reason": _reason(one["reason"], names)} for one in output[kind]]
     if "progress" in output:

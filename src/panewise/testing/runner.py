@@ -6,7 +6,7 @@ from typing import Any
 from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
 from panewise.testing.events import Script, script
 from panewise.testing.families import parts_for_tests
-from panewise.testing.own_names import inside, names_inside, outside
+from panewise.testing.own_names import emitted, inside, names_inside, outside
 from panewise.testing.retractions import check_retractions
 from panewise.testing.runtimes import runtime as runtime_named
 
@@ -83,7 +83,11 @@ def play_script(made: Script, runtime: str) -> list[dict[str, Any]]:
         AssertionError: if a retraction repeats no row that was emitted (semantics 20.5).
     """
     play, inner = runtime_named(runtime), names_inside(made)
-    outputs = [outside(output, inner) for output in play(inside(made, inner))] if inner else play(made)
+    if inner:
+        names = emitted(made, inner)
+        outputs = [outside(output, inner, names) for output in play(inside(made, inner))]
+    else:
+        outputs = play(made)
     if parts_for_tests(made.spec).retracts:
         check_retractions(outputs)
     return outputs

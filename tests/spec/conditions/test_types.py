@@ -92,6 +92,8 @@ def test_what_fits(term: Term) -> None:
 COMPARED = "a comparison is of two numbers, or of two values of one type (semantics 38.5)"
 CAST = "cast one of them before the join"
 SIMPLE = "a comparison is of simple values that have an order (semantics 38.5)"
+BYTES = "strings are compared by their bytes, not by a collation (semantics 24.21)"
+LOWERED = "cast the column to STRING, or compare SF.lower(column).cast('string')"
 FIELDS = "compare its fields, as columns of their own"
 BOOLEAN = (
     "a condition, and each part of AND, OR and NOT, is Boolean (semantics 38.5) | compare it with a value"
@@ -130,7 +132,8 @@ DIGITS = (
             left("months") > right("months"),
             f"left.months > right.months: interval year to month | {SIMPLE} | {FIELDS}",
         ),
-        (left("ci") == "a", f"left.ci = 'a': string collate UTF8_LCASE | {SIMPLE} | {FIELDS}"),
+        (left("ci") == "a", f"left.ci = 'a': string collate UTF8_LCASE | {BYTES} | {LOWERED}"),
+        (left("s") < right("ci"), f"left.s < right.ci: string collate UTF8_LCASE | {BYTES} | {LOWERED}"),
         (left("n"), f"left.n: bigint | {BOOLEAN}"),
         (~left("s"), f"left.s in NOT left.s: string | {BOOLEAN}"),
         (left("o") & right("n"), f"right.n in left.o AND right.n: bigint | {BOOLEAN}"),

@@ -253,6 +253,7 @@ def _over(self: Any, window: Any) -> Column:
     if self.memory.call is None:
         return native
     name = f"panewise over {next(_NUMBERS)}"
-    return _column(
-        native, Memory(pyspark.sql.functions.col(f"`{name}`"), (Function(self.memory.call, window, name),))
-    )
+    # A column alone would give its name, which differs in each process, to a field of `struct` and the like.
+    # A function has no name, so Spark names the field as it does in batch.
+    streamed = pyspark.sql.functions.coalesce(pyspark.sql.functions.col(f"`{name}`"))
+    return _column(native, Memory(streamed, (Function(self.memory.call, window, name),)))

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import LISTS, Aggregate
-from panewise.spec.column_types import BIGINT, BOOLEAN, DOUBLE, Type, decimal
+from panewise.spec.column_types import BIGINT, BOOLEAN, DOUBLE, Type, check_bytes, decimal
 
 _NUMERIC = frozenset({"sum", "avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"})
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
 _SORTED = frozenset({"min", "max", "mode", "sort_list", "top_n"})
+_DISTINCT = frozenset({"count_distinct", "approx_count_distinct", "collect_set"})
 _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
 _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or"})
 
@@ -40,6 +41,19 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
     if rank is not None and rank.is_nested:
         rule, remedy = f"{fn} takes values that have an order", "use a column of a simple type"
         raise SpecError(f"{aggregate.name!r} over {ordering}: {rank}", rule, remedy)
+    check_bytes(f"{aggregate.name!r} over", compared_by(aggregate), types)
+
+
+def compared_by(aggregate: Aggregate) -> list[str]:
+    """Returns the columns whose values an aggregate compares.
+
+    >>> from panewise import functions as F
+    >>> compared_by(F.max_by("v", "t")), compared_by(F.collect_set("v")), compared_by(F.first("v"))
+    (['t'], ['v'], [])
+    """
+    compares = aggregate.fn in _SORTED | _DISTINCT or aggregate.distinct
+    names = (aggregate.column if compares else None, aggregate.by)
+    return [name for name in names if name is not None]
 
 
 def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:

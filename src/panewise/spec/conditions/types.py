@@ -92,7 +92,11 @@ def _check_comparison(node: Node, first: Node, second: Node, types: Mapping[str,
     for kind in known:
         if _group(kind) is None:
             rule = "a comparison is of simple values that have an order (semantics 38.5)"
-            raise SpecError(f"{sql_text(node)}: {kind}", rule, "compare its fields, as columns of their own")
+            remedy = "compare its fields, as columns of their own"
+            if kind.is_collated:
+                rule = "strings are compared by their bytes, not by a collation (semantics 24.21)"
+                remedy = "cast the column to STRING, or compare SF.lower(column).cast('string')"
+            raise SpecError(f"{sql_text(node)}: {kind}", rule, remedy)
     if len({_group(kind) for kind in known}) > 1 and not _is_instant(first, second, known):
         rule = "a comparison is of two numbers, or of two values of one type (semantics 38.5)"
         remedy = "cast one of them before the join"

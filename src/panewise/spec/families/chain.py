@@ -85,7 +85,8 @@ def unchanged(spec: Chain, columns: Mapping[str, tuple[str, ...]]) -> dict[str, 
 
 def carried(spec: Chain, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
     """Returns the types of the last stage's aggregates and keys that return input values."""
-    found = carried_values(spec.first.aggregates, known[INPUT], kinds)
+    found = {name: known[INPUT][name] for name in spec.first.keys if name in known[INPUT]}
+    found |= carried_values(spec.first.aggregates, known[INPUT], kinds)
     for stage in spec.stages:
         keys = {name: kind for name, kind in found.items() if name in stage.keys}
         found = keys | carried_values(stage.aggregates, found, kinds)

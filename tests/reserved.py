@@ -1,0 +1,26 @@
+"""Names that panewise uses itself, as names of a user's columns."""
+
+import panewise.engine.columns
+from panewise.spark.metrics import COLUMN
+from panewise.spark.pack import NOW
+from panewise.spark.shard_numbers import SHARD
+
+_CONSTANTS = vars(panewise.engine.columns)
+INNER = sorted({name for key, name in _CONSTANTS.items() if key.isupper() and name.startswith("__")})
+# Of columns in outputs and envelopes, and of parts of names.
+OUTER = (
+    *(
+        "window_start",
+        "window_end",
+        "timing",
+        "index",
+        "op",
+        "timestamp",
+        "processing_time",
+        "delta",
+        "tuples",
+    ),
+    *("event", "join_time", "missing", "kind", "payload", "shard", "row", "reason", "windows", "late_by"),
+    *("partial", "start", "end", "note", "value", "watermark", "v:left", "t:done", ":deadline", ":mark"),
+)
+NAMES = (*INNER, "__progress", "__live:x", NOW, COLUMN, SHARD, *OUTER)
