@@ -12,10 +12,9 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
 from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, configure, joined, over, windowed
-from panewise.spark.checkpoint_reader import read_state
 from panewise.spec.operators.join.operator import How
 from panewise.streamwindow import count
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, read_state
 
 TEN = pw.Tumbling("10 seconds")
 
