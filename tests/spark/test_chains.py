@@ -12,10 +12,9 @@ from panewise import functions as F
 from panewise.errors import SpecError, StateError
 from panewise.families import INPUT
 from panewise.spark import ParquetSink, WindowResult, windowed
-from panewise.spark.checkpoint_reader import read_state
 from panewise.spark.dataflow import Dataflow
 from panewise.testing import run as play
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, read_state
 
 SUM = F.sum("n").alias("n")
 PANE = ["window_start", "n", "timing", "index", "op"]

@@ -9,8 +9,7 @@ from panewise import functions as F
 from panewise.cli import main
 from panewise.errors import SpecError
 from panewise.spark import CogroupResult, ParquetSink, apply, cogrouped, windowed
-from panewise.spark.checkpoint_reader import read_state
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, read_state
 
 TEN = pw.Tumbling("10 seconds")
 SURPLUS = pw.UserMergeAggregate(

@@ -26,10 +26,9 @@ from panewise.spark import (
     policy_windows,
     windowed,
 )
-from panewise.spark.checkpoint_reader import read_state
 from panewise.spec.operators.join.operator import How
 from panewise.streamwindow import count
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, read_state
 
 TEN = pw.Tumbling("10 seconds")
 

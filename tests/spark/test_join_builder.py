@@ -18,14 +18,13 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
 from panewise.spark import JoinBuilder, JoinResult, ParquetSink, apply, joined, policy_windows, windowed
-from panewise.spark.checkpoint_reader import read_state
 from panewise.spec.families.join import one_shard
 from panewise.streamwindow import count
 from panewise.testing import run as play
 from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs
-from tests.spark.conftest import Feed, at
+from tests.spark.conftest import Feed, at, read_state
 
 OUTPUTS = (
     "rows",

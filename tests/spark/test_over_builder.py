@@ -17,9 +17,8 @@ from panewise import Window
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
 from panewise.spark import OverResult, ParquetSink, apply, over, windowed
-from panewise.spark.checkpoint_reader import read_state
 from panewise.testing import run as play
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, read_state
 
 TEN_SECONDS = 10_000_000
 

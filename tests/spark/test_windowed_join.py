@@ -8,8 +8,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spark import JoinBuilder, ParquetSink, WindowedJoinResult, apply, joined
-from panewise.spark.checkpoint_reader import read_state
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, read_state
 
 SUMS = [F.count().alias("pairs"), F.sum("r_v").alias("total"), F.max("join_time").alias("latest")]
 PANE = ["k", "window_start", "window_end", "pairs", "total", "latest"]

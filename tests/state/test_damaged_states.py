@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panewise.checkpoints.figures import CheckpointState, OperatorState, ShardState
+from panewise.checkpoints.recorded_spec import recorded_spec
+from panewise.checkpoints.shard import shard_state
 from panewise.cli import as_json, as_text
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import StateError
-from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState, shard_state
-from panewise.spark.recorded_spec import recorded_spec
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.run_format import decode
 from tests.state.make_golden import CASES, SCHEMA, formats_of, read, rows
@@ -118,7 +119,7 @@ def damaged(draw: random.Random, shard: Shard) -> Shard:
 
 
 def inspected(shard: Shard) -> ShardState:
-    """Returns the state of a shard, after all that `panewise state` does except reading it from Spark."""
+    """Returns the state of a shard, after all that `panewise state` does with its entries."""
     found = shard_state(0, shard)
     manifest = Manifest.decode(shard["manifest"].decode(errors="replace"))
     state = CheckpointState(

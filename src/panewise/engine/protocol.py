@@ -293,10 +293,13 @@ class TableReader(Protocol):
         identity: list[str],
         cell: list[str],
         horizon: int | None,
+        apart: list[str],
     ) -> pl.DataFrame:
         """Returns columns of the live rows of the table with this number; no columns if it has no runs.
 
-        `identity` and `cell` are those of :class:`panewise.engine.store.run.Shape`.
+        `identity` is that of :class:`panewise.engine.store.run.Shape`, and `cell` its `by`. Rows that differ
+        in the columns `apart`, which are among `columns`, have nothing to do with each other. So the reader
+        may return a part of the rows: all that are equal in these columns, or none.
         """
         ...
 
@@ -317,7 +320,7 @@ class EngineParts(Protocol):
         ...
 
     def inspect(self, spec: Any, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns what a stored state contains."""
+        """Returns what a stored state contains, or the part of it that the reader returns."""
         ...
 
 

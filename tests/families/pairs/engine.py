@@ -235,6 +235,6 @@ def inspect(spec: Pairs, header: Mapping[str, Any], read: TableReader) -> Inspec
         Clocks(header["processing_time"], header["watermark"], header["finished"]) if header else Clocks()
     )
     horizon = _passed_until(clocks)
-    tables = [read(number, [KEY, END], [END], [], horizon) for number in (1, 2)]
+    tables = [read(number, [KEY, END], [END], [], horizon, [KEY]) for number in (1, 2)]
     rows = [table for table in tables if table.width]
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), [KEY])

@@ -97,11 +97,11 @@ def _waiting(
 
     match = spec.match
     if not isinstance(match, Interval) or match.retain_rows is None or side not in match.retained:
-        return read(table, [*keys, TIME, END], [TIME, NUMBER], [], horizon)
-    found = read(table, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon)
+        return read(table, [*keys, TIME, END], [TIME, NUMBER], [], horizon, keys)
+    found = read(table, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon, keys)
     queues = spec.outer_sides if spec.unmatched == "final" else ()
     place = 2 + len(remembered_sides(spec)) + len(queues) + match.retained.index(side)
-    counts = read(place, [*keys, ROW_COUNT, END], [NUMBER, NUMBER], [], horizon)
+    counts = read(place, [*keys, ROW_COUNT, END], [NUMBER, NUMBER], [], horizon, keys)
     if not found.width or not counts.width:
         return found
     both = pl.concat([found, counts], how="diagonal")
@@ -116,7 +116,7 @@ def _in_windows(
     window = CountPolicy(1) if isinstance(match, Latest) else match.windows[side]
     since = [SINCE] if isinstance(window, DeltaPolicy) else []
     deletes = [DELETES] if isinstance(match, Latest) and match.deletes_by_side[side] is not None else []
-    found = read(table, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon)
+    found = read(table, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon, keys)
     number = pl.col(NUMBER)
     if isinstance(window, CountPolicy) and found.width:
         found = found.filter(number.rank("ordinal", descending=True).over(keys) <= window.n)
@@ -137,8 +137,8 @@ def _inspect_streams(
         names = list(spec.sides[side].keys) or [ONE_KEY]
         identity = [TIME if window.count is None else NUMBER, NUMBER]
         columns = [*names, TIME, NUMBER, END]
-        released = read(number, columns, identity, [], clocks.table_horizon(spec, side))
-        waiting = read(number + len(match.windows), columns, [NUMBER], [], None)
+        released = read(number, columns, identity, [], clocks.table_horizon(spec, side), names)
+        waiting = read(number + len(match.windows), columns, [NUMBER], [], None, names)
         if released.width:
             released = listed(released, window, names, clocks.listed_from(spec, side))
         for found in (released, waiting):
@@ -161,7 +161,14 @@ def _inspect_windows(spec: JoinOperator, header: Mapping[str, Any], read: TableR
         return Inspection(clocks, _windows_of_rows(spec, match, read, horizon), list(spec.keys) or [ONE_KEY])
     names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
     identity, keys = [*names, START, END], list(spec.keys) or [ONE_KEY]
-    found = read(2, identity, identity, names if merging(match.window) else identity, horizon)
+    found = read(
+        2,
+        identity,
+        identity,
+        names if merging(match.window) else identity,
+        horizon,
+        names if spec.keys else identity,
+    )
     if found.width:
         found = found.rename(dict(zip(names, keys, strict=True)))
     return Inspection(clocks, found, keys, has_ends(match))
@@ -177,7 +184,7 @@ def _windows_of_rows(
     assert slicing is not None
     for table, side in enumerate((LEFT, RIGHT)):
         names = list(spec.sides[side].keys) or [ONE_KEY]
-        found = read(table, [*names, TIME, END], [TIME, NUMBER], [], horizon)
+        found = read(table, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
         if found.width:
             start = slicing.slices(found).alias(START)
             windows.append(found.rename(dict(zip(names, keys, strict=True))).with_columns(start))

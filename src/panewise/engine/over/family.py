@@ -35,5 +35,5 @@ def inspect(spec: OverOperator, header: Mapping[str, Any], read: TableReader) ->
     from panewise.engine.over.operator import passed_until  # noqa: PLC0415 - see above
 
     clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys) or [ONE_KEY]
-    rows = read(0, [*keys, END], [END], [], passed_until(spec, clocks))
+    rows = read(0, [*keys, END], [END], [], passed_until(spec, clocks), keys if spec.keys else [END])
     return Inspection(clocks, rows, keys)

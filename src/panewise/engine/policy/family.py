@@ -34,7 +34,7 @@ def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyOperator":
 def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored partitions. Their end is the time at which something is due."""
     clocks, keys = read_clocks(checked(header, PolicyState.checks), Clocks.of(spec.tuples)), _keys(spec)
-    rows = read(0, [*keys, START, END], keys, keys, None)
+    rows = read(0, [*keys, START, END], keys, keys, None, keys)
     return Inspection(clocks, rows, keys, ends_in_time=False)
 
 

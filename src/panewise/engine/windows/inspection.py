@@ -30,10 +30,12 @@ def inspect(
     together = merging(spec.window) or clocks.by_key
     cell, marks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []
     horizon = clocks.horizon(spec)
-    stored = read(0, [*identity, *marks], identity, cell, horizon)
+    unmade = isinstance(spec.window, Sliding) and fires_only_when_complete(spec.trigger)
+    apart = keys if spec.keys or unmade else identity
+    stored = read(0, [*identity, *marks], identity, cell, horizon, apart)
     windows = key_watermarks.without(stored) if clocks.by_key and stored.width else stored
-    if isinstance(spec.window, Sliding) and fires_only_when_complete(spec.trigger):
-        sliced = read(slices, identity, identity, cell, horizon)
+    if unmade:
+        sliced = read(slices, identity, identity, cell, horizon, apart)
         windows = _with_unmade(spec, clocks, windows, stored, sliced)
     in_time = not isinstance(spec.window, Global) and not counted(spec.window)
     return Inspection(clocks, windows, keys, in_time)

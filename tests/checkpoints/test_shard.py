@@ -10,14 +10,15 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
+from panewise.checkpoints.figures import ShardState
+from panewise.checkpoints.shard import live_rows, shard_state
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import StateError
-from panewise.spark.checkpoint_reader import ShardState, shard_state
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import partition_age, time
-from tests.state.make_golden import SCHEMA, SECOND, read, rows
+from tests.state.make_golden import CASES, SCHEMA, SECOND, formats_of, read, rows
 
 OWN = pw.Custom.each(lambda row: [(row["event_time"], row["event_time"] + 9 * SECOND)], name="own")
 COUNT = F.count().alias("n")
@@ -121,6 +122,49 @@ def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
             name, (step * 3 - 20) * SECOND
         )
         assert (found.watermark, found.processing_time) == (told, step * SECOND)
+
+
+STATES = [(name, number) for name in sorted(CASES) for number in formats_of(name)]
+
+
+@pytest.mark.parametrize(("name", "number"), STATES)
+def test_a_shard_of_many_rows_is_read_in_parts(name: str, number: int) -> None:
+    """Of every family: its figures are those of a shard that is read at once."""
+    state = content(read(name, number))
+    whole = shard_state(0, state)
+    for many in (1, 3):
+        assert shard_state(0, state, many=many) == whole
+
+
+def test_parts_of_a_shard_have_bounded_numbers_of_rows() -> None:
+    spec, store = SPECS["tumbling"], MemoryRunStore()
+    for step in range(5):
+        stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
+        keys = tuple((1 + step % 2, f"{step % 3}-{n}", 1) for n in range(400))
+        stored.operator.add(rows(keys))
+        stored.commit()
+    read_runs: list[None] = []
+    parts = list(live_rows(0, content(store), lambda: read_runs.append(None), many=100))
+    counts = [part.rows.height for part in parts]
+    assert sum(counts) == shard_state(0, content(store)).windows == 1200
+    assert len(counts) > 5
+    assert max(counts) < 400
+    assert len(read_runs) == len(store.names)
+    different = [set(part.rows["k"]) for part in parts]
+    assert sum(map(len, different)) == len(set.union(*different))
+
+
+def test_windows_without_keys_are_read_in_parts() -> None:
+    spec = pw.WindowOperator(window=pw.Tumbling("1 second"), event_time="ts", aggregates=[COUNT])
+    store = MemoryRunStore()
+    stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
+    stored.operator.add(rows(tuple((n, "a", 1) for n in range(300))))
+    stored.commit()
+    parts = [part.rows.height for part in live_rows(0, content(store), many=50)]
+    assert (sum(parts), len(parts)) == (300, 7)
+    assert max(parts) < 100
+    state = shard_state(0, content(store), many=50)
+    assert (state.windows, state.keys) == (300, 1)
 
 
 def test_stored_states_of_format_1() -> None:

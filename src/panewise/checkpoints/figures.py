@@ -1,0 +1,86 @@
+"""What is shown of the state in a checkpoint."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from panewise.spec import Specification
+
+Progress: TypeAlias = Callable[[str], None]  # is called with what is being read, in words
+
+
+def silent(words: str) -> None:
+    """Shows no progress."""
+
+
+@dataclass(frozen=True)
+class ShardState:
+    """The state of one shard. Instants are in microseconds (semantics 1).
+
+    The clocks are those of the shard's last commit. A shard commits when its state changes, not because time
+    has passed.
+
+    Attributes:
+        shard: the number of the shard.
+        windows: how many windows are stored. In a chain these are the windows of the operator, in an OVER
+            operator the rows that wait for the watermark.
+        keys: how many different keys the windows have.
+        runs: how many runs are stored.
+        bytes: the stored length of the runs.
+        watermark: the watermark, None if there is none.
+        processing_time: the processing time.
+        finished: whether the input has ended.
+        oldest_end: the lowest end of a window, None without windows that end in time.
+        newest_end: the highest end of a window, None without windows that end in time.
+    """
+
+    shard: int
+    windows: int = 0
+    keys: int = 0
+    runs: int = 0
+    bytes: int = 0
+    watermark: int | None = None
+    processing_time: int = 0
+    finished: bool = False
+    oldest_end: int | None = None
+    newest_end: int | None = None
+
+
+@dataclass(frozen=True)
+class OperatorState:
+    """The state of one operator of a query.
+
+    `shard_count` is the number of shards. `shards` has only those that have stored anything.
+    """
+
+    operator: int
+    spec: Specification | None
+    shard_count: int
+    shards: tuple[ShardState, ...]
+
+    @property
+    def total(self) -> ShardState:
+        """The sums over all shards, as shard -1, with the latest of their clocks."""
+        shards = self.shards
+        ends = [end for shard in shards for end in (shard.oldest_end, shard.newest_end) if end is not None]
+        return ShardState(
+            shard=-1,
+            windows=sum(shard.windows for shard in shards),
+            keys=sum(shard.keys for shard in shards),
+            runs=sum(shard.runs for shard in shards),
+            bytes=sum(shard.bytes for shard in shards),
+            watermark=max((shard.watermark for shard in shards if shard.watermark is not None), default=None),
+            processing_time=max((shard.processing_time for shard in shards), default=0),
+            finished=bool(shards) and all(shard.finished for shard in shards),
+            oldest_end=min(ends, default=None),
+            newest_end=max(ends, default=None),
+        )
+
+
+@dataclass(frozen=True)
+class CheckpointState:
+    """The state of the operators of a query when a micro-batch was committed."""
+
+    checkpoint: str
+    batch: int
+    operators: tuple[OperatorState, ...]

@@ -1,0 +1,114 @@
+"""Inspects the state of a shard: its manifest and its runs by name."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+import polars as pl
+
+from panewise.checkpoints.figures import ShardState
+from panewise.checkpoints.recorded_spec import recorded_spec
+from panewise.checkpoints.tables import MANY, Tables, check_sound
+from panewise.engine.columns import END, ONE_KEY
+from panewise.engine.protocol import Inspection, engine_parts
+from panewise.errors import StateError
+from panewise.state import Manifest
+from panewise.state.manifest import REMEDY
+
+_MANIFEST = "manifest"
+
+
+def _nothing() -> None:
+    """Does nothing."""
+
+
+def shard_state(
+    shard: int, stored: Mapping[str, bytes], after_run: Callable[[], None] = _nothing, many: int = MANY
+) -> ShardState:
+    """Returns the state of a shard, from its manifest and its runs by name.
+
+    Args:
+        shard: the number of the shard.
+        stored: the manifest and the runs, which may be read when they are requested.
+        after_run: is called after each run that was read.
+        many: about how many rows are in memory together.
+
+    Raises:
+        StateError: if they are corrupt, incomplete, or of an unknown format.
+    """
+    with _of_shard(shard):
+        manifest = manifest_of(stored)
+        sizes = [check_sound(stored, run) for run in manifest.runs]
+        figures = _Figures(ShardState(shard, runs=len(sizes), bytes=sum(sizes)))
+        for found in inspections(manifest, stored, after_run, many):
+            figures.add(found)
+    return figures.state
+
+
+def live_rows(
+    shard: int, stored: Mapping[str, bytes], after_run: Callable[[], None] = _nothing, many: int = MANY
+) -> Iterator[Inspection]:
+    """Yields what is live in a shard, in parts. Arguments and errors are those of :func:`shard_state`."""
+    with _of_shard(shard):
+        manifest = manifest_of(stored)
+        for run in manifest.runs:
+            check_sound(stored, run)
+        yield from inspections(manifest, stored, after_run, many)
+
+
+def inspections(
+    manifest: Manifest, stored: Mapping[str, bytes], after_run: Callable[[], None], many: int
+) -> Iterator[Inspection]:
+    """Yields what each part of a shard contains. A key is in one part; without keys there is one part."""
+    spec = recorded_spec(manifest)
+    parts = 1 + sum(run.rows for run in manifest.runs) // many
+    with TemporaryDirectory(prefix="panewise-state-") as scratch:
+        tables = Tables(manifest.runs, stored, Path(scratch), after_run, parts)
+        for part in range(parts):
+            yield engine_parts(spec).inspect(spec, manifest.header, replace(tables, part=part))
+
+
+def manifest_of(stored: Mapping[str, bytes]) -> Manifest:
+    """Returns the manifest of a shard.
+
+    Raises:
+        StateError: if it is missing or damaged.
+    """
+    if _MANIFEST not in stored:
+        raise StateError("no manifest", "a shard with state has a manifest", REMEDY)
+    return Manifest.decode(stored[_MANIFEST].decode(errors="replace"))
+
+
+@dataclass
+class _Figures:
+    """The figures of the parts of a shard that were inspected."""
+
+    state: ShardState
+
+    def add(self, found: Inspection) -> None:
+        rows, clocks, before = found.rows, found.clocks, self.state
+        ends = rows[END] if found.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
+        keys = rows.select(found.keys).n_unique() if rows.height else 0
+        oldest = [cast(int | None, ends.min()), before.oldest_end]
+        newest = [cast(int | None, ends.max()), before.newest_end]
+        self.state = replace(
+            before,
+            windows=before.windows + rows.height,
+            keys=max(before.keys, keys) if found.keys == [ONE_KEY] else before.keys + keys,
+            watermark=found.watermark,
+            processing_time=clocks.processing_time,
+            finished=clocks.finished,
+            oldest_end=min((end for end in oldest if end is not None), default=None),
+            newest_end=max((end for end in newest if end is not None), default=None),
+        )
+
+
+@contextmanager
+def _of_shard(shard: int) -> Iterator[None]:
+    try:
+        yield
+    except StateError as error:
+        raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
