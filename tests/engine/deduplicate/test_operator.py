@@ -2,13 +2,17 @@
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from panewise import DeduplicateOperator
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.deduplicate import keys
+from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
+from panewise.engine.store import run
 from panewise.engine.store.cache import Cache
 from panewise.state import MemoryRunStore
 
@@ -52,7 +56,7 @@ def test_no_row_behind_the_output_watermark_is_emitted(fields: Any, marks: list[
 
 
 def test_a_group_is_stored_without_its_row_where_that_is_emitted_already() -> None:
-    """Only keys and anchor are stored if the first row is kept for good (semantics 45.13)."""
+    """Only keys and anchor are stored if the first row is chosen for good (semantics 45.13)."""
     for fields, columns in (({}, ["id"]), ({"by": "event_time"}, ["id"]), ({"keep": "last"}, [*SCHEMA])):
         operator = operator_for(made(**fields), SCHEMA)
         stored = operator.state.tables["groups"].shape.schema
@@ -94,6 +98,18 @@ def test_rows_after_the_end_of_input_are_late() -> None:
     operator = operator_for(made(keep="last"), SCHEMA)
     operator.finish()
     assert operator.add(rows((5, 1))).late["__reason"].to_list() == ["finished"]
+
+
+def test_keys_with_equal_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of different keys are no duplicates if their hashes are equal (semantics 45)."""
+    monkeypatch.setattr(keys, "row_hashes", lambda rows, by: row_hashes(rows, by) & np.uint64(1))
+    monkeypatch.setattr(run, "row_hashes", lambda rows, by: row_hashes(rows, by) & np.uint64(1))
+    store, emitted = MemoryRunStore(), []
+    for n in range(3):
+        stored = StoredOperator.load(made(), {"input": SCHEMA}, RunLibrary(store, Cache()))
+        emitted += stored.operator.add(rows(*((n, key) for key in range(6 + n)))).panes["id"].to_list()
+        stored.commit()
+    assert emitted == [*range(8)]
 
 
 def test_many_groups_of_one_key_in_a_batch() -> None:

@@ -56,7 +56,7 @@ WORDS = {
     "a row is emitted when the watermark is 1 hour past the first row of its group": made(keep="last"),
     "the row that it replaces is retracted": made(keep="last", emit="retracting"),
     "State: id and time of the first row of each group, until the watermark is 1 hour past": made(),
-    "State: rows until the watermark has passed them; the kept row of each group, until": made(keep="last"),
+    "State: rows until the watermark has passed them; the chosen row of each group, until": made(keep="last"),
     "permanently: it grows with the number of different id": made(within="unlimited"),
     "a row is emitted at the end of input": made(within="unlimited", keep="last"),
     "no row is late before the end of input": made(within="unlimited", event_time=None),

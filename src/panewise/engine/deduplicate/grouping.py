@@ -51,8 +51,9 @@ class Anchors:
 
     def first_near(self, code: Numbers, low: Numbers, high: Numbers) -> tuple[Places, Mask]:
         """Returns the position of the first anchor of each key from `low` on, and whether it is in range."""
-        start = np.searchsorted(self.code, code)
-        end = np.searchsorted(self.code, code, side="right")
+        ends = np.cumsum(np.bincount(self.code, minlength=int(code.max(initial=0)) + 1))
+        end = ends[code]
+        start = np.where(code > 0, ends[code - 1], 0)
         found = bisect_ranges(self.time, start, end, low)
         return found, self._within(found, code, high)
 

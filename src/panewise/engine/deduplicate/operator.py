@@ -1,7 +1,7 @@
 """The deduplication: emits one row of each group (semantics 45).
 
-A step looks up the stored groups of the keys of its rows once. Where the first row that is taken is kept for
-good, a group is stored as its keys and its anchor; otherwise the kept row is stored with it.
+A step looks up the stored groups of the keys of its rows once. Where the first row that is taken is chosen
+for good, a group is stored as its keys and its anchor; otherwise the chosen row is stored with it.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,14 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, TIME, TOMBSTONE
 from panewise.engine.deduplicate.grouping import Anchors, opening, reach
+from panewise.engine.deduplicate.keys import Keys
 from panewise.engine.deduplicate.plan import DeduplicatePlan
 from panewise.engine.deduplicate.state import DeduplicateState
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.rows_in_time import RowsInTime
 from panewise.engine.kernels.frames import ordered, take_rows, vstack_frames
 from panewise.engine.kernels.keys import output_key
-from panewise.engine.kernels.sorting import Places, codes
+from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.spec import DeduplicateOperator
@@ -135,7 +136,7 @@ class DeduplicateEngine(RowsInTime):
         return replace(self._nothing, panes=panes)
 
     def _complete(self, until: int | None) -> pl.DataFrame:
-        """Returns the kept rows of the groups that are complete, in the order of semantics 45.10."""
+        """Returns the chosen rows of the groups that are complete, in the order of semantics 45.10."""
         if until is None:
             return self._nothing.panes
         rows = self.state.groups.select(pl.col(END) <= until, lambda run: run.low <= until)
@@ -144,9 +145,8 @@ class DeduplicateEngine(RowsInTime):
 
     def _taken(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Takes rows, which are in the order of taking, and returns the rows that are emitted."""
-        keys, stored = self.plan.keys, self.state.groups.of_keys(rows, self.plan.keys)
-        code = codes(pl.concat([rows.select(keys), stored.select(keys)]), keys)
-        mine, others = code[: rows.height], code[rows.height :]
+        keys = Keys.of(rows, self.plan.keys)
+        mine, (stored, others) = keys.code, self._stored(keys)
         times, anchors = rows[TIME].to_numpy(), stored[START].to_numpy()
         opened = opening(
             mine,
@@ -164,7 +164,17 @@ class DeduplicateEngine(RowsInTime):
             np.concatenate([np.full(len(others), -1), opened]),
         )
         group = known.joined(mine, *reach(times, self.spec.within_us))
-        return self._kept(rows, stored, made, group)
+        return self._chosen(rows, stored, made, group)
+
+    def _stored(self, keys: Keys) -> tuple[pl.DataFrame, Places]:
+        """Returns the stored groups of keys, and the number of the key of each."""
+        found = self.state.groups.of_wanted(keys.wanted)
+        if not self.plan.stores_rows or not found.rows.height:  # then no group is ever replaced
+            return found.rows, found.which
+        places = np.lexsort([np.arange(found.rows.height), found.rows[START].to_numpy(), found.which])
+        which, start = found.which[places], found.rows[START].to_numpy()[places]
+        newest = places[np.append(True, (which[1:] != which[:-1]) | (start[1:] != start[:-1]))]
+        return take_rows(found.rows, newest), found.which[newest]
 
     def _opened(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the groups that these rows open."""
@@ -177,10 +187,10 @@ class DeduplicateEngine(RowsInTime):
             pl.col(TIME).alias(START), pl.col(TIME).alias(STORED_TIME), end.alias(END)
         ).select(*self.plan.groups.schema)
 
-    def _kept(
+    def _chosen(
         self, rows: pl.DataFrame, stored: pl.DataFrame, made: pl.DataFrame, group: Places
     ) -> pl.DataFrame:
-        """Stores the kept row of each group that got rows; with `retracting` returns what has changed.
+        """Stores the chosen row of each group that got rows; with `retracting` returns what has changed.
 
         `group` has the group of each row: its place among the `stored` groups and those `made`, after them.
         """
@@ -207,7 +217,7 @@ class DeduplicateEngine(RowsInTime):
         return take_rows(emitted, np.argsort(turn))
 
     def _best(self, group: Places, time: Places, number: Places) -> Places:
-        """Returns for each group the place of the row that is kept, among stored kept rows and new rows."""
+        """Returns for each group the place of the chosen row, among stored chosen rows and new rows."""
         by = [time, number] if self.spec.by == "event_time" else [number]
         places = np.lexsort([*reversed(by), group])
         code = group[places]
@@ -217,7 +227,7 @@ class DeduplicateEngine(RowsInTime):
         return best
 
     def _put(self, groups: pl.DataFrame) -> None:
-        """Stores groups that are new or have another kept row."""
+        """Stores groups that are new or have another chosen row."""
         if groups.is_empty():
             return
         table = self.state.groups

@@ -24,7 +24,7 @@ class DeduplicatePlan(UncombinedPort):
     The operator has one or two tables:
 
     - `groups`: for each group its keys, its anchor (START), and the instant from which no row can join it
-      (END). If the kept row can still be replaced, the kept row, too, with its time and arrival number.
+      (END). If the chosen row can still be replaced, the chosen row, too, with its time and arrival number.
     - `waiting`, with `emit="complete"` and an event time: the rows that have not been taken.
 
     Raises:
@@ -47,9 +47,9 @@ class DeduplicatePlan(UncombinedPort):
         self.stores_rows = not spec.keeps_what_it_takes_first
         keys = {name: self.schema[name] for name in self.keys}
         bounds = {START: pl.Int64(), END: pl.Int64()}
-        kept = {**self.payload, STORED_TIME: pl.Int64(), ARRIVAL_NUMBER: pl.Int64()}
+        chosen = {**self.payload, STORED_TIME: pl.Int64(), ARRIVAL_NUMBER: pl.Int64()}
         self.groups = Shape(
-            {**(kept if self.stores_rows else keys), **bounds}, [*self.keys, START], self.keys
+            {**(chosen if self.stores_rows else keys), **bounds}, [*self.keys, START], self.keys
         )
         number = {ARRIVAL_NUMBER: pl.Int64()} if self.stores_rows else {}
         self.waiting = Shape({**self.payload, **number, END: pl.Int64()}, [END], [])

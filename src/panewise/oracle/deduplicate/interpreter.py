@@ -29,13 +29,13 @@ class _Group:
 
     Attributes:
         anchor: the event time of the row that opened it.
-        kept: the row that is kept so far.
+        chosen: the row that is chosen so far.
         emitted: the row that was last emitted and not retracted, if there is one.
     """
 
     key: Key
     anchor: int
-    kept: _Arrived
+    chosen: _Arrived
     emitted: _Arrived | None = None
 
 
@@ -209,38 +209,38 @@ class DeduplicateInterpreter:
             self._groups.append(_Group(one.row.key, one.row.time, one))
             return
         group = min(near, key=lambda group: group.anchor)
-        if self._is_better(one, group.kept):
-            group.kept = one
+        if self._is_better(one, group.chosen):
+            group.chosen = one
 
     def _is_better(self, one: _Arrived, other: _Arrived) -> bool:
-        """Returns whether a row is kept in the place of another one (semantics 45.5)."""
+        """Returns whether a row is chosen in the place of another one (semantics 45.5)."""
         mine, others = (
             (each.row.time if self._spec.by == "event_time" else 0, each.number) for each in (one, other)
         )
         return mine < others if self._spec.keep == "first" else mine > others
 
     def _is_known(self, group: _Group) -> bool:
-        """Returns whether no other row can be kept (semantics 45.7)."""
+        """Returns whether no other row can be chosen (semantics 45.7)."""
         first = self._spec.waits and self._spec.keep == "first" and self._spec.by == "event_time"
         return first or self._reached(self._end(group))
 
     def _not_yet_emitted(self, groups: list[_Group]) -> list[dict[str, Any]]:
         found = [group for group in groups if group.emitted is None]
         for group in found:
-            group.emitted = group.kept
-        return [one.row.values for one in sorted((group.kept for group in found), key=self._order)]
+            group.emitted = group.chosen
+        return [one.row.values for one in sorted((group.chosen for group in found), key=self._order)]
 
     def _order(self, one: _Arrived) -> tuple[int, int]:
         """Returns the place of an emitted row (semantics 45.10)."""
         return (one.row.time if self._spec.waits else 0, one.number)
 
     def _replaced(self) -> list[dict[str, Any]]:
-        """Returns the rows that are kept now, each after the retraction of the row that it replaces."""
+        """Returns the rows that are chosen now, each after the retraction of the row that it replaces."""
         emitted = []
-        changed = [group for group in self._groups if group.emitted is not group.kept]
-        for group in sorted(changed, key=lambda group: group.kept.number):
+        changed = [group for group in self._groups if group.emitted is not group.chosen]
+        for group in sorted(changed, key=lambda group: group.chosen.number):
             if group.emitted is not None:
                 emitted.append({**group.emitted.row.values, "op": "-"})
-            emitted.append({**group.kept.row.values, "op": "+"})
-            group.emitted = group.kept
+            emitted.append({**group.chosen.row.values, "op": "+"})
+            group.emitted = group.chosen
         return emitted

@@ -16,7 +16,7 @@ NAMES: Final = tuple(field.name for field in fields(DeduplicateOperator))
 
 
 def reads(document: Mapping[str, Any]) -> bool:
-    """Returns whether the dict says which rows are kept, as only deduplications do."""
+    """Returns whether the dict says which rows are chosen, as only deduplications do."""
     return "keep" in document
 
 

@@ -60,7 +60,7 @@ def _output(spec: DeduplicateOperator) -> str:
         return "Output: a row is emitted when it arrives."
     if spec.emit == "retracting":
         return (
-            "Output: after each batch the kept row of each group that has another one than before; the row "
+            "Output: after each batch the chosen row of each group that has another one than before; the row "
             "that it replaces is retracted."
         )
     if spec.keeps_what_it_takes_first:
@@ -85,7 +85,7 @@ def _state(spec: DeduplicateOperator) -> str:
     stored = (
         f"{keys} and time of the first row of each group"
         if spec.keeps_what_it_takes_first
-        else "the kept row of each group"
+        else "the chosen row of each group"
     )
     if spec.within_us is None:
         return f"State: {waiting}{stored}, permanently: it grows with the number of different {keys}."

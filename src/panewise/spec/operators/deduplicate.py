@@ -27,13 +27,13 @@ class DeduplicateOperator:
     Args:
         keys: the columns that make rows duplicates of each other, one or more.
         within: how near in event time duplicates are, above 0; or "unlimited", whose state is never deleted.
-        keep: "first" or "last": which row of a group is kept.
+        keep: "first" or "last": which row of a group is chosen.
         by: the order in which rows are first or last: "arrival" or "event_time". Rows of equal event time are
             in arrival order.
-        emit: "at_once" (a row that is kept for good is emitted when it arrives), "complete" (a row is emitted
-            when no other row can be kept in its place) or "retracting" (a row is emitted after each batch,
-            and retracted if a later row takes its place). Default: "at_once" to keep the first by arrival,
-            otherwise "complete".
+        emit: "at_once" (a row that is chosen for good is emitted when it arrives), "complete" (a row is
+            emitted when no other row can be chosen in its place) or "retracting" (a row is emitted after each
+            batch, and retracted if another row takes its place). Default: "at_once" to keep the first by
+            arrival, otherwise "complete".
         event_time: the column of the event time; None, which needs `within="unlimited"` and `by="arrival"`.
         order: columns that define the arrival order within a batch.
         position: the columns of the source position, which defines the arrival order within a batch.
@@ -134,7 +134,7 @@ class DeduplicateOperator:
 
     @property
     def keeps_what_it_takes_first(self) -> bool:
-        """Whether the row that opens a group is kept for good, so that it is emitted when it is taken."""
+        """Whether the row that opens a group is chosen for good, so that it is emitted when it is taken."""
         return self.keep == "first" and (self.emit == "at_once" or (self.waits and self.by == "event_time"))
 
 
