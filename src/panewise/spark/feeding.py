@@ -60,7 +60,10 @@ def _check_family(given: Mapping[str, Source], spec: Specification) -> None:
     """Refuses OVER operators and policy windows over a result."""
     if spec.family not in (OVER, POLICY) or all(isinstance(one, DataFrame) for one in given.values()):
         return
-    rule = "a second operator is a window operator, a chain, a join or a cogroup (semantics 42.5)"
+    rule = (
+        "a second operator is a window operator, a chain, a join, a cogroup or a deduplication "
+        "(semantics 42.5)"
+    )
     remedy = "write the rows, and read them again in another query"
     raise SpecError(f"{type(spec).__name__} over a result", rule, remedy)
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.errors import InputError, SpecError
-from panewise.oracle.columns import check_type, sort_key
+from panewise.errors import SpecError
+from panewise.oracle.columns import sort_key
 from panewise.oracle.outputs import Output, empty_output
-from panewise.oracle.positions import Positions
 from panewise.oracle.progress.clock import Clock
-from panewise.oracle.progress.clocks import Clocks, Key
-from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.progress.clocks import Key
+from panewise.oracle.row_input import RowInput
+from panewise.oracle.rows import Row
 from panewise.spec import DeduplicateOperator
 
 
@@ -57,11 +57,7 @@ class DeduplicateInterpreter:
     """
 
     def __init__(self, spec: DeduplicateOperator, types: dict[str, str] | None = None) -> None:
-        self._spec, self._types = spec, dict(types or {})
-        for column, kind in self._types.items():
-            check_type(column, kind)
-        self._clocks = Clocks(spec)
-        self._positions = Positions()
+        self._spec, self._input = spec, RowInput(spec, types)
         self._arrived = 0
         self._waiting: list[_Arrived] = []
         self._groups: list[_Group] = []  # in the order in which they were opened
@@ -73,31 +69,26 @@ class DeduplicateInterpreter:
             InputError: after finish.
             SpecError: if an input column has the name of the column that marks retractions.
         """
-        if self.now.finished:
-            raise InputError(
-                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
-            )
         output, given_rows = empty_output(), list(rows)
         if self._spec.emit == "retracting" and any("op" in given for given in given_rows):
             rule = "the column op marks retractions, so no input column has this name"
             raise SpecError("'op' twice", rule, "rename the column of the input")
-        in_time = [
-            self._in_time(given, output) for given in arrival_order(self._spec, self._types, given_rows)
-        ]
-        self._waiting += [row for row in in_time if row is not None]
+        for row in self._input.in_time(given_rows, output):
+            self._arrived += 1
+            self._waiting.append(_Arrived(row, self._arrived))
         output["panes"] = self._emit()
-        if self._clocks.report_seen():
+        if self._input.clocks.report_seen():
             output["panes"] += self._emit()
         return output
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark; with several inputs, that of the input `source`."""
-        self._clocks.report(to, source)
+        self._input.clocks.report(to, source)
         return empty_output() | {"panes": self._emit()}
 
     def clock(self, to: int) -> Output:
         """Moves the processing time."""
-        self._clocks.read(to)
+        self._input.clocks.read(to)
         return empty_output() | {"panes": self._emit()}
 
     def finish(self) -> Output:
@@ -108,7 +99,7 @@ class DeduplicateInterpreter:
     @property
     def now(self) -> Clock:
         """The clocks of the operator."""
-        return self._clocks.common
+        return self._input.now
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the waiting rows and the groups that are stored (semantics 45.14)."""
@@ -136,33 +127,6 @@ class DeduplicateInterpreter:
             "window_start": start if timed else None,
             "window_end": min(end, MAX_INSTANT) if timed and end is not None else None,
         }
-
-    # Rows in
-
-    def _in_time(self, given: dict[str, Any], output: Output) -> _Arrived | None:
-        """Validates and counts a row; returns it if it is applied, None otherwise."""
-        counts = output["counts"]
-        counts["rows_in"] += 1
-        reason = invalid_reason(self._spec, self._types, given, self.now.processing_time)
-        if reason is not None:
-            output["invalid"].append({"row": dict(given), "reason": reason})
-            counts["invalid"] += 1
-            return None
-        row = read(self._spec, self._types, given, self.now.processing_time)
-        self._clocks.record_time(row.values, row.time)
-        if self._positions.is_replay(self._spec.position, row.values):
-            counts["replays"] += 1
-            return None
-        watermark = self.now.watermark
-        if self._spec.event_time is not None and watermark is not None and row.time < watermark:
-            late_by = min(watermark - row.time, MAX_INSTANT)
-            entry = {"row": dict(given), "reason": "behind", "windows": [], "late_by": late_by}
-            output["late"].append(entry | {"partial": False})
-            counts["late"] += 1
-            return None
-        counts["applied"] += 1
-        self._arrived += 1
-        return _Arrived(row, self._arrived)
 
     # Rows out
 
