@@ -83,6 +83,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.joins
 	@$(PYTHON) -m bench.joins flat
 	@$(PYTHON) -m bench.joins skew
+	@$(PYTHON) -m bench.deduplicate
 	@$(PYTHON) -m bench.standalone
 	@$(PYTHON) -m bench.retained
 	@$(PYTHON) -m bench.stores

@@ -1,8 +1,9 @@
 """The operator families, in one table: where each layer finds the parts of a family.
 
-A family is a kind of operator: windows, chains, OVER, policy windows, joins, windows over a join, cogroups. A
-specification names its family in the class attribute `family`. Spark, the tests, the checkpoint and the
-command line reach what depends on the family through this table, so a new family changes none of them.
+A family is a kind of operator: windows, chains, OVER, deduplication, policy windows, joins, windows over a
+join, cogroups. A specification names its family in the class attribute `family`. Spark, the tests, the
+checkpoint and the command line reach what depends on the family through this table, so a new family changes
+none of them.
 
 A part is named by a reference such as ``package.module`` and imported when it is first used. Other packages
 add families through the entry point group ``panewise.families``: the name of the entry point is the name of
@@ -69,6 +70,13 @@ POLICY: Final = Family(
     oracle="panewise.oracle.policy.interpreter:PolicyInterpreter",
     testing="panewise.testing.families:POLICY",
 )
+DEDUPLICATE: Final = Family(
+    "deduplicate",
+    spec="panewise.spec.families.deduplicate",
+    engine="panewise.engine.deduplicate.family",
+    oracle="panewise.oracle.deduplicate.interpreter:DeduplicateInterpreter",
+    testing="panewise.testing.families:PLAIN",
+)
 JOIN: Final = Family(
     "join",
     spec="panewise.spec.families.join",
@@ -92,7 +100,7 @@ COGROUP: Final = Family(
 )
 # A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
 # last, because their documents have no field that marks them.
-FAMILIES: Final = (POLICY, OVER, WINDOWED_JOIN, JOIN, COGROUP, CHAIN, WINDOWS)
+FAMILIES: Final = (POLICY, OVER, DEDUPLICATE, WINDOWED_JOIN, JOIN, COGROUP, CHAIN, WINDOWS)
 
 
 @cache

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
         "docs/triggers.md",
         "docs/stream-windows.md",
         "docs/joins.md",
+        "docs/deduplicate.md",
         "docs/retained-windows.md",
         "docs/standalone.md",
         "docs/stores.md",

@@ -19,6 +19,10 @@ KINDS = {
     "ChainPlan",
     "Interpreter",
     "Operator",
+    "DeduplicateEngine",
+    "DeduplicateInterpreter",
+    "DeduplicateOperator",
+    "DeduplicatePlan",
     "OverInterpreter",
     "OverEngine",
     "OverOperator",
@@ -75,6 +79,7 @@ def test_each_family_supplies_all_parts() -> None:
     [
         ("panewise.engine.over.family", ("windowing", "windows", "chain", "policy")),
         ("panewise.engine.policy.family", ("windowing", "windows", "chain", "over")),
+        ("panewise.engine.deduplicate.family", ("windowing", "windows", "chain", "over", "policy", "join")),
         ("panewise.engine.windows.family", ("chain", "over", "policy")),
     ],
 )

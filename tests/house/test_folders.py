@@ -14,7 +14,17 @@ from tests.house.sources import SRC, cycles, files, imported, shown
 
 LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
-BELOW = {"columns", "outputs", "rows", "positions", "conditions", "aggregate", "progress", "windowing"}
+BELOW = {
+    "columns",
+    "outputs",
+    "rows",
+    "row_input",
+    "positions",
+    "conditions",
+    "aggregate",
+    "progress",
+    "windowing",
+}
 VALUES = {
     "windows",
     "triggers",
@@ -45,6 +55,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "windows": SHARED | {"protocol"},
         "over": SHARED | {"protocol"},
         "policy": SHARED | {"protocol"},
+        "deduplicate": LOW | {"protocol"},
         "join": SHARED | {"protocol", "windows"},
         "chain": SHARED | {"protocol", "windows"},
         "windowed_join": LOW | {"protocol", "join"},
@@ -81,9 +92,11 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "aggregate": {"columns"},
         "windowing": {"columns"},
         "rows": {"columns", "windowing"},
+        "row_input": {"columns", "outputs", "rows", "positions", "progress"},
         "windows": BELOW,
         "over": BELOW,
         "policy": BELOW,
+        "deduplicate": BELOW,
         "join": BELOW | {"windows"},
         "chain": BELOW | {"windows"},
         "windowed_join": BELOW | {"windows", "chain", "join"},

@@ -54,6 +54,7 @@ ELSEWHERE = {
     "spec/column_types.py": "spec/test_type_checks.py",
     "spec/fields.py": "spec/codec/test_codec.py",
     "spec/frames.py": "spec/operators/test_over.py",
+    "spec/operators/row_checks.py": "spec/operators/test_over.py",
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",
@@ -82,6 +83,7 @@ ELSEWHERE = {
     # Strategies are tested by the cases that they draw, runtimes by the runner.
     "testing/chains.py": "engine/chain/test_operator.py",
     "testing/cogroups.py": "engine/cogroup/test_properties.py",
+    "testing/deduplicates.py": "engine/deduplicate/test_properties.py",
     "testing/edges.py": "testing/test_strategies.py",
     "testing/events.py": "testing/test_runner.py",
     "testing/frames.py": "engine/over/test_properties.py",

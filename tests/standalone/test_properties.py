@@ -11,6 +11,7 @@ from panewise.testing import run
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.compare import same
+from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
 from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs
@@ -30,6 +31,9 @@ def drawn(data: st.DataObject, family: str) -> tuple[Any, list[dict[str, Any]], 
         case "over":
             spec = data.draw(frame_specs())
             return spec, data.draw(frame_events(spec)), types_of(spec)
+        case "deduplicate":
+            spec = data.draw(deduplicate_specs())
+            return spec, data.draw(deduplicate_events(spec)), types_of(spec)
         case "chain":
             spec = data.draw(chains(data.draw(st.sampled_from(["tumbling", "session"]))))
             return spec, data.draw(events(spec.first)), types_of(spec.first)
@@ -45,7 +49,7 @@ def drawn(data: st.DataObject, family: str) -> tuple[Any, list[dict[str, Any]], 
     return spec, data.draw(events(spec)), types_of(spec)
 
 
-FAMILIES = [*ALL_KINDS, "over", "chain", "policy", "join", "cogroup", "windowed_join"]
+FAMILIES = [*ALL_KINDS, "over", "deduplicate", "chain", "policy", "join", "cogroup", "windowed_join"]
 
 
 def check(data: st.DataObject, family: str) -> None:

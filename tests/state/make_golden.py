@@ -332,6 +332,24 @@ CASES = {
             Step(2, 5, ((12, "a", 16),)),
         ),
     ),
+    # Groups by their first rows: keys and anchors. That of a has expired.
+    "deduplicate": Case(
+        pw.DeduplicateOperator(keys=["k"], within="10 seconds", event_time="ts", order=["offset"]),
+        (
+            Step(1, None, ((3, "a", 1), (1, "a", 2), (12, "b", 4))),
+            Step(2, 13, ((22, "b", 8), (15, "c", 16))),
+        ),
+    ),
+    # Groups with their last rows, and rows that wait.
+    "deduplicate_last": Case(
+        pw.DeduplicateOperator(
+            keys=["k"], within="10 seconds", keep="last", event_time="ts", order=["offset"]
+        ),
+        (
+            Step(1, None, ((3, "a", 1), (1, "a", 2), (12, "b", 4))),
+            Step(2, 4, ((8, "a", 8), (11, "a", 16))),
+        ),
+    ),
     # Slices. A window is created when it is complete. The slices of a at 1 s and 4 s are stored until the
     # windows that begin right after them are created.
     "sliding": Case(

@@ -117,6 +117,20 @@ def test_frames_that_look_ahead() -> None:
     assert told.rows() == [("b", 8, None, 1, 1), ("a", 4, 16, 2, 3), ("a", 16, None, 4, 1)]
 
 
+def test_groups_of_first_rows() -> None:
+    stored = load("deduplicate")
+    assert windows(stored) == [("b", 12, 22, 0), ("c", 15, 25, 0), ("b", 22, 32, 0)]
+    given = rows(((13, "a", 1), (21, "b", 2), (24, "c", 4), (32, "b", 8)), offset=9)
+    assert stored.operator.add(given).panes["v"].to_list() == [1, 8]
+
+
+def test_groups_of_last_rows() -> None:
+    stored = load("deduplicate_last")
+    assert windows(stored) == [("a", 8, 8, 1), ("a", 1, 11, 1), ("a", 11, 11, 1), ("b", 12, 12, 1)]
+    assert stored.operator.advance(watermark=11 * SECOND).panes["v"].to_list() == [8]
+    assert stored.operator.finish().panes["v"].to_list() == [16, 4]
+
+
 def test_sessions() -> None:
     stored = load("session")
     assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 18, 2), ("a", 30, 40, 1), ("a", 40, 50, 1)]

@@ -12,11 +12,13 @@ from panewise.spark import worker  # noqa: F401 - before anything that imports P
 if TYPE_CHECKING:
     from panewise.spark.apply_spec import apply
     from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
+    from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
     from panewise.spark.join_builder import JoinBuilder, joined
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
     from panewise.spark.results.cogroup import CogroupResult
+    from panewise.spark.results.deduplicate import DeduplicateResult
     from panewise.spark.results.join import JoinResult, JoinSide
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.policy import PolicyResult
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
 _MODULES = {
     "apply_spec": ("apply",),
     "cogroup_builder": ("CogroupBuilder", "cogrouped"),
+    "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
     "join_builder": ("JoinBuilder", "joined"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
     "results.cogroup": ("CogroupResult",),
+    "results.deduplicate": ("DeduplicateResult",),
     "results.join": ("JoinResult", "JoinSide"),
     "results.over": ("OverResult",),
     "results.policy": ("PolicyResult",),
@@ -52,6 +56,8 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "CogroupBuilder",
     "CogroupResult",
+    "DeduplicateBuilder",
+    "DeduplicateResult",
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
@@ -69,6 +75,7 @@ __all__ = [
     "apply",
     "cogrouped",
     "configure",
+    "deduplicate",
     "joined",
     "over",
     "policy_windows",

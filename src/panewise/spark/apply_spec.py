@@ -23,6 +23,7 @@ from panewise.spark.dataflow import Dataflow
 from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of, result_of
 from panewise.spark.names import input_of
 from panewise.spark.results.cogroup import CogroupResult
+from panewise.spark.results.deduplicate import DeduplicateResult
 from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
@@ -35,6 +36,7 @@ from panewise.spark.watermarks import check_batch, check_inputs, check_sides, ma
 from panewise.spec import (
     Chain,
     CogroupOperator,
+    DeduplicateOperator,
     JoinOperator,
     OverOperator,
     Specification,
@@ -66,6 +68,17 @@ def apply(
     shards: int | None = None,
     clock: DurationLike | None = None,
 ) -> OverResult: ...
+
+
+@overload
+def apply(
+    df: Source,
+    spec: DeduplicateOperator,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> DeduplicateResult: ...
 
 
 @overload
@@ -136,15 +149,15 @@ def apply(
     Args:
         df: the input, streaming or batch: a DataFrame, or the result of another operator (semantics 42.5). Of
             an operator with several inputs one for each port, such as {"left": orders, "right": shipments}.
-        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, a JoinOperator, a WindowedJoin, a
-            CogroupOperator, or a specification of another package's family.
+        spec: a WindowOperator, a Chain, an OverOperator, a DeduplicateOperator, a StreamWindow, a
+            JoinOperator, a WindowedJoin, a CogroupOperator, or a specification of another package's family.
         finish: as in :meth:`panewise.spark.WindowBuilder.finish`.
         shards: as in :meth:`panewise.spark.WindowBuilder.shards`.
         clock: as in :meth:`panewise.spark.WindowBuilder.clock`.
 
     Returns:
-        A WindowResult, OverResult, PolicyResult, JoinResult, WindowedJoinResult, CogroupResult or, for
-        another package's family, a FamilyResult.
+        A WindowResult, OverResult, DeduplicateResult, PolicyResult, JoinResult, WindowedJoinResult,
+        CogroupResult or, for another package's family, a FamilyResult.
 
     Raises:
         SpecError: if the specification does not fit the DataFrame, or an option is not allowed.

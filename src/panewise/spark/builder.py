@@ -37,7 +37,7 @@ class Builder:
 
         - Windows: time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and
           strict of WindowOperator.
-        - OVER: null_keys and max_future_skew.
+        - OVER and deduplication: null_keys and max_future_skew.
         - Policy windows: null_keys, only_when_full, skip_unchanged and flush_on_final of StreamWindow.
         - Joins: those that :meth:`panewise.spark.JoinBuilder.options` lists.
         - Cogroups: those that :class:`panewise.spark.CogroupBuilder` lists.

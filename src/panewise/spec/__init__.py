@@ -8,6 +8,7 @@ from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvic
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.cogroup.operator import CogroupOperator
+from panewise.spec.operators.deduplicate import DeduplicateOperator
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
@@ -97,6 +98,7 @@ __all__ = [
     "CountEvictor",
     "Cumulating",
     "Custom",
+    "DeduplicateOperator",
     "DeltaEvictor",
     "Entry",
     "Every",

@@ -51,14 +51,19 @@ def check_types(spec: Specification, types: Types) -> None:
 
 def check_over_types(spec: OverOperator, types: Types) -> None:
     """Checks the columns of an OVER operator."""
+    check_row_order(spec, types)
+    check_aggregates(_aggregates_of_over(spec), types)
+    _check_defaults(spec, types)
+
+
+def check_row_order(spec: Entry, types: Types) -> None:
+    """Checks the columns of an operator that emits rows: those of its input, and those that order rows."""
     check_entry(spec, types)
     for name in spec.order:
         if name in types and types[name].is_nested:
             rule = "rows are ordered by simple values"
             raise SpecError(f"order {name}: {types[name]}", rule, "use its fields, before the operator")
     check_bytes("order", spec.order, types)
-    check_aggregates(_aggregates_of_over(spec), types)
-    _check_defaults(spec, types)
 
 
 def boolean_columns_of_over(spec: OverOperator) -> set[str]:

@@ -38,7 +38,8 @@ def _frame(kind: Any, start: int | None, length: int) -> Frame:
     return Frame(kind, start, 0 if length > 2 and start <= 0 else start + length)
 
 
-_WATERMARKS: Final = [
+# Watermarks of operators that emit rows.
+WATERMARKS: Final = [
     FixedLag(0),
     FixedLag(3),
     Inputs(["a", "b"], idle_after=4),
@@ -68,7 +69,7 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
         "keys": draw(st.sampled_from([["key"], ["key"], [], ["level"], ["shop", "level"]])),
         "null_keys": draw(st.booleans()),
         "max_future_skew": draw(st.sampled_from([None, None, None, 3, 20])) if timed else None,
-        "watermark": draw(st.sampled_from([None] * 6 + _WATERMARKS)) if timed else None,
+        "watermark": draw(st.sampled_from([None] * 6 + WATERMARKS)) if timed else None,
         "event_time": timed,
         "order": ordered,
         "position": position,
@@ -122,7 +123,12 @@ def frame_events(
         max_rows: the most rows of a batch.
         types: the types of columns that differ from those of :func:`types_of`.
     """
-    writer = _FrameWriter(draw, spec, with_types(types_of(spec), types), max_rows)
+    return row_script(_FrameWriter(draw, spec, with_types(types_of(spec), types), max_rows), max_events)
+
+
+def row_script(writer: "RowWriter", max_events: int) -> list[dict[str, Any]]:
+    """Draws events of an operator that emits rows of its input."""
+    draw = writer.draw
     chosen = draw(
         st.lists(
             st.sampled_from(["add"] * 5 + ["watermark"] * 4 + ["clock", "restart"]),
@@ -131,41 +137,36 @@ def frame_events(
         )
     )
     script = [writer.event(op) for op in chosen]
-    then = "clock" if moved_by_rows(spec) else "watermark"
+    then = "clock" if moved_by_rows(writer.spec) else "watermark"
     after_finish = [{"op": "finish"}, *([writer.event(then)] if draw(st.booleans()) else [])]
     return script + (after_finish if draw(st.sampled_from([True, True, False])) else [])
 
 
-class _FrameWriter(Writer):
-    """Draws events near the times of earlier rows, and near the ends of frames."""
+class RowWriter(Writer):
+    """Draws events near the times of earlier rows, and as far from them as the operator compares rows."""
 
-    spec: OverOperator
-
-    def _reaches(self) -> list[int]:
-        ends = {0, 1, self.spec.us_ahead, self.spec.us_ahead + 1}
-        for column in self.spec.columns:
-            if column.frame is not None and column.frame.kind == "range":
-                ends |= {-(column.frame.start or 0), column.frame.end}
-        return sorted(ends)
+    def reaches(self) -> list[int]:
+        """Returns lengths that matter to the operator."""
+        return [0, 1]
 
     def times(self) -> list[int]:
-        """Returns event times near 1970, and about as far from earlier rows as frames reach."""
+        """Returns event times near 1970, and about so far from earlier rows."""
         near = [
             t + sign * reach + off
             for t in self.seen[-4:]
-            for reach in self._reaches()
+            for reach in self.reaches()
             for sign in (1, -1)
             for off in (0, 1, -1)
         ]
         return _inside([*sorted(set(near), key=abs)[:20], *range(-3, 9)])
 
     def watermarks(self) -> list[int]:
-        """Returns the watermarks at which rows seen before pass (semantics 29.2), with their neighbours."""
+        """Returns watermarks about so far behind rows seen before."""
         return _inside(
             [
                 t + reach + off
                 for t in [*self.seen[-5:], 0]
-                for reach in self._reaches()
+                for reach in self.reaches()
                 for off in (0, 1, 2, -1)
             ]
         )
@@ -176,6 +177,19 @@ class _FrameWriter(Writer):
         return [
             at for at in _inside([mark + lag for mark in self.watermarks()]) if at >= self.readings[-1]
         ] + [self.readings[-1] + 5]
+
+
+class _FrameWriter(RowWriter):
+    """Draws events near the ends of frames, at which rows pass (semantics 29.2)."""
+
+    spec: OverOperator
+
+    def reaches(self) -> list[int]:
+        ends = {0, 1, self.spec.us_ahead, self.spec.us_ahead + 1}
+        for column in self.spec.columns:
+            if column.frame is not None and column.frame.kind == "range":
+                ends |= {-(column.frame.start or 0), column.frame.end}
+        return sorted(ends)
 
 
 def _inside(instants: list[int]) -> list[int]:

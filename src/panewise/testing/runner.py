@@ -40,7 +40,7 @@ def run(
     Event times and `t` are whole numbers of microseconds, or datetimes with a time zone.
 
     Args:
-        spec: a window operator, a chain, an OverOperator, a StreamWindow or a join, or its dict form.
+        spec: a specification of any family, or its dict form.
         events: the events.
         runtime: "oracle", "engine", "standalone" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)", "date", "timestamp",

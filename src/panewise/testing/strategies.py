@@ -10,6 +10,7 @@ types, and times at the ends of windows.
 | window operators | `specs()` | `events(spec)` | `types_of(spec)` |
 | chains | `chains()` | `events(chain.first)` | `types_of(chain.first)` |
 | OVER | `frame_specs()` | `frame_events(spec)` | `types_of(spec)` |
+| deduplication | `deduplicate_specs()` | `deduplicate_events(spec)` | `types_of(spec)` |
 | policy windows | `stream_windows()` | `stream_events(spec)` | `stream_types(spec)` |
 | joins | `join_specs()` | `join_events(spec)` | `join_types(spec)` |
 | window joins | `window_join_specs()` | `join_events(spec)` | `join_types(spec)` |
@@ -36,6 +37,7 @@ Columns that the samples do not have are bigint. Give the types of others to the
 from panewise.testing.aggregates import aggregates
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import cogroup_specs
+from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
 from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs, window_join_specs
@@ -64,6 +66,8 @@ __all__ = [
     "cogroup_specs",
     "column_types",
     "composites",
+    "deduplicate_events",
+    "deduplicate_specs",
     "events",
     "evictors",
     "frame_events",

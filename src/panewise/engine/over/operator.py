@@ -12,13 +12,10 @@ from dataclasses import replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import REASON, ROW_NUMBER, STORED_TIME, TOMBSTONE
+from panewise.engine.columns import ROW_NUMBER, STORED_TIME, TOMBSTONE
 from panewise.engine.columns import TIME as OF
-from panewise.engine.ingest import arrival
-from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
-from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.single_input import SingleInput
-from panewise.engine.ingest.uncombined import UncombinedOperator
+from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.rows_in_time import RowsInTime
 from panewise.engine.kernels.frames import distinct
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.over import retention
@@ -29,13 +26,11 @@ from panewise.engine.over.sequences import Layout, Step
 from panewise.engine.over.state import OverState
 from panewise.engine.over.values import values
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.families import INPUT
 from panewise.spec import OverOperator
 
 
-class OverEngine(UncombinedOperator, SingleInput):
+class OverEngine(RowsInTime):
     """An OVER operator on Polars frames.
 
     Args:
@@ -55,54 +50,6 @@ class OverEngine(UncombinedOperator, SingleInput):
         self.state = OverState.empty(self.plan)
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the tables have changed since the operator was made
-
-    @property
-    def clocks_are_own(self) -> bool:
-        """Whether rows drive the watermark."""
-        return self.plan.row_driven_inputs is not None
-
-    def advance(
-        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
-    ) -> Output:
-        """Moves both clocks together, then passes the rows that are due.
-
-        `source` has the same meaning as for :class:`Operator`.
-        """
-        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
-
-    def finish(self, port: str | None = None) -> Output:
-        """Ends the input: all rows pass, and all that have not been emitted are emitted."""
-        return self._tick(replace(self.state.clocks, finished=True))
-
-    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
-        validated = self.plan.validate(rows, self.state.clocks.processing_time)
-        output = self.add_valid(validated.valid)
-        latest = (
-            {}
-            if self.plan.row_driven_inputs is None
-            else latest_of(self.plan.row_driven_inputs, validated.valid)
-        )
-        panes = pl.concat([output.panes, self.advance_inputs(latest).panes]) if latest else output.panes
-        counts = output.counts + Counts(rows_in=validated.invalid.height, invalid=validated.invalid.height)
-        return replace(output, panes=panes, invalid=validated.invalid, counts=counts)
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks of inputs by the highest event times of their rows (semantics 12.9)."""
-        assert self.plan.row_driven_inputs is not None
-        return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
-
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that :meth:`OverPlan.validate` found valid."""
-        spec = self.plan.spec
-        ordered = in_arrival_order(spec, valid)
-        fresh = self.state.marks.without_replays(spec, ordered)
-        self.raise_marks(self.state.marks.after(spec, ordered))
-        in_time, late = self._split(fresh)
-        panes = self._arrived(in_time.with_columns(pl.col(OF).alias(TIME)))
-        replays = ordered.height - fresh.height
-        counts = Counts(ordered.height, applied=in_time.height, replays=replays, late=late.height)
-        return replace(self._nothing, panes=panes, late=late, counts=counts)
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 29.2, 29.9).
@@ -163,23 +110,8 @@ class OverEngine(UncombinedOperator, SingleInput):
         )
         return output.sort(["window_end", "window_start", *self.plan.spec.keys], nulls_last=False)
 
-    def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Returns the rows that are in time, and the rows of the late output (semantics 29.3)."""
-        clocks, spec = self.state.clocks, self.plan.spec
-        if clocks.finished:
-            late, reason = rows, "finished"
-        else:
-            behind = (
-                pl.col(OF) < clocks.watermark
-                if clocks.watermark is not None and spec.event_time is not None
-                else pl.lit(False)
-            )
-            late, reason = rows.filter(behind), "behind"
-        if late.is_empty():
-            return rows, self._nothing.late
-        columns = late_columns(self.plan.late_schema, {REASON: pl.lit(reason), **NO_WINDOWS}, clocks)
-        made = arrival.in_order(spec, late).select(columns)
-        return (rows.clear() if clocks.finished else rows.filter(~behind)), made
+    def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return in_arrival_order(self.plan.spec, rows)
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Stores rows until the watermark passes them. Without an event time they pass at once.
@@ -188,6 +120,7 @@ class OverEngine(UncombinedOperator, SingleInput):
         """
         if rows.is_empty():
             return self._nothing.panes
+        rows = rows.with_columns(pl.col(OF).alias(TIME))
         if self.plan.spec.event_time is None:
             return self._passed(rows, rows.clear(), Span(None, MAX_INSTANT))
         waiting = sealed_if_long(self.state.waiting.put(rows))

@@ -29,7 +29,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.kernels.frames import filter_rows, take_rows
 from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.sorting import Places
+from panewise.engine.kernels.sorting import Places, hash_order
 from panewise.engine.store.statistics import earliest
 from panewise.state import Run
 
@@ -60,7 +60,7 @@ class RunRows:
     def of(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
         """Returns the rows as a run. They may be in any order."""
         hashes = row_hashes(rows, shape.by)
-        order = np.argsort(hashes, kind="stable")
+        order = hash_order(hashes)
         return cls(take_rows(rows, order).hstack([pl.Series(HASH, hashes[order])]))
 
     @classmethod

@@ -93,6 +93,21 @@ class StoredTable:
             found += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
         return self._alive_rows(reduce(self._with_older, found))
 
+    def of_wanted(self, wanted: Wanted) -> Found:
+        """Returns all stored rows of the wanted keys, the newest first, and which key each has.
+
+        The columns of `wanted` are those from which the hashes are made. Rows that a newer one hides are
+        among them.
+        """
+        keys = self.shape.by
+        requested = wanted.rows.select(keys).with_row_index(_AT)
+        mine = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
+        which = mine[_AT].to_numpy().astype(np.intp) if mine.height else np.empty(0, dtype=np.intp)
+        found = [Found(mine.drop(_AT, strict=False), which)]
+        found += [self._in_run(run, wanted) for run in reversed(self._live_runs())]
+        alive = [self._alive(one) for one in found]
+        return Found(vstack_frames([one.rows for one in alive]), np.concatenate([one.which for one in alive]))
+
     def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
         """Returns the newer rows, and the older rows that they do not hide."""
         if newer.is_empty() or older.is_empty():

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.errors import InputError, SpecError
+from panewise.errors import SpecError
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import as_type, check_type, sort_key
+from panewise.oracle.columns import as_type, sort_key
 from panewise.oracle.outputs import Output, empty_output
-from panewise.oracle.positions import Positions
 from panewise.oracle.progress.clock import Clock
-from panewise.oracle.progress.clocks import Clocks, Key
-from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.progress.clocks import Key
+from panewise.oracle.row_input import RowInput
+from panewise.oracle.rows import Row
 from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunction
 
 
@@ -47,13 +47,9 @@ class OverInterpreter:
     """
 
     def __init__(self, spec: OverOperator, types: dict[str, str] | None = None) -> None:
-        self._spec, self._types = spec, dict(types or {})
-        for column, kind in self._types.items():
-            check_type(column, kind)
-        self._clocks = Clocks(spec)
+        self._spec, self._input = spec, RowInput(spec, types)
         self._waiting: list[Row] = []  # rows that have not passed, in arrival order
         self._sequences: dict[Key, _Sequence] = {}
-        self._positions = Positions()
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
         """Adds a batch.
@@ -62,10 +58,6 @@ class OverInterpreter:
             InputError: after finish.
             SpecError: if a new column has the name of an input column.
         """
-        if self.now.finished:
-            raise InputError(
-                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
-            )
         output, given_rows = empty_output(), list(rows)
         for column in self._spec.columns:
             if any(column.name in given for given in given_rows):
@@ -74,23 +66,20 @@ class OverInterpreter:
                     "new columns have different names, which no input column has",
                     "give the new column another name",
                 )
-        applied = [
-            self._applied_row(given, output) for given in arrival_order(self._spec, self._types, given_rows)
-        ]
-        self._waiting += [row for row in applied if row is not None]
+        self._waiting += self._input.in_time(given_rows, output)
         output["panes"] = self._emit()
-        if self._clocks.report_seen():
+        if self._input.clocks.report_seen():
             output["panes"] += self._emit()
         return output
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark; with several inputs, that of the input `source`."""
-        self._clocks.report(to, source)
+        self._input.clocks.report(to, source)
         return self._evaluate()
 
     def clock(self, to: int) -> Output:
         """Moves the processing time."""
-        self._clocks.read(to)
+        self._input.clocks.read(to)
         return self._evaluate()
 
     def finish(self) -> Output:
@@ -101,7 +90,7 @@ class OverInterpreter:
     @property
     def now(self) -> Clock:
         """The clocks of the operator."""
-        return self._clocks.common
+        return self._input.now
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the rows that are not emitted yet, in the order of (end, start, keys).
@@ -136,33 +125,6 @@ class OverInterpreter:
         if self._spec.event_time is None:
             return {"window_start": None, "window_end": None}
         return {"window_start": row.time, "window_end": min(row.time + 1, MAX_INSTANT)}
-
-    # Rows in
-
-    def _applied_row(self, given: dict[str, Any], output: Output) -> Row | None:
-        """Validates and counts a row; returns it if it is applied, None otherwise (semantics 29.3, 29.11)."""
-        counts = output["counts"]
-        counts["rows_in"] += 1
-        reason = invalid_reason(self._spec, self._types, given, self.now.processing_time)
-        if reason is not None:
-            output["invalid"].append({"row": dict(given), "reason": reason})
-            counts["invalid"] += 1
-            return None
-        row = read(self._spec, self._types, given, self.now.processing_time)
-        self._clocks.record_time(row.values, row.time)
-        if self._positions.is_replay(self._spec.position, row.values):
-            counts["replays"] += 1
-            return None
-        watermark = self.now.watermark
-        if self._spec.event_time is not None and watermark is not None and row.time < watermark:
-            late_by = min(watermark - row.time, MAX_INSTANT)
-            output["late"].append(
-                {"row": dict(given), "reason": "behind", "windows": [], "late_by": late_by, "partial": False}
-            )
-            counts["late"] += 1
-            return None
-        counts["applied"] += 1
-        return row
 
     # Rows out
 
@@ -215,7 +177,7 @@ class OverInterpreter:
             return self._of_all(column.what, rows.passed, at)
         seen = [row.values for row in self._frame(column.frame, rows, at)]
         if isinstance(column.what, Aggregate):
-            return aggregate(column.what, seen, self._types.get(column.what.column or ""))
+            return aggregate(column.what, seen, self._input.types.get(column.what.column or ""))
         assert column.what.n is not None
         assert column.what.column is not None
         return seen[column.what.n - 1][column.what.column] if column.what.n <= len(seen) else None
@@ -255,5 +217,5 @@ class OverInterpreter:
         return (
             passed[place].values[what.column]
             if inside
-            else as_type(what.default, self._types.get(what.column))
+            else as_type(what.default, self._input.types.get(what.column))
         )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from panewise.spark.results.cogroup import CogroupResult
+from panewise.spark.results.deduplicate import DeduplicateResult
 from panewise.spark.results.family import FamilyResult
 from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import OperatorResult
@@ -14,6 +15,7 @@ from panewise.spark.results.windows import WindowResult
 from panewise.spec import (
     Chain,
     CogroupOperator,
+    DeduplicateOperator,
     JoinOperator,
     OverOperator,
     Specification,
@@ -26,6 +28,7 @@ RESULTS: Final[Mapping[type[Specification], type[OperatorResult]]] = {
     WindowOperator: WindowResult,
     Chain: WindowResult,
     OverOperator: OverResult,
+    DeduplicateOperator: DeduplicateResult,
     StreamWindow: PolicyResult,
     JoinOperator: JoinResult,
     WindowedJoin: WindowedJoinResult,

@@ -34,7 +34,9 @@ def to_dict(spec: OverOperator) -> dict[str, Any]:
     ...     Frame("rows", -2, 0))]))["columns"]
     [{'fn': 'sum', 'column': 'v', 'name': 'total', 'frame': {'kind': 'rows', 'start': -2, 'end': 0}}]
     """
-    return {name: _plain_columns(spec) if name == COLUMNS else _plain(getattr(spec, name)) for name in NAMES}
+    return {
+        name: _plain_columns(spec) if name == COLUMNS else plain_field(getattr(spec, name)) for name in NAMES
+    }
 
 
 def from_dict(document: Mapping[str, Any], users: Users) -> OverOperator:
@@ -57,7 +59,8 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     return to_dict(from_dict(document, ANY_USER))
 
 
-def _plain(value: Any) -> Any:
+def plain_field(value: Any) -> Any:
+    """Returns the value of a field as a plain value."""
     match value:
         case Duration():
             return value.us

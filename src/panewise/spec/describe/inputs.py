@@ -3,7 +3,8 @@
 from panewise.chrono import Duration
 from panewise.spec.describe.listing import listed
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Inputs, StreamTime, Watermark, row_driven
+from panewise.spec.protocol import Entry
+from panewise.spec.watermarks import FixedLag, Inputs, StreamTime, Watermark, row_driven
 
 
 def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False) -> str:
@@ -68,3 +69,29 @@ def of_replays(position: Position | None) -> str:
         "; a row is counted and skipped if its offset was received before or is below the last "
         f"{position.remember} intervals of offsets"
     )
+
+
+def of_watermark(entry: Entry) -> list[str]:
+    """Returns a line that says where the watermark comes from; no line if it comes from outside."""
+    time = next(iter(entry.time_columns), None)
+    match entry.watermark:
+        case FixedLag(lag=lag):
+            return [f"Watermark: processing time less {lag}, or that from outside if it is higher."]
+        case Inputs() as inputs:
+            return [f"Watermark: {of_inputs(inputs, time)}."]
+        case StreamTime() as stream:
+            return [f"Watermark: {of_stream(stream, time)}."]
+    return []
+
+
+def of_invalid_rows(entry: Entry) -> str:
+    """Returns a line that says which rows are invalid, of an operator that assigns rows to no windows."""
+    reasons = [f"{time} is null or out of range" for time in entry.time_columns]
+    reasons += [f"{key} is null or NaN" for key in (() if entry.null_keys else entry.keys)]
+    if entry.position is not None:
+        reasons.append(f"{entry.position.partition} or {entry.position.offset} is null")
+    if entry.max_future_skew is not None:
+        (time,) = entry.time_columns
+        reasons.append(f"{time} is more than {entry.max_future_skew} ahead of processing time")
+    reasons += bad_inputs(entry.watermark)
+    return f"Invalid rows: {'; '.join(reasons) or 'none'}."

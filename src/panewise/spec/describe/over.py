@@ -2,11 +2,10 @@
 
 from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.describe.inputs import bad_inputs, of_inputs, of_replays, of_stream
+from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.frames import Frame
 from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
-from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 
 
 def describe(spec: OverOperator) -> str:
@@ -29,7 +28,15 @@ def describe(spec: OverOperator) -> str:
     lines = [f"Rows: each row is emitted once, with its columns{new}."]
     lines += [f"  {column.name} is {_description(column, spec)}." for column in spec.columns]
     return "\n".join(
-        [*lines, _order(spec), *_progress(spec), _output(spec), _late(spec), _invalid(spec), _state(spec)]
+        [
+            *lines,
+            _order(spec),
+            *of_watermark(spec),
+            _output(spec),
+            _late(spec),
+            of_invalid_rows(spec),
+            _state(spec),
+        ]
     )
 
 
@@ -114,17 +121,6 @@ def _order(spec: OverOperator) -> str:
     )
 
 
-def _progress(spec: OverOperator) -> list[str]:
-    match spec.watermark:
-        case FixedLag(lag=lag):
-            return [f"Watermark: processing time less {lag}, or that from outside if it is higher."]
-        case Inputs() as inputs:
-            return [f"Watermark: {of_inputs(inputs, spec.event_time)}."]
-        case StreamTime() as stream:
-            return [f"Watermark: {of_stream(stream, spec.event_time)}."]
-    return []
-
-
 def _output(spec: OverOperator) -> str:
     ahead = f" and the time of {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
     end = "; at the end of input all rows are emitted" if spec.rows_ahead or spec.us_ahead else ""
@@ -146,17 +142,6 @@ def _late(spec: OverOperator) -> str:
         "Late rows: a row is late if its time is behind the watermark when its batch begins. It is "
         "emitted to the late output."
     )
-
-
-def _invalid(spec: OverOperator) -> str:
-    reasons = [] if spec.event_time is None else [f"{spec.event_time} is null or out of range"]
-    reasons += [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.keys)]
-    if spec.position is not None:
-        reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
-    if spec.max_future_skew is not None:
-        reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
-    reasons += bad_inputs(spec.watermark)
-    return f"Invalid rows: {'; '.join(reasons) or 'none'}."
 
 
 def _state(spec: OverOperator) -> str:

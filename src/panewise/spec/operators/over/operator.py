@@ -10,8 +10,9 @@ from panewise.families import INPUT, OVER, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.fields import several
 from panewise.spec.frames import Frame
+from panewise.spec.operators.row_checks import check_arrival, check_names, check_source, skew_of
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks, input_columns
+from panewise.spec.watermarks import Watermark, check_input_column, input_columns
 from panewise.spec.window_spec import Over, WindowSpec
 
 NUMBERINGS: Final = ("row_number", "rank", "dense_rank")
@@ -215,7 +216,7 @@ class OverOperator:
         for name in ("columns", "keys", "order"):
             values[name] = several(name, values[name])
         values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
-        values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew)
+        values["max_future_skew"] = skew_of(max_future_skew)
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _check_kinds(self)
@@ -260,13 +261,6 @@ class OverOperator:
         return max((column.us_ahead for column in self.columns), default=0)
 
 
-def _not_negative(value: DurationLike) -> Duration:
-    duration = Duration.of(value, "max_future_skew")
-    if duration.us < 0:
-        raise SpecError(f"max_future_skew={value!r}", "max_future_skew is not negative", "give 0 or more")
-    return duration
-
-
 def _check_kinds(spec: OverOperator) -> None:
     given: tuple[Any, ...] = spec.columns
     for column in given:
@@ -276,37 +270,11 @@ def _check_kinds(spec: OverOperator) -> None:
     if not spec.columns and spec.event_time is None:
         rule = "without new columns an operator puts rows in the order of their event time (semantics 29.11)"
         raise SpecError("columns=() without an event time", rule, "name the event time, or give a column")
-    if spec.position is not None and not isinstance(spec.position, Position):
-        raise SpecError(
-            f"position={spec.position!r}",
-            "a position is a Position",
-            "give Position(partition=..., offset=...)",
-        )
-    if not isinstance(spec.null_keys, bool):
-        raise SpecError(
-            f"null_keys={spec.null_keys!r}", "null_keys is one of (True, False)", "give one of these"
-        )
-    if spec.watermark is not None and (
-        not isinstance(spec.watermark, Watermark) or has_key_watermarks(spec.watermark)
-    ):
-        rule = (
-            "the watermark of an OVER operator comes from outside, or is FixedLag, Inputs "
-            "or StreamTime(per='all')"
-        )
-        raise SpecError(
-            f"watermark={spec.watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out"
-        )
+    check_source(spec, "an OVER operator")
 
 
 def _check_names(spec: OverOperator) -> None:
-    for name in (*spec.keys, *spec.order, *spec.time_columns):
-        if not isinstance(name, str) or not name:
-            raise SpecError(
-                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
-            )
-    for name in spec.keys:
-        if spec.keys.count(name) > 1:
-            raise SpecError(f"keys={list(spec.keys)!r}", "a key is named once", f"name {name!r} once")
+    check_names(spec.keys, (*spec.order, *spec.time_columns))
     made = [column.name for column in spec.columns]
     twice = sorted({name for name in made if made.count(name) > 1 or name in spec.columns_read})
     if twice:
@@ -315,27 +283,12 @@ def _check_names(spec: OverOperator) -> None:
 
 
 def _check_order(spec: OverOperator) -> None:
-    if spec.order and spec.position is not None:
-        raise SpecError(
-            f"order={spec.order!r} and a position",
-            "a position is the arrival order (semantics 3)",
-            "leave one of them out",
-        )
+    check_arrival(spec)
     if spec.event_time in spec.order:
         rule = "rows are always ordered by the event time first"
         raise SpecError(
             f"order={spec.order!r}, event_time={spec.event_time!r}", rule, "leave it out of the order"
         )
-    if spec.event_time is not None:
-        return
-    for name in ("max_future_skew", "watermark"):
-        if getattr(spec, name) is not None:
-            rule = "max_future_skew and watermark need an event time"
-            raise SpecError(
-                f"event_time=None, {name}={getattr(spec, name)!r}",
-                rule,
-                f"leave {name} out, or name the event time",
-            )
 
 
 def _check_frames(spec: OverOperator) -> None:

@@ -1,0 +1,74 @@
+"""The plan of a deduplication: its specification, compiled for the types of its input (semantics 45)."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from panewise.engine.aggregate.types import types_of
+from panewise.engine.columns import ARRIVAL_NUMBER, END, REASON, START, STORED_TIME
+from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.schema import check_columns
+from panewise.engine.ingest.uncombined import UncombinedPort
+from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.store.run import Shape
+from panewise.errors import SpecError
+from panewise.families import INPUT
+from panewise.spec import DeduplicateOperator, RowInputs, row_driven
+from panewise.spec.operators.deduplicate import OP
+from panewise.spec.type_checks import check_types
+
+
+class DeduplicatePlan(UncombinedPort):
+    """The compiled deduplication.
+
+    The operator has one or two tables:
+
+    - `groups`: for each group its keys, its anchor (START), and the instant from which no row can join it
+      (END). If the chosen row can still be replaced, the chosen row, too, with its time and arrival number.
+    - `waiting`, with `emit="complete"` and an event time: the rows that have not been taken.
+
+    Raises:
+        SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
+    """
+
+    ties_matter = True
+    needs_clock = False
+
+    def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:
+        check_columns(spec, schema)
+        check_types(spec, types_of(schema))
+        if spec.emit == "retracting" and OP in schema:
+            rule = "the column op marks retractions, so no input column has this name"
+            raise SpecError(f"{OP!r} twice", rule, "rename the column of the input")
+        self.spec, self.schema, self.keys = spec, dict(schema), list(spec.keys)
+        self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
+        self.pane_schema = self.payload | ({OP: pl.String()} if spec.emit == "retracting" else {})
+        self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
+        self.stores_rows = not spec.keeps_what_it_takes_first
+        keys = {name: self.schema[name] for name in self.keys}
+        bounds = {START: pl.Int64(), END: pl.Int64()}
+        chosen = {**self.payload, STORED_TIME: pl.Int64(), ARRIVAL_NUMBER: pl.Int64()}
+        self.groups = Shape(
+            {**(chosen if self.stores_rows else keys), **bounds}, [*self.keys, START], self.keys
+        )
+        number = {ARRIVAL_NUMBER: pl.Int64()} if self.stores_rows else {}
+        self.waiting = Shape({**self.payload, **number, END: pl.Int64()}, [END], [])
+
+    @property
+    def ports(self) -> dict[str, "DeduplicatePlan"]:
+        """The input port."""
+        return {INPUT: self}
+
+    @property
+    def entry(self) -> DeduplicateOperator:
+        """The specification of the input port."""
+        return self.spec
+
+    @property
+    def row_driven_inputs(self) -> RowInputs | None:
+        """The inputs, if rows drive their watermarks; else None."""
+        return row_driven(self.spec.watermark)
+
+    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
+        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
+        return validate(self.spec, self.schema, rows, processing_time)

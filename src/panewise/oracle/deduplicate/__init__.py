@@ -1,0 +1,1 @@
+"""Deduplication, one row at a time."""

@@ -1,0 +1,210 @@
+"""The interpreter of deduplications (semantics 45). It takes one row at a time."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT
+from panewise.errors import SpecError
+from panewise.oracle.columns import sort_key
+from panewise.oracle.outputs import Output, empty_output
+from panewise.oracle.progress.clock import Clock
+from panewise.oracle.progress.clocks import Key
+from panewise.oracle.row_input import RowInput
+from panewise.oracle.rows import Row
+from panewise.spec import DeduplicateOperator
+
+
+@dataclass
+class _Arrived:
+    """A row that was in time, with its place among all of these (semantics 45.5)."""
+
+    row: Row
+    number: int
+
+
+@dataclass
+class _Group:
+    """A group (semantics 45.2).
+
+    Attributes:
+        anchor: the event time of the row that opened it.
+        chosen: the row that is chosen so far.
+        emitted: the row that was last emitted and not retracted, if there is one.
+    """
+
+    key: Key
+    anchor: int
+    chosen: _Arrived
+    emitted: _Arrived | None = None
+
+
+class DeduplicateInterpreter:
+    """Interprets one deduplication; each method takes one event and returns the output after it.
+
+    The emitted rows take the place of panes.
+
+    Args:
+        spec: the specification of the operator.
+        types: types of columns, as for :class:`panewise.oracle.Interpreter`.
+
+    >>> oracle = DeduplicateInterpreter(DeduplicateOperator(keys=["id"], within=10))
+    >>> output = oracle.add([{"event_time": t, "id": "a"} for t in (0, 9, 10)])
+    >>> [row["event_time"] for row in output["panes"]]
+    [0, 10]
+
+    Source: semantics 45.
+    """
+
+    def __init__(self, spec: DeduplicateOperator, types: dict[str, str] | None = None) -> None:
+        self._spec, self._input = spec, RowInput(spec, types)
+        self._arrived = 0
+        self._waiting: list[_Arrived] = []
+        self._groups: list[_Group] = []  # in the order in which they were opened
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Adds a batch.
+
+        Raises:
+            InputError: after finish.
+            SpecError: if an input column has the name of the column that marks retractions.
+        """
+        output, given_rows = empty_output(), list(rows)
+        if self._spec.emit == "retracting" and any("op" in given for given in given_rows):
+            rule = "the column op marks retractions, so no input column has this name"
+            raise SpecError("'op' twice", rule, "rename the column of the input")
+        for row in self._input.in_time(given_rows, output):
+            self._arrived += 1
+            self._waiting.append(_Arrived(row, self._arrived))
+        output["panes"] = self._emit()
+        if self._input.clocks.report_seen():
+            output["panes"] += self._emit()
+        return output
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Moves the watermark; with several inputs, that of the input `source`."""
+        self._input.clocks.report(to, source)
+        return empty_output() | {"panes": self._emit()}
+
+    def clock(self, to: int) -> Output:
+        """Moves the processing time."""
+        self._input.clocks.read(to)
+        return empty_output() | {"panes": self._emit()}
+
+    def finish(self) -> Output:
+        """Ends the input: all rows are taken, and all groups are complete."""
+        self.now.finished = True
+        return empty_output() | {"panes": self._emit()}
+
+    @property
+    def now(self) -> Clock:
+        """The clocks of the operator."""
+        return self._input.now
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the waiting rows and the groups that are stored (semantics 45.14)."""
+        rows = [(one.row.key, one.row.time, one.row.time + 1, 1) for one in self._waiting]
+        groups = [
+            (one.key, one.anchor, self._end(one), int(self._spec.emit == "complete" and one.emitted is None))
+            for one in self._groups
+        ]
+        windows = [
+            {**dict(zip(self._spec.keys, key, strict=True)), **self._bounds(start, end), "pending": pending}
+            | {"closed": False}
+            for key, start, end, pending in [*rows, *groups]
+        ]
+        names = ("window_end", "window_start", *self._spec.keys, "pending")
+        return sorted(windows, key=lambda window: [sort_key(window[name]) for name in names])
+
+    def progress(self) -> dict[str, Any]:
+        """Returns the clocks, and what :meth:`windows` returns."""
+        now = self.now
+        return {"processing_time": now.processing_time, "watermark": now.mark, "windows": self.windows()}
+
+    def _bounds(self, start: int, end: int | None) -> dict[str, Any]:
+        timed = self._spec.event_time is not None
+        return {
+            "window_start": start if timed else None,
+            "window_end": min(end, MAX_INSTANT) if timed and end is not None else None,
+        }
+
+    # Rows out
+
+    def _emit(self) -> list[dict[str, Any]]:
+        """Takes the rows that can be taken, and returns the rows to emit."""
+        ready = [one for one in self._waiting if self._is_ready(one)]
+        self._waiting = [one for one in self._waiting if not self._is_ready(one)]
+        if self._spec.waits:
+            ready.sort(key=lambda one: (one.row.time, one.number))
+        for one in ready:
+            self._take(one)
+        match self._spec.emit:
+            case "at_once":
+                emitted = self._not_yet_emitted(self._groups)
+            case "retracting":
+                emitted = self._replaced()
+            case _:
+                emitted = self._not_yet_emitted([one for one in self._groups if self._is_known(one)])
+        self._groups = [one for one in self._groups if not self._reached(self._end(one))]
+        return emitted
+
+    def _is_ready(self, one: _Arrived) -> bool:
+        return not self._spec.waits or self._reached(one.row.time + 1)
+
+    def _reached(self, instant: int | None) -> bool:
+        if instant is not None and instant > MAX_INSTANT:
+            instant = MAX_INSTANT
+        return self.now.reached(instant)
+
+    def _end(self, group: _Group) -> int | None:
+        """Returns the instant at which a group is complete; None: at the end of input."""
+        us = self._spec.within_us
+        return None if us is None else group.anchor + us
+
+    def _take(self, one: _Arrived) -> None:
+        """Lets a row join a group, or open one (semantics 45.2)."""
+        near = [
+            group
+            for group in self._groups
+            if group.key == one.row.key
+            and (self._spec.within_us is None or abs(one.row.time - group.anchor) < self._spec.within_us)
+        ]
+        if not near:
+            self._groups.append(_Group(one.row.key, one.row.time, one))
+            return
+        group = min(near, key=lambda group: group.anchor)
+        if self._is_better(one, group.chosen):
+            group.chosen = one
+
+    def _is_better(self, one: _Arrived, other: _Arrived) -> bool:
+        """Returns whether a row is chosen in the place of another one (semantics 45.5)."""
+        mine, others = (
+            (each.row.time if self._spec.by == "event_time" else 0, each.number) for each in (one, other)
+        )
+        return mine < others if self._spec.keep == "first" else mine > others
+
+    def _is_known(self, group: _Group) -> bool:
+        """Returns whether no other row can be chosen (semantics 45.7)."""
+        first = self._spec.waits and self._spec.keep == "first" and self._spec.by == "event_time"
+        return first or self._reached(self._end(group))
+
+    def _not_yet_emitted(self, groups: list[_Group]) -> list[dict[str, Any]]:
+        found = [group for group in groups if group.emitted is None]
+        for group in found:
+            group.emitted = group.chosen
+        return [one.row.values for one in sorted((group.chosen for group in found), key=self._order)]
+
+    def _order(self, one: _Arrived) -> tuple[int, int]:
+        """Returns the place of an emitted row (semantics 45.10)."""
+        return (one.row.time if self._spec.waits else 0, one.number)
+
+    def _replaced(self) -> list[dict[str, Any]]:
+        """Returns the rows that are chosen now, each after the retraction of the row that it replaces."""
+        emitted = []
+        changed = [group for group in self._groups if group.emitted is not group.chosen]
+        for group in sorted(changed, key=lambda group: group.chosen.number):
+            if group.emitted is not None:
+                emitted.append({**group.emitted.row.values, "op": "-"})
+            emitted.append({**group.chosen.row.values, "op": "+"})
+            group.emitted = group.chosen
+        return emitted

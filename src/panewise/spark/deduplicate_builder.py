@@ -1,0 +1,86 @@
+"""The fluent API of deduplication (semantics 45)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+from pyspark.sql import DataFrame
+
+from panewise.chrono import DurationLike
+from panewise.errors import SpecError
+from panewise.families import INPUT
+from panewise.spark.apply_spec import apply
+from panewise.spark.builder import SingleInputBuilder
+from panewise.spark.feeding import Source, default_time
+from panewise.spark.results.deduplicate import DeduplicateResult
+from panewise.spec import DeduplicateOperator, Watermark
+from panewise.spec.operators.deduplicate import By, Emit, Keep
+
+
+def deduplicate(df: Source, event_time: str | None = "event_time") -> "DeduplicateBuilder":
+    """Begins a deduplication of a DataFrame, streaming or batch, or of the result of another operator.
+
+    Args:
+        df: the input. A stream needs a watermark: call `withWatermark`, or .watermark(...). A result is that
+            of a join, or of windows whose panes have a `timestamp`. Its output watermark is then the
+            watermark (semantics 42.5).
+        event_time: column of the event time, a TIMESTAMP; of a result it need not be given. None: there is no
+            event time, which needs .within("unlimited").
+
+    Example::
+
+        result = deduplicate(df.withWatermark("ts", "10 minutes"), "ts").on("event_id").within("1 hour")
+        result.rows  # the first row of each event_id within an hour
+
+    Source: semantics 45; Spark's dropDuplicatesWithinWatermark.
+    """
+    if event_time == "event_time" and not isinstance(df, DataFrame):
+        event_time = default_time(df)
+    return DeduplicateBuilder({INPUT: df}, {"event_time": event_time})
+
+
+@dataclass(frozen=True)
+class DeduplicateBuilder(SingleInputBuilder):
+    """The description of a deduplication.
+
+    Every method returns a new description. :meth:`within` ends it.
+    """
+
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"null_keys", "max_future_skew"})
+
+    def on(self, *columns: str) -> Self:
+        """Sets the columns that make rows duplicates of each other: those that are equal in all of them."""
+        return self._with(keys=columns)
+
+    def watermark(self, watermark: Watermark) -> Self:
+        """Sets the source of the watermark, if that is not `withWatermark` alone.
+
+        It is FixedLag, Inputs with a column, or StreamTime(per="all").
+        """
+        return self._with(watermark=watermark)
+
+    def within(
+        self,
+        duration: DurationLike | Literal["unlimited"],
+        *,
+        keep: Keep = "first",
+        by: By = "arrival",
+        emit: Emit | None = None,
+    ) -> DeduplicateResult:
+        """Ends the description, and returns the outputs.
+
+        Args:
+            duration: how near in event time duplicates are; or "unlimited", whose state is never deleted.
+            keep: as in :class:`panewise.DeduplicateOperator`, like the other arguments.
+            by: see `keep`.
+            emit: see `keep`.
+
+        Raises:
+            SpecError: if the description breaks a rule, or does not fit the input's columns.
+            SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
+        """
+        if "keys" not in self.fields:
+            rule = "rows are duplicates if they are equal in the keys"
+            raise SpecError("deduplicate(...).within(...) without keys", rule, "call .on(...) before it")
+        spec = DeduplicateOperator(within=duration, keep=keep, by=by, emit=emit, **self.fields)
+        result: DeduplicateResult = apply(self.df, spec, **self._apply_options)
+        return result

@@ -1,0 +1,65 @@
+"""The outputs of deduplications."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from pyspark.sql import DataFrame
+
+from panewise.spark.results.single_input import SingleInputResult
+from panewise.spark.sinks import Sink
+from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spec import DeduplicateOperator
+
+
+@dataclass(frozen=True)
+class DeduplicateResult(SingleInputResult):
+    """The outputs of a deduplication.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
+
+    OUTPUT: ClassVar[str] = "rows"
+
+    spec: DeduplicateOperator
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The chosen rows, with emit="retracting" those and their retractions. Late rows are only counted."""
+        return self._alone("panes", whole_rows=False)
+
+    def write(
+        self,
+        *,
+        checkpoint: str | None = None,
+        rows: Sink | None = None,
+        late: Sink | None = None,
+        invalid: Sink | None = None,
+        counts: Sink | None = None,
+        available_now: bool = False,
+        processing_time: str | None = None,
+        name: str | None = None,
+        **earlier: Sink | None,
+    ) -> WindowQuery:
+        """Writes the outputs to their sinks from one query, exactly once.
+
+        Args:
+            checkpoint: directory of the query's checkpoint. Required on a stream.
+            rows: sink of the chosen rows.
+            late: sink of the late rows.
+            invalid: sink of the invalid rows.
+            counts: sink of the counts.
+            available_now: as in :meth:`panewise.spark.WindowResult.write`.
+            processing_time: as in :meth:`panewise.spark.WindowResult.write`.
+            name: as in :meth:`panewise.spark.WindowResult.write`.
+            earlier: as in :meth:`panewise.spark.WindowResult.write`.
+
+        Raises:
+            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
+            StateError: if the checkpoint was made by another specification or number of shards.
+        """
+        return self._write(
+            {"panes": rows, "late": late, "invalid": invalid, "counts": counts},
+            WriteOptions(checkpoint, available_now, processing_time, name),
+            earlier,
+        )

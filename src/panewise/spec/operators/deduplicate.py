@@ -1,0 +1,187 @@
+"""Deduplication emits one row of each group of rows with equal keys (semantics 45). Values only."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.families import DEDUPLICATE, INPUT, Family
+from panewise.spec.fields import several
+from panewise.spec.operators.row_checks import check_arrival, check_names, check_source, skew_of
+from panewise.spec.position import Position
+from panewise.spec.watermarks import Watermark, check_input_column, input_columns
+from panewise.spec.windows.kinds import positive
+
+UNLIMITED: Final = "unlimited"
+OP: Final = "op"  # the column that marks retractions
+Keep: TypeAlias = Literal["first", "last"]
+By: TypeAlias = Literal["arrival", "event_time"]
+Emit: TypeAlias = Literal["at_once", "complete", "retracting"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeduplicateOperator:
+    """A deduplication: of rows with equal keys that are near in time, it emits one.
+
+    Args:
+        keys: the columns that make rows duplicates of each other, one or more.
+        within: how near in event time duplicates are, above 0; or "unlimited", whose state is never deleted.
+        keep: "first" or "last": which row of a group is chosen.
+        by: the order in which rows are first or last: "arrival" or "event_time". Rows of equal event time are
+            in arrival order.
+        emit: "at_once" (a row that is chosen for good is emitted when it arrives), "complete" (a row is
+            emitted when no other row can be chosen in its place) or "retracting" (a row is emitted after each
+            batch, and retracted if another row takes its place). Default: "at_once" to keep the first by
+            arrival, otherwise "complete".
+        event_time: the column of the event time; None, which needs `within="unlimited"` and `by="arrival"`.
+        order: columns that define the arrival order within a batch.
+        position: the columns of the source position, which defines the arrival order within a batch.
+        null_keys: whether null and NaN are keys like any other value; False makes such rows invalid.
+        max_future_skew: how far event time may be ahead of processing time. Default: no limit.
+        watermark: where the watermark comes from: None (from outside), FixedLag, Inputs or
+            StreamTime(per="all").
+
+    Raises:
+        SpecError: if a value breaks a rule; the message says which.
+
+    >>> spec = DeduplicateOperator(keys=["event_id"], within="1 hour")
+    >>> spec.emit, DeduplicateOperator(keys=["event_id"], within="1 hour", keep="last").emit
+    ('at_once', 'complete')
+
+    Source: semantics 45; Spark's dropDuplicatesWithinWatermark, Flink's deduplication.
+    """
+
+    family: ClassVar[Family] = DEDUPLICATE
+    window: ClassVar[None] = None
+    whole_rows: ClassVar[bool] = True
+
+    keys: tuple[str, ...]
+    within: Duration | Literal["unlimited"]
+    keep: Keep = "first"
+    by: By = "arrival"
+    emit: Emit = "at_once"
+    event_time: str | None = "event_time"
+    order: tuple[str, ...] = ()
+    position: Position | None = None
+    null_keys: bool = True
+    max_future_skew: Duration | None = None
+    watermark: Watermark | None = None
+
+    def __init__(  # noqa: PLR0913 - each is a field
+        self,
+        *,
+        keys: Iterable[str],
+        within: DurationLike | Literal["unlimited"],
+        keep: Keep = "first",
+        by: By = "arrival",
+        emit: Emit | None = None,
+        event_time: str | None = "event_time",
+        order: Iterable[str] = (),
+        position: Position | None = None,
+        null_keys: bool = True,
+        max_future_skew: DurationLike | None = None,
+        watermark: Watermark | None = None,
+    ) -> None:
+        values = dict(locals())
+        del values["self"]
+        for name in ("keys", "order"):
+            values[name] = several(name, values[name])
+        values["within"] = _within(within)
+        values["emit"] = _default_emit(keep, by) if emit is None else emit
+        values["max_future_skew"] = skew_of(max_future_skew)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_choices(self)
+        check_source(self, "a deduplication")
+        check_names(self.keys, (*self.order, *self.time_columns))
+        check_arrival(self)
+        check_input_column(self.watermark, self.event_time)
+        _check_time(self)
+        _check_emit(self)
+
+    @property
+    def ports(self) -> dict[str, "DeduplicateOperator"]:
+        """The input port."""
+        return {INPUT: self}
+
+    @property
+    def time(self) -> Literal["event", "processing"]:
+        """The clock of the operator: "event", or "processing" if there is no event time."""
+        return "processing" if self.event_time is None else "event"
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time, if there is one."""
+        return () if self.event_time is None else (self.event_time,)
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The input columns that the operator reads, each once. All other columns are emitted unchanged."""
+        position = self.position.columns if self.position else ()
+        inputs = input_columns(self.watermark)
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs)))
+
+    @property
+    def within_us(self) -> int | None:
+        """The distance in microseconds from which on rows are no duplicates; None if it is unlimited."""
+        return None if isinstance(self.within, str) else self.within.us
+
+    @property
+    def waits(self) -> bool:
+        """Whether rows are taken when the watermark has passed them, in the order of event time."""
+        return self.emit == "complete" and self.event_time is not None
+
+    @property
+    def keeps_what_it_takes_first(self) -> bool:
+        """Whether the row that opens a group is chosen for good, so that it is emitted when it is taken."""
+        return self.keep == "first" and (self.emit == "at_once" or (self.waits and self.by == "event_time"))
+
+
+def _within(value: Any) -> Duration | Literal["unlimited"]:
+    if value is None:
+        rule = "the state of a deduplication is bounded by within, unless that is 'unlimited'"
+        raise SpecError("within=None", rule, "give a duration, or within='unlimited'")
+    return UNLIMITED if isinstance(value, str) and value == UNLIMITED else positive(value, "within")
+
+
+def _default_emit(keep: Any, by: Any) -> Emit:
+    return "at_once" if (keep, by) == ("first", "arrival") else "complete"
+
+
+def _check_choices(spec: DeduplicateOperator) -> None:
+    for name, choices in (("keep", Keep), ("by", By), ("emit", Emit)):
+        if getattr(spec, name) not in get_args(choices):
+            raise SpecError(
+                f"{name}={getattr(spec, name)!r}",
+                f"{name} is one of {get_args(choices)}",
+                "give one of these",
+            )
+    if not spec.keys:
+        rule = "rows are duplicates if they are equal in the keys"
+        raise SpecError("keys=()", rule, "name one column or more")
+
+
+def _check_time(spec: DeduplicateOperator) -> None:
+    if spec.event_time is not None:
+        return
+    remedy = "name the event time"
+    if spec.within != UNLIMITED:
+        raise SpecError(
+            f"event_time=None, within={spec.within!r}", "within is a length of event time", remedy
+        )
+    if spec.by == "event_time":
+        raise SpecError("event_time=None, by='event_time'", "by='event_time' compares event times", remedy)
+
+
+def _check_emit(spec: DeduplicateOperator) -> None:
+    if spec.emit == "at_once" and (spec.keep, spec.by) != ("first", "arrival"):
+        rule = "only the first row by arrival is known when it arrives (semantics 45.6)"
+        raise SpecError(
+            f"keep={spec.keep!r}, by={spec.by!r}, emit='at_once'",
+            rule,
+            "use emit='complete' or emit='retracting'",
+        )
+    if spec.emit == "retracting" and (spec.keep, spec.by) == ("first", "arrival"):
+        rule = "the first row by arrival is never replaced, so nothing is retracted"
+        raise SpecError("keep='first', by='arrival', emit='retracting'", rule, "use emit='at_once'")

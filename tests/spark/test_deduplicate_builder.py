@@ -1,0 +1,175 @@
+"""Tests of deduplication in real queries (semantics 45). Spark's own functions give the expected results."""
+
+import random
+from collections import Counter
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError, StateError
+from panewise.spark import DeduplicateResult, ParquetSink, apply, deduplicate, windowed
+from panewise.spark.checkpoint_reader import read_state
+from tests.spark.conftest import START, Feed
+
+FAR = "1 minute"  # farther than any two rows of these streams of one key that are copies
+
+
+def ours(feed: Feed, *, batch: bool = False) -> Any:
+    stream = feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds")
+    return deduplicate(stream, "ts").on("k")
+
+
+def run(result: Any, feed: Feed, *outputs: str) -> None:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in outputs or ("rows", "late", "invalid", "counts")}
+    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+
+
+def put_copies(feed: Feed, first: int, files: int = 2) -> None:
+    """Adds files of rows, each delivered up to three times within 8 seconds. No row is late."""
+    chosen = random.Random(first)
+    for n in range(first, first + files):
+        rows = [
+            (n * 20 + key / 4 + chosen.random() * 8, f"{n} {key}", copy)
+            for key in range(30)
+            for copy in range(chosen.choice([1, 2, 3]))
+        ]
+        feed.put(*chosen.sample(rows, len(rows)))
+
+
+def test_a_stream_emits_what_spark_emits(feed: Feed) -> None:
+    """Without late rows the chosen keys are those of Spark's own deduplication, also over a restart."""
+    put_copies(feed, 0)
+    run(ours(feed).within(FAR), feed)
+    with pytest.raises(StateError, match=r"^a changed specification \(within: 60000000 -> 120000000\)"):
+        run(ours(feed).within("2 minutes"), feed)
+    put_copies(feed, 2, 1)
+    run(ours(feed).within(FAR), feed)
+    rows = feed.read("rows")
+    assert sorted(rows["k"]) == sorted({row.k for row in feed.batch().select("k").collect()})
+    native = feed.stream().withWatermark("ts", FAR).dropDuplicatesWithinWatermark(["k"])
+    native.writeStream.format("memory").queryName("native").trigger(
+        availableNow=True
+    ).start().awaitTermination()
+    assert sorted(row.k for row in feed.spark.table("native").collect()) == sorted(rows["k"])
+    counts = feed.read("counts").sum().to_dicts()[0]
+    assert counts["rows_in"] == counts["applied"] == feed.batch().count() > rows.height
+    earliest = {
+        row.k: row.v for row in feed.batch().groupBy("k").agg(SF.min_by("v", "ts").alias("v")).collect()
+    }
+    assert dict(rows.select("k", "v").iter_rows()) == earliest
+
+
+def test_late_and_invalid_rows_are_outputs(feed: Feed) -> None:
+    feed.put((0, "a", 1), (1, "a", 2), (None, "b", 3), (30, "c", 4))
+    feed.put((31, "d", 5))
+    feed.put((2, "a", 6), (2, "x", 7), (40, "c", 8))
+    run(ours(feed).within("15 seconds"), feed)
+    assert sorted(feed.read("rows")["v"]) == [1, 4, 5]
+    late = feed.read("late").unnest("row").sort("v")
+    assert late.select("k", "v", "reason").rows() == [("a", 6, "behind"), ("x", 7, "behind")]
+    assert feed.read("invalid")["reason"].to_list() == ["event time is null"]
+    counts = feed.read("counts").sum().to_dicts()[0]
+    assert [counts[name] for name in ("rows_in", "applied", "late", "invalid")] == [8, 5, 2, 1]
+
+
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_complete_groups_of_a_stream_are_those_of_a_batch(feed: Feed, keep: Any) -> None:
+    """Rows are taken in the order of event time, so restarts and micro-batches change nothing (45.4)."""
+    put_copies(feed, 0)
+    run(ours(feed).within(FAR, keep=keep, by="event_time"), feed, "rows")
+    put_copies(feed, 2, 1)
+    feed.put((1000, "end", 0))
+    run(ours(feed).within(FAR, keep=keep, by="event_time"), feed, "rows")
+    batch = pl.DataFrame(ours(feed, batch=True).within(FAR, keep=keep, by="event_time").rows.toArrow())
+    before = batch.filter(pl.col("k") != "end").sort("k")
+    assert feed.read("rows").select(before.columns).sort("k").equals(before)
+    assert before.height == 90
+    (state,) = read_state(feed.spark, feed.sink("checkpoint")).operators
+    assert state.total.windows == 1
+    assert isinstance(state.spec, pw.DeduplicateOperator)
+
+
+def test_the_latest_row_of_each_key_with_retractions(feed: Feed) -> None:
+    """Rows that are not retracted are the latest of each key (semantics 45.8)."""
+    put_copies(feed, 0)
+    result = ours(feed).within("unlimited", keep="last", by="event_time", emit="retracting")
+    run(result, feed, "rows")
+    net: Counter[Any] = Counter()
+    for k, v, op in feed.read("rows").select("k", "v", "op").iter_rows():
+        net[k, v] += 1 if op == "+" else -1
+    latest = feed.batch().groupBy("k").agg(SF.max_by("v", "ts").alias("v")).collect()
+    assert {key for key, count in net.items() if count} == {(row.k, row.v) for row in latest}
+    assert set(net.values()) <= {0, 1}
+
+
+def test_deduplicate_then_window(feed: Feed) -> None:
+    """One query: its rows are those of the windows, and none is late there (semantics 45.18)."""
+    put_copies(feed, 0, 3)
+    feed.put((1000, "end", 0))
+
+    def unique(*, batch: bool) -> Any:
+        once = ours(feed, batch=batch).within(FAR, by="event_time")
+        return windowed(once).window(pw.Tumbling("20 seconds")).agg(F.count().alias("n"))
+
+    run(unique(batch=False), feed, "panes", "late")
+    found = {
+        (row.window_start.replace(tzinfo=START.tzinfo) - START).total_seconds(): row.n
+        for row in unique(batch=True).panes.collect()
+    }
+    starts = feed.read("panes").select((pl.col("window_start") - START).dt.total_seconds(), "n").rows()
+    assert dict(starts) == {start: n for start, n in found.items() if start < 900}
+    assert sum(n for _, n in starts) == 90
+    assert feed.read("late").is_empty()
+
+
+def test_a_deduplication_behind_windows(feed: Feed) -> None:
+    feed.put((0, "a", 1), (11, "a", 1), (21, "b", 1), (100, "c", 1))
+    panes = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k")
+    panes = panes.options(timestamp="window_time").window(pw.Tumbling("10 seconds"))
+    run(deduplicate(panes.agg(F.count().alias("n"))).on("k").within(FAR), feed, "rows")
+    assert sorted(feed.read("rows")["k"]) == ["a", "b"]
+
+
+def test_a_batch_is_one_batch_and_ends(feed: Feed) -> None:
+    """Also without an event time, and with several shards (semantics 45.16, 45.19)."""
+    put_copies(feed, 0)
+    latest = {
+        row.k: row.v for row in feed.batch().groupBy("k").agg(SF.max_by("v", "ts").alias("v")).collect()
+    }
+    timed = ours(feed, batch=True).within("unlimited", keep="last", by="event_time").rows
+    assert {row.k: row.v for row in timed.collect()} == latest
+    ordered = (
+        deduplicate(feed.batch(), None).on("k").order_by("ts").shards(3).within("unlimited", keep="last")
+    )
+    assert {row.k: row.v for row in ordered.rows.collect()} == latest
+
+
+def test_what_the_builder_refuses(feed: Feed) -> None:
+    """Retractions have no second operator (semantics 45.18)."""
+    for make, message in (
+        (
+            lambda: deduplicate(feed.batch(), "ts").within(FAR),
+            r"^deduplicate\(...\).within\(...\) without keys",
+        ),
+        (lambda: deduplicate(feed.batch(), "ts").on("no").within(FAR), r"^column 'no'"),
+        (lambda: ours(feed, batch=True).options(emit="complete"), r"^option 'emit'"),
+        (
+            lambda: windowed(ours(feed).within(FAR, keep="last", emit="retracting")),
+            r"^emit='retracting' before a second operator \| a second operator takes no retractions",
+        ),
+        (
+            lambda: windowed(deduplicate(feed.stream(), None).on("k").within("unlimited")),
+            r"^a deduplication with event_time=None before a second operator",
+        ),
+    ):
+        with pytest.raises(SpecError, match=message):
+            make()
+    result = apply(feed.batch(), pw.DeduplicateOperator(keys=["k"], within=FAR, event_time="ts"))
+    assert isinstance(result, DeduplicateResult)
+    assert "State: k and time of the first row of each group" in result.explain()
+    with pytest.raises(SpecError, match=r"^rows='out' \|"):
+        ours(feed).within(FAR).write(rows="out", checkpoint=feed.sink("checkpoint"))
