@@ -62,3 +62,11 @@ def test_the_rows_of_over(feed: Feed) -> None:
 def test_batches_take_one(feed: Feed) -> None:
     rows = windowed(feed.batch(), "ts").window(MINUTE).agg(F.count().alias("n")).panes
     assert rows.withWatermark("window_end", "0 seconds").columns == rows.columns
+
+
+def test_two_outputs_of_one_result(feed: Feed) -> None:
+    """semantics 42.10"""
+    result = counts(feed.stream())
+    late = result.late.select("row.k")
+    with pytest.raises(SetupError, match=r"^two outputs of one result, or .* \| write outputs of one result"):
+        result.panes.select("k").union(late)

@@ -6,10 +6,12 @@ check of a second watermark, but it waits for a watermark, too. So the class of 
 call, and so does that of the DataFrames that their methods return.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
 from typing import Any, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError
@@ -31,10 +33,10 @@ def emitted(rows: DataFrame, column: str | None) -> DataFrame:
 
 
 def _marked(df: DataFrame, remedy: str) -> DataFrame:
-    if not hasattr(df, _REMEDY):
+    if _REMEDY not in df.__dict__:  # Spark Connect takes an unknown attribute for a column
         kind: Any = type(df)
         df.__class__ = _kind(kind)
-    setattr(df, _REMEDY, remedy)
+    df.__dict__[_REMEDY] = remedy
     return df
 
 
@@ -50,11 +52,31 @@ def _kind(base: Any) -> Any:
         def withWatermark(self, *args: Any, **kwargs: Any) -> DataFrame:  # noqa: N802 - PySpark's name
             given = ", ".join(map(repr, (*args, *kwargs.values())))
             rule = "it would wait for these rows, and they wait for the watermark: nothing would be emitted"
-            raise SetupError(f"withWatermark({given}) of emitted rows", rule, getattr(self, _REMEDY))
+            raise SetupError(f"withWatermark({given}) of emitted rows", rule, self.__dict__[_REMEDY])
 
     for name in ("__name__", "__qualname__", "__module__"):
         setattr(Emitted, name, getattr(base, name))
     return Emitted
+
+
+@contextmanager
+def _named_metrics() -> Iterator[None]:
+    """Explains Spark's refusal of two operators whose metrics have one name (semantics 15.5, 42.10).
+
+    Spark Connect refuses them only when the query starts.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        if error.getCondition() != "DUPLICATED_METRICS_NAME":
+            raise
+        given = "two outputs of one result, or of two operators, in one query"
+        rule = "each is an operator of its own there, and metrics of different operators have different names"
+        remedy = (
+            "write outputs of one result with result.write(...); else call configure(spark, metrics='other') "
+            "before the second operator is built"
+        )
+        raise SetupError(given, rule, remedy) from None
 
 
 def _marking(method: Callable[..., Any], of: Any) -> Callable[..., Any]:
@@ -62,7 +84,8 @@ def _marking(method: Callable[..., Any], of: Any) -> Callable[..., Any]:
 
     @wraps(method)
     def marking(*args: Any, **kwargs: Any) -> Any:
-        made = method(*args, **kwargs)
-        return _marked(made, getattr(of, _REMEDY)) if isinstance(made, DataFrame) else made
+        with _named_metrics():
+            made = method(*args, **kwargs)
+        return _marked(made, of.__dict__[_REMEDY]) if isinstance(made, DataFrame) else made
 
     return marking
