@@ -12,6 +12,7 @@ from panewise import functions as F
 from panewise.errors import SetupError, SpecError
 from panewise.families import INPUT
 from panewise.spark import ParquetSink, compat, configure, joined, windowed
+from panewise.spark.checks import watermark_columns
 from panewise.spark.metrics import NAMES
 
 
@@ -35,17 +36,10 @@ def main(source: str, out: str) -> None:
     first = written.query
     written.awaitTermination()
     batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
-    panes = (
-        described(stream.withWatermark("ts", "10 seconds"))
-        .agg(*aggregates)
-        .panes.withWatermark("window_end", "1 second")
-    )
-    try:
-        windowed(panes, event_time="window_end").window(pw.Tumbling("1 hour")).agg(F.sum("s").alias("t"))
-        stacked = True
-    except SetupError:
-        stacked = False
-    told: dict[str, object] = {"as_pyspark": as_pyspark(stream.withWatermark("ts", "10 seconds"), out)}
+    stamped = described(stream.withWatermark("ts", "10 seconds")).options(timestamp="window_time")
+    panes = stamped.agg(*aggregates).panes
+    told: dict[str, object] = {"timely": watermark_columns(panes), "refusals": refusals(panes)}
+    told["as_pyspark"] = as_pyspark(stream.withWatermark("ts", "10 seconds"), out)
     told["joined"] = pairs_of(stream.withWatermark("ts", "10 seconds"), out)
     told["counted"] = counted(stream.withWatermark("ts", "10 seconds"), out)
     odd = SF.col("v") % 2 == 1
@@ -57,7 +51,6 @@ def main(source: str, out: str) -> None:
         "expressed": sorted(list(r) for r in totals.panes.select(*totals.panes.columns[3:5]).collect()),
         "connect": type(spark).__module__,
         "refused": refused,
-        "stacked": stacked,
         "name": first.name,
         "observed": observed(first),
         "streamed": [
@@ -73,6 +66,15 @@ def main(source: str, out: str) -> None:
     }
     sys.stdout.write("told " + json.dumps(told) + "\n")
     spark.stop()
+
+
+def refusals(panes) -> list[str]:  # type: ignore[no-untyped-def]
+    """Returns what is refused: an operator over panes, and a watermark of panes."""
+    with pytest.raises(SetupError) as stacked:
+        windowed(panes, event_time="timestamp").window(pw.Tumbling("1 hour")).agg(F.sum("s").alias("t"))
+    with pytest.raises(SetupError) as watermark:
+        panes.select("k", "timestamp").where("k = 'a'").withWatermark("timestamp", "1 second")
+    return [stacked.value.given, watermark.value.given]
 
 
 def observed(query) -> list[int]:  # type: ignore[no-untyped-def]

@@ -32,13 +32,19 @@ def by_pairs(df: DataFrame) -> WindowResult:
     return windowed(df).groupBy("k").window(pw.Tumbling(pw.rows(2))).agg(SUM)
 
 
+def named(df: DataFrame) -> DataFrame:
+    """Returns a DataFrame that Spark makes from a name, which does not refuse `withWatermark`."""
+    df.createOrReplaceTempView("emitted")
+    return df.sparkSession.table("emitted")
+
+
 def rows_of(df: DataFrame) -> DataFrame:
     w = Window.partitionBy("k").orderBy("ts")
     return over(df.withWatermark("ts", "1 second")).withColumn("n", F.row_number().over(w)).rows
 
 
 PANES: dict[str, Callable[[DataFrame], DataFrame]] = {
-    "panes": lambda df: by_minutes(df).panes.withWatermark("window_end", "0 seconds"),
+    "panes": lambda df: named(by_minutes(df).panes).withWatermark("window_end", "0 seconds"),
     "columns made of panes": lambda df: by_minutes(df).panes.select(
         "k", (SF.col("v") + 1).alias("v"), SF.timestamp_seconds("v").alias("ts")
     ),
@@ -59,14 +65,14 @@ def test_an_operator_on_panes_that_wait_for_the_watermark(feed: Feed, name: str)
 
 
 def test_an_operator_with_a_watermark_on_panes_that_wait_for_it(feed: Feed) -> None:
-    panes = by_minutes(feed.stream()).panes.withWatermark("window_end", "1 second")
+    panes = named(by_minutes(feed.stream()).panes).withWatermark("window_end", "1 second")
     with pytest.raises(SetupError, match=REFUSED):
         windowed(panes, "window_end").groupBy("k").window(pw.Tumbling("1 hour")).agg(SUM)
 
 
 def test_an_operator_with_a_watermark_on_one_without(feed: Feed) -> None:
     """The first operator's stream has a constant watermark, so the watermark of the query never moves."""
-    panes = by_pairs(feed.stream()).panes.withWatermark("processing_time", "1 second")
+    panes = named(by_pairs(feed.stream()).panes).withWatermark("processing_time", "1 second")
     with pytest.raises(SetupError, match=REFUSED):
         windowed(panes, "processing_time").groupBy("k").window(MINUTE).agg(SUM)
 

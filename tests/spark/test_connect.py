@@ -28,7 +28,11 @@ def test_streaming_and_batch_through_connect(feed: Feed) -> None:
     assert json.loads(lines[0].removeprefix("told ")) == {
         "connect": "pyspark.sql.connect.session",
         "refused": True,
-        "stacked": False,
+        "timely": ["timestamp"],
+        "refusals": [
+            "a stream that another operator emits",
+            "withWatermark('timestamp', '1 second') of emitted rows",
+        ],
         "name": "minutes",
         "observed": [7, 5, 0, 1, 1, 3],
         "as_pyspark": [["a", 1, None], ["a", 2, 1], ["b", 3, None], ["a", 5, 3]],

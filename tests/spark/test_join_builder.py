@@ -415,11 +415,11 @@ def test_what_is_refused_on_streams(feed: Feed, other: Feed) -> None:
     ):
         described(joined(left, other.batch(), "ts")).how("inner")
     panes = windowed(left, "ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(F.sum("v").alias("v")).panes
-    stacked = joined(panes.withWatermark("window_end", "1 second"), right).on("k").within(0, 1).select("k")
+    stacked = joined(panes, right, ("window_end", "ts")).on("k").within(0, 1).select("k")
     with pytest.raises(SetupError, match=r"a stream that another operator emits \| .* \| .*write the panes"):
-        stacked.how("inner")
+        stacked.watermark(left=pw.StreamTime(per="all")).how("inner")
     result = described(joined(left, right)).how("inner")
-    rows = result.rows.withWatermark("join_time", "1 second")
+    rows = result.rows
     apart = r"a stream that an operator with several inputs emits \| .* \| give the result itself, as in"
     with pytest.raises(SetupError, match=apart):
         windowed(rows, "join_time").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))

@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame
 
 from panewise.errors import DroppedLateRowsWarning, SetupError, explain
 from panewise.spark.checks import watermarked
-from panewise.spark.plan_text import PACK, delaying, plan_of, stateful
+from panewise.spark.plan_text import PACK, Node, delaying, nodes_of, plan_of, stateful
 from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, row_driven
 
@@ -37,6 +37,8 @@ _CONSTANT = f"{PACK}_with_a_constant_watermark"
 _OWN = PACK
 _BATCH = f"{PACK}_batch"  # the static side of a join waits for no watermark
 _SEVERAL = "_of_several_inputs"  # ends the label of the first input of such an operator
+_WATERMARK = "EventTimeWatermark"  # the node that `withWatermark` makes
+_SELECTIONS = frozenset({"Project", "SubqueryAlias"})  # nodes that keep all rows
 _FURTHER = "_further_input"  # ends those of the others
 
 
@@ -123,3 +125,15 @@ def operators_behind(df: DataFrame) -> int:
 def metrics_behind(df: DataFrame) -> set[str]:
     """Returns the names of the metrics of the operators behind a stream."""
     return set(re.findall(r"CollectMetrics ([^,]+),", plan_of(df)))
+
+
+def has_watermark_of_rows(df: DataFrame) -> bool:
+    """Returns whether a stream has one watermark, made from just these rows: only selections are after it."""
+    nodes = nodes_of(plan_of(df))
+    last = next((node for node in nodes if node.name not in _SELECTIONS), None)
+    return last is not None and last.name == _WATERMARK and len(_watermarks(nodes)) == 1
+
+
+def _watermarks(nodes: list[Node]) -> set[str]:
+    """Returns the ids of the watermarks of a plan. A stream that a plan uses twice has one."""
+    return {node.rest.partition(",")[0] for node in nodes if node.name == _WATERMARK}

@@ -18,7 +18,7 @@ from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 
 _PARTITIONS_FOR_A_CORE = 4
-_DELAY = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
+DELAY = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
 
 
 def check_options(finish: object, shards: object) -> None:
@@ -189,13 +189,13 @@ def watermarked(df: DataFrame) -> bool:
 
 def watermark_columns(df: DataFrame) -> list[str]:
     """Returns the columns of a stream that have a watermark."""
-    return [field.name for field in df.schema.fields if _DELAY in (field.metadata or {})]
+    return [field.name for field in df.schema.fields if DELAY in (field.metadata or {})]
 
 
 def delay_of(df: DataFrame, event_times: tuple[str, ...]) -> Duration | None:
     """Returns the delay of the watermark that a stream has of one of these columns, None if it has none."""
     found = [name for name in watermark_columns(df) if name in event_times]
-    return Duration(1000 * int(df.schema[found[0]].metadata[_DELAY])) if found else None
+    return Duration(1000 * int(df.schema[found[0]].metadata[DELAY])) if found else None
 
 
 def same_name(df: DataFrame) -> Callable[[str], str]:

@@ -284,8 +284,12 @@ class Dataflow:
             self._query_ports,
         )
         target = envelope.OUT if direct is None else direct.target
-        stepped = packed.groupBy("shard").transformWithStateInPandas(
-            Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
+        stepped = (
+            _used_once(packed)
+            .groupBy("shard")
+            .transformWithStateInPandas(
+                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
+            )
         )
         stepped = observed(stepped, self._metrics_name(others))
         return stepped if direct is None else without_metrics(stepped)
@@ -357,6 +361,16 @@ def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> li
         raise SpecError(f"shards={shards}", *one_shard)
     default = int(setting(df, PARTITIONS, "200")) if one_shard is None else 1
     return even_shards(default if shards is None else shards)
+
+
+def _used_once(packed: DataFrame) -> DataFrame:
+    """Returns envelopes whose shuffle Spark repeats where a query uses them twice (semantics 42.13).
+
+    Spark would use one shuffle for both. It then does not find the watermark behind the second use, so there
+    no timer expires. In each micro-batch Spark gives every random number of a plan a seed of its own. So it
+    does not take the two plans for the same. The condition is always true, which Spark must not know.
+    """
+    return packed.where(~F.isnan(F.rand()))
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:

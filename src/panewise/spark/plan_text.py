@@ -17,7 +17,7 @@ _LINE = re.compile(r"(?P<indent>(?:[ :] {2})*(?:[:+]- )?)(?P<stream>~?)(?P<name>
 _DELAYING = frozenset({"Aggregate", "Join"})
 _DELAYING_STARTS = ("TransformWithState", "FlatMapGroupsWithState", "FlatMapGroupsInPandasWithState")
 _STATEFUL = _DELAYING | {"Deduplicate", "DeduplicateWithinWatermark"}
-_TRANSPARENT = frozenset({"Project", "Union", "SerializeFromObject", "AppendColumns"})
+_TRANSPARENT = frozenset({"Filter", "Project", "Union", "SerializeFromObject", "AppendColumns"})
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,14 @@ def stateful(plan: str) -> list[str]:
 def delaying(plan: str) -> list[str]:
     r"""Returns the names of those of Spark's stateful operators in a plan that can delay rows.
 
-    A join of a stream with a batch DataFrame has no state.
+    A join of a stream with a batch DataFrame has no state. Operators of panewise are not counted.
 
     >>> delaying("~Join Inner\n:- ~StreamingRelationV2 rate\n+- Range (0, 1)")
     []
     >>> delaying("~Join Inner\n:- ~StreamingRelationV2 rate\n+- ~StreamingRelationV2 rate")
     ['Join']
+    >>> delaying("~TransformWithStateInPySpark\n+- ~Filter NOT isnan(rand(1))\n   +- ~MapInArrow panewise(a)")
+    []
     """
     return [node.name for node in _of_spark(plan) if node.name in _DELAYING or _transforms(node)]
 

@@ -35,7 +35,7 @@ def check_sides(dfs: Mapping[str, DataFrame], others: Collection[str], spec: Spe
         SetupError: if another stream would stop the watermark of the query.
     """
     streams = {port: df for port, df in dfs.items() if df.isStreaming and port not in others}
-    followers = [port for port in streams if follows_query(spec, port)]
+    followers = [port for port, df in streams.items() if follows_query(spec, port) and watermarked(df)]
     if len(spec.ports) == 1 or not followers:
         return
     still = [port for port, df in streams.items() if not watermarked(df)]

@@ -238,6 +238,10 @@ class SpecParts(Protocol):
         """
         ...
 
+    def timely_column(self, spec: Any) -> str | None:
+        """Returns the event time of emitted rows, if it is never behind the watermark (semantics 42.11)."""
+        ...
+
     def new_columns(self, spec: Any) -> tuple[str, ...]:
         """Returns the names of columns that are added to the rows of the input, which must not have them."""
         ...

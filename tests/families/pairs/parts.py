@@ -101,6 +101,10 @@ def output_time(spec: Pairs) -> tuple[str, str, str]:
     return "pairs before a second operator", "counts have no event time", "write them"
 
 
+def timely_column(spec: Pairs) -> None:
+    return None
+
+
 def new_columns(spec: Pairs) -> tuple[str, ...]:
     return ()
 

@@ -22,6 +22,7 @@ from pyspark.sql import Column, DataFrame
 from panewise.errors import SpecError
 from panewise.spark.compat.columns import Function, as_plain, functions_in, memory_of, on_stream
 from panewise.spark.compat.switch import is_enabled, put, restore
+from panewise.spark.emitted import emitted
 from panewise.spark.names import quoted
 from panewise.spark.over_builder import over
 from panewise.spark.results.over import OverResult
@@ -261,5 +262,7 @@ def _known(df: DataFrame) -> Derivation | None:
 
 
 def _remember(df: DataFrame, derivation: Derivation) -> DataFrame:
+    """Stores how a DataFrame was made. If it is a stream, it refuses `withWatermark` (semantics 42.12)."""
+    df = emitted(df, None) if df.isStreaming else df
     df.__dict__[_OVER] = derivation
     return df

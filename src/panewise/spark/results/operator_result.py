@@ -8,10 +8,12 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow import Dataflow, unpacked
+from panewise.spark.emitted import emitted
 from panewise.spark.envelope import kind_of, labelled, port_of
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
+from panewise.spark.timely import timely_column, with_watermark_of_query
 from panewise.spark.writer import WHOLE_ROWS, EarlierOutput, WindowQuery, WriteOptions, start
 from panewise.spec import Specification
 from panewise.spec.describe import describe
@@ -171,9 +173,14 @@ class OperatorResult:
         packed = dataflow.packed(late_wanted=kind_of(kind) == "late", all_columns=whole_rows)
         schemas = dataflow.schemas(all_columns=whole_rows)
         unpack = dataflow.unpacker(kind, all_columns=whole_rows)
-        if dataflow.df.isStreaming and unpack.flat:
-            return dataflow.stepped(packed, schemas, direct=unpack)
-        return unpacked(dataflow.stepped(packed, schemas), unpack)
+        if not dataflow.df.isStreaming:
+            return unpacked(dataflow.stepped(packed, schemas), unpack)
+        if unpack.flat:
+            rows = dataflow.stepped(packed, schemas, direct=unpack)
+        else:
+            rows = unpacked(dataflow.stepped(packed, schemas), unpack)
+        column = timely_column(dataflow) if kind == "panes" else None
+        return emitted(rows if column is None else with_watermark_of_query(rows, column), column)
 
 
 @dataclass(frozen=True)

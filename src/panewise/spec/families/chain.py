@@ -108,6 +108,11 @@ def output_time(spec: Chain) -> str | Error:
     return windows.output_time(spec.first)
 
 
+def timely_column(spec: Chain) -> str | None:
+    """Returns the timestamp of panes, if there are no panes after the end of their window."""
+    return windows.timely_column(spec.first)
+
+
 def new_columns(spec: Chain) -> tuple[str, ...]:
     """Returns nothing: panes have columns of their own."""
     return ()

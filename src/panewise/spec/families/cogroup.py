@@ -139,6 +139,11 @@ def output_time(spec: CogroupOperator) -> str | Error:
     return windows.output_time(window_operator(spec))
 
 
+def timely_column(spec: CogroupOperator) -> str | None:
+    """Returns the timestamp of panes, if there are no panes after the end of their window."""
+    return windows.timely_column(window_operator(spec))
+
+
 def new_columns(spec: CogroupOperator) -> tuple[str, ...]:
     """Returns nothing: panes have columns of their own."""
     return ()

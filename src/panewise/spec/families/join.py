@@ -18,13 +18,14 @@ from panewise.spec.families.sides import (
 )
 from panewise.spec.families.windows import lag_on_batch
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
-from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
+from panewise.spec.operators.join.match import Interval, LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types
+from panewise.spec.rules.timely import on_milliseconds
 from panewise.spec.type_checks import check_delta, check_entry
 from panewise.spec.windows.custom import Custom
 
@@ -174,6 +175,22 @@ def emits_again(spec: JoinOperator) -> Error | None:
 def output_time(spec: JoinOperator) -> str:
     """Returns the event time of emitted rows."""
     return JOIN_TIME
+
+
+def timely_column(spec: JoinOperator) -> str | None:
+    """Returns the event time of emitted rows, if a row is emitted when its later row arrives.
+
+    Or, of windows, when the window is complete.
+    """
+    if any(side.allowed_lateness.us for side in spec.sides.values()):
+        return None
+    if isinstance(spec.match, SameWindow):
+        in_windows = spec.timestamp == "window" and spec.match.allowed_lateness == Duration(0)
+        return JOIN_TIME if in_windows and on_milliseconds(spec.match.window) else None
+    at_arrival = isinstance(spec.match, Interval | Latest) or (
+        isinstance(spec.match, LastRows) and spec.match.order == "arrival"
+    )
+    return JOIN_TIME if at_arrival and spec.how == "inner" and spec.timestamp == "later" else None
 
 
 def new_columns(spec: JoinOperator) -> tuple[str, ...]:

@@ -106,6 +106,11 @@ def output_time(spec: OverOperator) -> str | Error:
     )
 
 
+def timely_column(spec: OverOperator) -> None:
+    """Returns None: a row that is exactly at a watermark passes only after it."""
+    return
+
+
 def new_columns(spec: OverOperator) -> tuple[str, ...]:
     """Returns the names of the new columns."""
     return tuple(column.name for column in spec.columns)

@@ -112,6 +112,11 @@ def output_time(spec: StreamWindow) -> Error:
     )
 
 
+def timely_column(spec: StreamWindow) -> None:
+    """Returns None: events have no event time."""
+    return
+
+
 def new_columns(spec: StreamWindow) -> tuple[str, ...]:
     """Returns nothing: events have columns of their own."""
     return ()

@@ -120,6 +120,12 @@ def output_time(spec: WindowedJoin) -> str | Error:
     return parts(spec.windows).output_time(spec.windows)
 
 
+def timely_column(spec: WindowedJoin) -> str | None:
+    """Returns the timestamp of panes, if neither they nor the rows of the join come after their time."""
+    of_join = parts(spec.join).timely_column(spec.join)
+    return None if of_join is None else parts(spec.windows).timely_column(spec.windows)
+
+
 def new_columns(spec: WindowedJoin) -> tuple[str, ...]:
     """Returns nothing: no column is added to the rows of an input."""
     return ()

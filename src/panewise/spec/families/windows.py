@@ -15,6 +15,7 @@ from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types, carried_values
 from panewise.spec.rules.row_numbering import with_event_time
+from panewise.spec.rules.timely import ends_above
 from panewise.spec.type_checks import boolean_columns_of_windows, check_window_types
 from panewise.spec.watermarks import FixedLag, has_key_watermarks, row_driven
 from panewise.spec.windows.custom import Custom
@@ -154,6 +155,12 @@ def output_time(spec: WindowOperator) -> str | Error:
         rule = "the event time of panes is their timestamp, 'window_time' or 'end' (semantics 42.5)"
         return f"timestamp={spec.timestamp!r} before a second operator", rule, "set timestamp='window_time'"
     return "timestamp"
+
+
+def timely_column(spec: WindowOperator) -> str | None:
+    """Returns the timestamp of panes, if there are no panes after the end of their window."""
+    found = output_time(spec)
+    return found if isinstance(found, str) and spec.lateness_us == 0 and ends_above(spec) else None
 
 
 def new_columns(spec: WindowOperator) -> tuple[str, ...]:

@@ -1,0 +1,137 @@
+"""Tests of Spark's own operators behind operators (semantics 42.11)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import ParquetSink, cogrouped, joined, over, windowed
+from panewise.spark.checks import watermark_columns
+from tests.spark.conftest import Feed
+
+HALF = pw.Tumbling("30 seconds")
+COUNT = F.count().alias("n")
+
+
+@pytest.fixture
+def halves(feed: Feed) -> Feed:
+    """Files of 30 seconds each, in which rows are up to 9 seconds out of order."""
+    for n in range(5):
+        feed.put(*((30 * n + (7 * i) % 30, "ab"[i % 2], i) for i in range(10)))
+    return feed
+
+
+def stream(feed: Feed) -> DataFrame:
+    return feed.stream().withWatermark("ts", "30 seconds")
+
+
+def panes(df: DataFrame, **options: Any) -> Any:
+    options = {"timestamp": "window_time", **options}
+    window = options.pop("window", HALF)
+    lateness = options.pop("lateness", 0)
+    described = windowed(df, "ts").groupBy("k").window(window).allowed_lateness(lateness)
+    if "accumulation" in options:
+        described = described.accumulation(options.pop("accumulation"))
+    return described.options(**options).agg(COUNT)
+
+
+def emitted(feed: Feed, df: DataFrame, name: str) -> list[Row]:
+    """Runs a query to its end, and returns what it emits."""
+    writer = df.writeStream.format("parquet").option("checkpointLocation", feed.sink(f"{name}_checkpoint"))
+    writer.trigger(availableNow=True).start(feed.sink(name)).awaitTermination()
+    return sorted(feed.spark.read.parquet(feed.sink(name)).collect())
+
+
+def minutes(df: DataFrame, window: Any) -> DataFrame:
+    found = df.groupBy(window.alias("w"), "k").agg(SF.sum("n").alias("n"))
+    return found.select("k", SF.col("w.start").alias("start"), "n")
+
+
+def test_sparks_windows_over_panes(halves: Feed) -> None:
+    """They emit what Spark's windows over Spark's windows emit, and what a second operator emits."""
+    counts = stream(halves).groupBy(SF.window("ts", "30 seconds"), "k").agg(SF.count("*").alias("n"))
+    of_spark = emitted(halves, minutes(counts, SF.window("window", "1 minute")), "of_spark")
+    assert (
+        emitted(halves, minutes(panes(stream(halves)).panes, SF.window("timestamp", "1 minute")), "beside")
+        == of_spark
+    )
+    assert len(of_spark) == 2
+    sums = windowed(panes(stream(halves))).groupBy("k").window(pw.Tumbling("1 minute"))
+    query = sums.agg(F.sum("n").alias("n")).write(
+        panes=ParquetSink(halves.sink("second")), checkpoint=halves.sink("checkpoint"), available_now=True
+    )
+    query.awaitTermination()
+    rows = halves.spark.read.parquet(halves.sink("second")).select("k", "window_start", "n").collect()
+    assert sorted(map(tuple, rows)) == list(map(tuple, of_spark))
+
+
+def pairs(left: DataFrame, right: DataFrame, how: Any = "inner", **options: Any) -> Any:
+    described = joined(left, right, "ts").on("k").within(0, "5 seconds").prefix(right="r_")
+    return described.options(**options).how(how)
+
+
+def test_sparks_deduplication_of_the_rows_of_a_join(halves: Feed) -> None:
+    """No row of the join is late for it: each left row with a partner comes once."""
+    rows = pairs(stream(halves), stream(halves)).rows
+    first = rows.dropDuplicatesWithinWatermark(["k", "v", "ts"]).select("k", "ts", "v")
+    batch = pairs(halves.batch(), halves.batch()).rows.select("k", "ts", "v").distinct()
+    assert emitted(halves, first, "first") == sorted(batch.collect())
+
+
+TIMELY: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "timestamp": lambda df: panes(df).panes,
+    "timestamp ": lambda df: panes(df).then(aggregates=[F.sum("n").alias("m")]).panes,
+    "timestamp  ": lambda df: panes(df, window=pw.Session("5 seconds"), timestamp="end").panes,
+    "timestamp   ": lambda df: (
+        cogrouped(df, df).on("k").window(HALF).options(timestamp="end").agg(left=[F.count().alias("n")]).panes
+    ),
+    "join_time": lambda df: pairs(df, df).rows,
+    "join_time ": lambda df: pairs(df.groupBy(SF.window("ts", "1 minute"), "k").agg(
+        SF.max("v").alias("v")).select(SF.window_time("window").alias("ts"), "k", "v"), df).rows,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TIMELY)
+def test_rows_that_are_never_behind_the_watermark(feed: Feed, name: str) -> None:
+    assert watermark_columns(TIMELY[name](stream(feed))) == [name.strip()]
+
+
+BEHIND: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "no timestamp": lambda df: panes(df, timestamp=None).panes,
+    "lateness": lambda df: panes(df, lateness="1 second").panes,
+    "retractions": lambda df: panes(df, accumulation="retracting").panes,
+    "sessions": lambda df: panes(df, window=pw.Session("5 seconds")).panes,
+    "microseconds": lambda df: panes(df, window=pw.Tumbling(pw.Duration(30_000_001))).panes,
+    "late rows": lambda df: panes(df).late,
+    "OVER": lambda df: over(df).withColumn(
+        "n", F.row_number().over(pw.Window.partitionBy("k").orderBy("ts"))
+    ).rows,
+    "the clock": lambda df: windowed(df, "ts").groupBy("k").window(HALF).watermark(pw.FixedLag(1)).options(
+        timestamp="end").agg(COUNT).panes,
+    "a second operator": lambda df: windowed(panes(df)).groupBy("k").window(HALF).options(
+        timestamp="end").agg(COUNT).panes,
+    "an outer join": lambda df: pairs(df, df, "left").rows,
+    "a filter before a join": lambda df: pairs(df.where("v > 1"), df).rows,
+    "invalid rows of a join": lambda df: pairs(df, df, null_keys=False).rows,
+    "an as-of join": lambda df: joined(df, df).on("k").as_of().prefix(right="r_").how("inner").rows,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_rows_that_can_be_behind_the_watermark(feed: Feed, name: str) -> None:
+    assert watermark_columns(BEHIND[name](stream(feed))) == []
+
+
+def test_the_greatest_watermark(feed: Feed) -> None:
+    """It can be above that of a side, but not above that of a window operator, which follows it."""
+    policy = "spark.sql.streaming.multipleWatermarkPolicy"
+    feed.spark.conf.set(policy, "max")
+    try:
+        assert watermark_columns(pairs(stream(feed), stream(feed)).rows) == []
+        assert watermark_columns(panes(stream(feed)).panes) == ["timestamp"]
+    finally:
+        feed.spark.conf.unset(policy)
