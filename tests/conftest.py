@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,10 @@ settings.load_profile("panewise")
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+# The tests start hundreds of Python processes. They must not compile panewise again, each for itself.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 SPARK_CONF = {
     "spark.driver.host": "127.0.0.1",
@@ -84,6 +89,11 @@ _OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults"
 ]
 
 
+@cache
+def _is_of_spark(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in _OF_SPARK)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they use.
 
@@ -94,5 +104,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         needs_session = "spark" in getattr(item, "fixturenames", ())
         if needs_session:
             item.add_marker(pytest.mark.spark)
-        if needs_session or any(item.path.is_relative_to(folder) for folder in _OF_SPARK):
+        if needs_session or _is_of_spark(item.path):
             item.add_marker(pytest.mark.versions)

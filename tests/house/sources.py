@@ -1,16 +1,27 @@
-"""The sources of panewise as syntax trees."""
+"""The sources of panewise, each read and parsed once, and a check of all of them by one test."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src" / "panewise"
 
+T = TypeVar("T")
 
-def files() -> list[Path]:
-    return sorted(SRC.rglob("*.py"))
+
+def check_each(subjects: Collection[T], faults: Callable[[T], Iterable[str]]) -> None:
+    """Fails if a subject has faults, or if there is no subject. The message has each fault in a line."""
+    assert subjects, "there is nothing to check"
+    found = [fault for subject in subjects for fault in faults(subject)]
+    assert not found, "\n".join(["", *found])
+
+
+@cache
+def files() -> tuple[Path, ...]:
+    return tuple(sorted(SRC.rglob("*.py")))
 
 
 def shown(path: Path) -> str:
@@ -18,8 +29,19 @@ def shown(path: Path) -> str:
 
 
 @cache
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    return ast.parse(text(path), filename=str(path))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Returns all nodes of a file's tree."""
+    return tuple(ast.walk(tree(path)))
 
 
 def part(path: Path) -> str:
@@ -37,12 +59,17 @@ def part_of_module(module: str) -> str:
     return rest.split(".")[0]
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yields the dotted names of the modules that a file imports, anywhere in the file.
+@cache
+def imported(path: Path) -> tuple[str, ...]:
+    """Returns the dotted names of the modules that a file imports, anywhere in the file.
 
-    `from a import b` yields a. Only for `from panewise import b` it is panewise.b if b is a module.
+    `from a import b` gives a. Only for `from panewise import b` it is panewise.b if b is a module.
     """
-    for node in ast.walk(tree(path)):
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -87,9 +114,7 @@ def _module_of_name(module: str, name: str) -> str:
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (
-        node for node in ast.walk(tree(path)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    )
+    return (node for node in nodes(path) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -8,13 +8,13 @@ The part testing imports all of them, and none of them imports it.
 
 import ast
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.house.sources import (
     SRC,
+    check_each,
     cycles,
     files,
     functions,
@@ -76,28 +76,37 @@ def test_every_part_of_the_house_has_a_rule() -> None:
     assert {part(path) for path in files()} <= set(MAY_IMPORT)
 
 
-@pytest.mark.parametrize("path", files(), ids=shown)
-def test_imports_run_one_way(path: Path) -> None:
-    here = part(path)
+def other_parts(path: Path) -> set[str]:
+    """Returns the other parts of panewise that a file imports."""
     inner = {part_of_module(name) for name in imported(path) if name.split(".")[0] == "panewise"}
-    assert inner - {here} <= MAY_IMPORT[here], f"{shown(path)} may not import these parts of panewise"
+    return inner - {part(path)}
 
 
-@pytest.mark.parametrize("path", files(), ids=shown)
-def test_third_parties_stay_where_they_belong(path: Path) -> None:
-    here = part(path)
-    for package in {name.split(".")[0] for name in imported(path)} - {"panewise"}:
-        if package in sys.stdlib_module_names:
+def parts_not_allowed(path: Path) -> list[str]:
+    wrong = sorted(other_parts(path) - MAY_IMPORT[part(path)])
+    return [f"{shown(path)}: may not import the part {name} of panewise" for name in wrong]
+
+
+def test_imports_run_one_way() -> None:
+    check_each(files(), parts_not_allowed)
+
+
+def third_parties_not_allowed(path: Path) -> Iterator[str]:
+    packages = {name.split(".")[0] for name in imported(path)} - {"panewise"} - sys.stdlib_module_names
+    for package in sorted(packages):
+        if package not in THIRD_PARTIES:
+            rule = "a new dependency needs a decision record and a rule here"
+        elif part(path) in STANDARD_LIBRARY_ONLY:
+            rule = "this part is standard library only"
+        elif part(path) not in THIRD_PARTIES[package]:
+            rule = f"it belongs to {sorted(THIRD_PARTIES[package])}"
+        else:
             continue
-        assert package in THIRD_PARTIES, (
-            f"{shown(path)} imports {package}: a new dependency needs a decision record and a rule here"
-        )
-        assert here not in STANDARD_LIBRARY_ONLY, (
-            f"{shown(path)} imports {package}; this part is standard library only"
-        )
-        assert here in THIRD_PARTIES[package], (
-            f"{shown(path)} imports {package}, which belongs to {sorted(THIRD_PARTIES[package])}"
-        )
+        yield f"{shown(path)}: imports {package}; {rule}"
+
+
+def test_third_parties_stay_where_they_belong() -> None:
+    check_each(files(), third_parties_not_allowed)
 
 
 def test_only_one_file_of_each_demo_imports_pyspark() -> None:
@@ -114,8 +123,7 @@ def parts_imported() -> dict[str, set[str]]:
     """Returns for each part of panewise the other parts that its files import."""
     found: dict[str, set[str]] = {}
     for path in files():
-        inner = {part_of_module(name) for name in imported(path) if name.split(".")[0] == "panewise"}
-        found.setdefault(part(path), set()).update(inner - {part(path)})
+        found.setdefault(part(path), set()).update(other_parts(path))
     return found
 
 
@@ -134,11 +142,15 @@ def test_cycles_are_found() -> None:
     assert cycles({"a": {"b", "c"}, "b": {"c"}}) == []
 
 
-@pytest.mark.parametrize("path", SPEC, ids=shown)
-def test_modules_of_the_specification_have_all_imports_at_the_top(path: Path) -> None:
+def imports_in_functions(path: Path) -> list[str]:
+    inside = (node for function in functions(path) for node in ast.walk(function))
+    found = {node.lineno for node in inside if isinstance(node, (ast.Import, ast.ImportFrom))}
+    return [f"{shown(path)}:{line}: imports in a function" for line in sorted(found)]
+
+
+def test_modules_of_the_specification_have_all_imports_at_the_top() -> None:
     """An import in a function would hide a cycle."""
-    nodes = (node for function in functions(path) for node in ast.walk(function))
-    assert [node.lineno for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))] == []
+    check_each(SPEC, imports_in_functions)
 
 
 def test_modules_of_the_specification_do_not_reach_themselves() -> None:

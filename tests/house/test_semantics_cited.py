@@ -10,11 +10,12 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT
+from tests.house.sources import ROOT, check_each
 
 THIS = Path(__file__).resolve()
 TESTS = ROOT / "tests"
@@ -56,6 +57,7 @@ def texts(source: str) -> Iterator[str]:
     yield block
 
 
+@cache
 def citations(path: Path) -> set[str]:
     """Returns the sentences that a test file or a file of transcripts cites."""
     source = path.read_text(encoding="utf-8")
@@ -72,9 +74,13 @@ def test_every_sentence_is_cited_by_a_test() -> None:
     assert [number for number in SENTENCES if number not in cited] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_every_citation_names_a_sentence(path: Path) -> None:
-    assert citations(path) <= set(SENTENCES)
+def citations_of_nothing(path: Path) -> list[str]:
+    missing = sorted(citations(path) - set(SENTENCES))
+    return [f"{path.relative_to(TESTS)}: there is no sentence {number}" for number in missing]
+
+
+def test_every_citation_names_a_sentence() -> None:
+    check_each(FILES, citations_of_nothing)
 
 
 @pytest.mark.parametrize(

@@ -2,44 +2,70 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.house.sources import files, functions, imported, lines_of, part, shown, tree
+from tests.house.sources import (
+    check_each,
+    files,
+    functions,
+    imported,
+    lines_of,
+    nodes,
+    part,
+    shown,
+    text,
+)
 
 FUNCTION_STOP = 60
 WITHOUT_CLOCK = {"chrono", "spec", "oracle", "state", "engine"}
 FORBIDDEN_WORDS = re.compile(r"pickle|time\.sleep|NotImplementedError|\bTODO\b|\bFIXME\b|\bXXX\b")
 
 
-@pytest.mark.parametrize("path", files(), ids=shown)
-def test_length_of_functions(path: Path) -> None:
-    long = {
-        function.name: lines_of(function)
+def long_functions(path: Path) -> list[str]:
+    return [
+        f"{shown(path)}:{function.lineno}: {function.name} has {lines_of(function)} lines"
         for function in functions(path)
         if lines_of(function) > FUNCTION_STOP
-    }
-    assert long == {}
+    ]
 
 
-@pytest.mark.parametrize("path", files(), ids=shown)
-def test_words_that_stay_out(path: Path) -> None:
-    found = [line for line in path.read_text(encoding="utf-8").splitlines() if FORBIDDEN_WORDS.search(line)]
-    assert found == []
+def test_length_of_functions() -> None:
+    check_each(files(), long_functions)
 
 
-@pytest.mark.parametrize("path", files(), ids=shown)
-def test_nothing_sleeps_or_pickles(path: Path) -> None:
-    assert {"pickle", "cloudpickle", "marshal", "shelve"}.isdisjoint(imported(path))
+def forbidden_words(path: Path) -> list[str]:
+    return [
+        f"{shown(path)}:{number}: {line.strip()}"
+        for number, line in enumerate(text(path).splitlines(), 1)
+        if FORBIDDEN_WORDS.search(line)
+    ]
 
 
-@pytest.mark.parametrize("path", [path for path in files() if part(path) in WITHOUT_CLOCK], ids=shown)
-def test_operators_read_no_system_clock(path: Path) -> None:
+def test_words_that_stay_out() -> None:
+    check_each(files(), forbidden_words)
+
+
+def picklers(path: Path) -> list[str]:
+    found = sorted({"pickle", "cloudpickle", "marshal", "shelve"} & set(imported(path)))
+    return [f"{shown(path)}: imports {name}" for name in found]
+
+
+def test_nothing_sleeps_or_pickles() -> None:
+    check_each(files(), picklers)
+
+
+def clocks(path: Path) -> Iterator[str]:
+    if "time" in imported(path):
+        yield f"{shown(path)}: imports time"
+    used = {ast.unparse(node) for node in nodes(path) if isinstance(node, ast.Attribute)}
+    for name in sorted(used & {"datetime.now", "datetime.utcnow", "datetime.today", "date.today"}):
+        yield f"{shown(path)}: uses {name}"
+
+
+def test_operators_read_no_system_clock() -> None:
     """Operators get the processing time (semantics 2)."""
-    assert "time" not in imported(path)
-    used = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
-    assert used.isdisjoint({"datetime.now", "datetime.utcnow", "datetime.today", "date.today"})
+    check_each([path for path in files() if part(path) in WITHOUT_CLOCK], clocks)
 
 
 def test_no_file_is_called_utils() -> None:

@@ -5,9 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.house.sources import SRC, files, shown, tree
+from tests.house.sources import SRC, check_each, files, shown, tree
 
 # Each retired word with what to say instead. Words that also have a right use are not in this table.
 RETIRED = {
@@ -78,16 +76,24 @@ def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-@pytest.mark.parametrize("path", files(), ids=shown)
-def test_texts_have_no_retired_words(path: Path) -> None:
+def retired_in_texts(path: Path) -> list[str]:
     found = [(line, text, retired(text)) for _, line, text in strings(path, tree(path))]
-    assert [entry for entry in found if entry[2]] == []
+    return [f"{shown(path)}:{line}: {text!r} {words}" for line, text, words in found if words]
 
 
-@pytest.mark.parametrize("path", files(), ids=shown)
-def test_names_have_no_retired_words(path: Path) -> None:
+def test_texts_have_no_retired_words() -> None:
+    check_each(files(), retired_in_texts)
+
+
+def retired_in_names(path: Path) -> list[str]:
     found = [(line, name, retired(snake_case(name))) for line, name in identifiers(tree(path))]
-    assert [entry for entry in found if entry[2] and entry[1] not in RIGHT] == []
+    return [
+        f"{shown(path)}:{line}: {name} {words}" for line, name, words in found if words and name not in RIGHT
+    ]
+
+
+def test_names_have_no_retired_words() -> None:
+    check_each(files(), retired_in_names)
 
 
 def test_all_kinds_of_names_are_found() -> None:

@@ -1,6 +1,5 @@
 """Runs conformance transcripts in streaming queries: a few of each file here, all of them under soak."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,14 +7,13 @@ from pyspark.sql import SparkSession
 
 from panewise.testing import transcripts
 from panewise.testing.families import POLICY
+from tests.transcripts.documents import DOCUMENTS as ALL
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
-FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
 # Without the transcripts whose events are no input events on Spark (semantics 10.24).
 DOCUMENTS = [
-    (path.stem, document)
-    for path in FILES
-    for document in transcripts.load(path)
+    (file, document)
+    for file, document in ALL
     if not any(event["op"] in POLICY.ops for event in document["events"])
 ]
 CHOSEN = [pair for n, pair in enumerate(DOCUMENTS) if n % 12 == 3]

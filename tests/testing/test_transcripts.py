@@ -8,11 +8,8 @@ import pytest
 
 from panewise.errors import InputError
 from panewise.testing.transcripts import check, load
+from tests.transcripts.documents import DOCUMENTS, FILES
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
-
-FOLDER = Path(__file__).parents[1] / "transcripts"
-DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
-
 
 EACH = pytest.mark.parametrize(
     "document",
@@ -70,6 +67,12 @@ def test_transcript_of_a_standalone_operator(document: dict[str, Any], option: s
     """semantics 31: a standalone operator gives the same answers, wherever its state lies."""
     options: dict[str, Any] = {option: True}
     check(document, "standalone", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS, **options)
+
+
+def test_load_reads_these_documents() -> None:
+    assert FILES
+    for path, documents in FILES.items():
+        assert load(path) == documents
 
 
 def test_names_are_unique() -> None:
