@@ -143,7 +143,7 @@ def test_messages_of_equal_fields_that_were_retired_in_a_failed_flush(sessions: 
             retention_size=10**6,
             retention_time=20,
             early=5,
-            keyed_message_store=("k",),
+            keyed_message_store=("s", "k") if sessions else ("k",),
             **shape,
         )
         types = {"event_time": "bigint", "s": "string", "k": "bigint"}
