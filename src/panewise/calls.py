@@ -71,7 +71,7 @@ class Calls:
         raise ConcurrentCallError(
             "a call while another thread is within a call",
             f"one call at a time uses {self.name}",
-            "hold a lock of yours during each call, and repeat this one",
+            "take a lock of your own for each call, and repeat this one",
         )
 
 

@@ -2,7 +2,7 @@
 
 errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | checkpoints <- spark} <- cli,
 demo.
-The part stores imports errors and chrono alone.
+The part calls imports errors alone, and stores imports errors, chrono and calls.
 The part testing imports all of them, and none of them imports it.
 """
 
@@ -27,12 +27,13 @@ from tests.house.sources import (
 )
 
 FOUNDATION = {"errors", "chrono", "families", "spec"}
-RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "stores", "engine"}
+RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "standalone", "checkpoints", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
     "errors": set(),
+    "calls": {"errors"},
     "chrono": {"errors"},
     "families": set(),
     "spec": {"errors", "chrono", "families"},
@@ -41,7 +42,7 @@ MAY_IMPORT = {
     "": FOUNDATION | {"functions"},
     "oracle": FOUNDATION,
     "state": FOUNDATION,
-    "stores": {"errors", "chrono"},
+    "stores": {"errors", "chrono", "calls"},
     "engine": FOUNDATION | {"state"},
     "standalone": RUNTIME,
     "checkpoints": RUNTIME,

@@ -40,12 +40,12 @@ ELSEWHERE = {
     "stores/memory_map.py": "stores/test_ordered_map.py",
     "stores/durable_snapshot.py": "stores/test_ordered_map.py",
     "stores/rocks.py": "stores/test_store_directory.py",
-    "stores/store.py": "stores/test_window_store.py",
     # Files of the state store are tested as Spark writes them, and damaged.
     "checkpoints/figures.py": "checkpoints/test_shard.py",
     "checkpoints/tables.py": "checkpoints/test_shard.py",
     "checkpoints/layout.py": "checkpoints/test_reader.py",
     "checkpoints/partition.py": "checkpoints/test_reader.py",
+    "stores/entries.py": "stores/test_window_store.py",
     # Parts of a specification are tested by what reads them.
     "spec/conditions": "spec/conditions/test_terms.py",
     "spec/aggregates/types.py": "spec/test_type_checks.py",

@@ -39,6 +39,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("word", ["port", "side", "source"])
 @pytest.mark.parametrize("call", CALLS)
 def test_another_word_for_the_input_is_refused(call: str, word: str) -> None:
+    """semantics 31.26"""
     operator = StandaloneOperator(JOIN, TYPES)
     CALLS[call](operator, input="right")
     with pytest.raises(InputError) as caught:

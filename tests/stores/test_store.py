@@ -50,6 +50,7 @@ def test_all_stores_are_tested() -> None:
 
 
 def test_two_numbers_cannot_be_swapped_in_silence() -> None:
+    """semantics 34.25"""
     calls: list[Any] = [
         lambda: WindowStore(10, 1).put(1, 2, 3),  # type: ignore[misc]
         lambda: WindowStore(10, 1).fetch(1, 2),  # type: ignore[call-overload]

@@ -13,7 +13,7 @@ from panewise.standalone.retained.aio import AsyncWindows
 from panewise.standalone.retained.join_window import JoinWindowOperator
 from panewise.standalone.retained.outputs import RejectedMessage, WindowOutput
 from panewise.standalone.retained.settings import AggregatorSettings, JoinWindowSettings
-from panewise.standalone.retained.window import WindowMetadata
+from panewise.standalone.retained.window import RetainedMessage, WindowMetadata
 
 __all__ = [
     "AggregatorSettings",
@@ -27,6 +27,7 @@ __all__ = [
     "LifeCycle",
     "OperatorStore",
     "RejectedMessage",
+    "RetainedMessage",
     "StandaloneOperator",
     "WaitingMessage",
     "WindowMetadata",

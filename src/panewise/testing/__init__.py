@@ -5,7 +5,8 @@
 """
 
 from panewise.testing.compare import assert_panes
+from panewise.testing.retained import run_retained
 from panewise.testing.runner import result_of, run
 from panewise.testing.stream import Played, Step, TestStream
 
-__all__ = ["Played", "Step", "TestStream", "assert_panes", "result_of", "run"]
+__all__ = ["Played", "Step", "TestStream", "assert_panes", "result_of", "run", "run_retained"]

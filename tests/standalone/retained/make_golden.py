@@ -41,10 +41,14 @@ def medians(store: Path) -> Opened:
     return WindowedAggregator(settings, [F.median("v").alias("middle")], TYPES, store=store)
 
 
-def orders(store: Path) -> Opened:
+def orders(store: Path, early: Any = 7) -> Opened:
     """The messages of windows of messages, by equal fields."""
     settings = JoinWindowSettings(
-        measure="tuple", advance=10, keyed_message_store=("k",), early=7, **{**GIVEN, "retention_time": 10**6}
+        measure="tuple",
+        advance=10,
+        keyed_message_store=("k",),
+        early=early,
+        **{**GIVEN, "retention_time": 10**6},
     )
     return JoinWindowOperator(settings, TYPES, store=store)
 
@@ -52,9 +56,14 @@ def orders(store: Path) -> Opened:
 CASES: Mapping[str, Callable[[Path], Opened]] = {"sums": sums, "medians": medians, "orders": orders}
 
 
-def fill(operator: Opened) -> None:
-    """Adds messages, one of them late and not emitted yet, and flushes."""
+def fill(operator: Opened, last: int = 3) -> None:
+    """Adds messages, the last one of them late and not emitted yet, and flushes.
+
+    Those that were added before are replays.
+    """
     for offset, (time, v, k) in enumerate(((1, 4, "a"), (3, 6, "b"), (40, 9, "a"), (2, 1, "a"))):
+        if offset > last:
+            break
         operator.add_message({"event_time": time, "v": v, "k": k}, 10 * offset, now=offset)
     operator.flush()
 

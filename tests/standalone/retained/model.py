@@ -173,8 +173,7 @@ class Model:
         if window.full and isinstance(policy, int):
             return since + policy
         period, offset = (policy.period.us, policy.offset.us) if isinstance(policy, Every) else (policy, 0)
-        first = since if self._is_join else since + 1
-        return next(at for at in range(first, first + period) if (at - offset) % period == 0)
+        return next(at for at in range(since + 1, since + 1 + period) if (at - offset) % period == 0)
 
     def _fire(self, window: ModelWindow, firing: str) -> None:
         values = sorted(one["v"] for _, _, one in window.fresh) if self._is_join else window.values()

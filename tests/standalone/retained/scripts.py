@@ -55,7 +55,7 @@ def settings(draw: st.DrawFn, *, join: bool = False, measures: Sequence[str] = (
     keys = draw(st.sampled_from([(), ("v",)]))
     return JoinWindowSettings(
         **given,
-        keyed_message_store=keys,
+        keyed_message_store=("k", *keys) if sessions else keys,
         time_range_join=bool(keys) and by_time and draw(st.booleans()),
         window_scale=draw(st.sampled_from(["small", "large"])),
     )

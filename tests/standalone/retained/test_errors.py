@@ -36,7 +36,8 @@ def aggregator(aggregates: Any = SUM, settings: Any = (), **options: Any) -> Win
 
 
 def joining(keys: tuple[str, ...] = (), **settings: Any) -> JoinWindowOperator:
-    return JoinWindowOperator(JoinWindowSettings(**given(**settings), keyed_message_store=keys), TYPES)
+    fields = ("k", *keys) if keys and settings.get("session_key") else keys or None
+    return JoinWindowOperator(JoinWindowSettings(**given(**settings), keyed_message_store=fields), TYPES)
 
 
 def add(operator: Any, *times: int, v: int = 1) -> list[str]:
@@ -282,16 +283,16 @@ def test_join_keys_are_a_tuple_with_a_value_for_each_equal_field(given: Any) -> 
 def test_equal_fields_that_are_not_first_in_keys_do_not_retire(settings: dict[str, Any]) -> None:
     """semantics 25.6, 26.9: also before the first message."""
     operator = joining(("v",), **settings)
-    key = "a" if "session_key" in settings else None
+    key, fields = ("a", ("a", 1)) if "session_key" in settings else (None, (1,))
     for _ in range(2):
         with pytest.raises(
             InputError, match=r"begin with these fields \| set window_scale='large', or retire"
         ):
-            operator.retire(9, key, join_keys=(1,))
+            operator.retire(9, key, join_keys=fields)
         add(operator, 1)
     large = joining(("v",), **{**settings, "window_scale": "large"})
     add(large, 1)
-    assert large.retire(9, key, join_keys=(1,)) == 1
+    assert large.retire(9, key, join_keys=fields) == 1
 
 
 def test_equal_fields_of_sessions_retire_with_a_session_key() -> None:
@@ -299,9 +300,9 @@ def test_equal_fields_of_sessions_retire_with_a_session_key() -> None:
     operator = joining(("v",), **SESSIONS)
     for _ in range(2):
         with pytest.raises(InputError, match=r"begin with the session key \| give session_key=\.\.\., too"):
-            operator.retire(9, join_keys=(1,))
+            operator.retire(9, join_keys=("a", 1))
         add(operator, 1)
-    assert operator.retire(9, "a", join_keys=(1,)) == 2
+    assert operator.retire(9, "a", join_keys=("a", 1)) == 2
 
 
 def test_instants_beyond_the_years_of_datetime() -> None:

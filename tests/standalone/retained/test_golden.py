@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from panewise.standalone.retained import files
-from tests.standalone.retained.make_golden import CASES, FOLDER, FORMAT, fill, restore
+from tests.standalone.retained.make_golden import CASES, FOLDER, FORMAT, fill, orders, restore
 
 
 def continued(operator: Any) -> Any:
@@ -16,12 +16,15 @@ def continued(operator: Any) -> Any:
     kind = operator.add_message({"event_time": 4, "v": 100, "k": "a"}, 40)
     operator.timeout(100)
     outputs = [(one.sequence, one.firing, one.window.value, one.messages) for one in operator.drain()]
-    return state, replay, kind, outputs, operator.counts, operator.position, operator.clock
+    return state, replay, kind, outputs, operator.counts.applied, operator.position, operator.clock
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_operator_continues_a_store_of_each_format(name: str, tmp_path: Path) -> None:
     """semantics 26.10"""
+    if name == "orders":  # when format 1 was written, the boundary at which a message arrives counted
+        with orders(tmp_path / "new", early="each") as operator:
+            fill(operator, last=0)
     with CASES[name](tmp_path / "new") as operator:
         fill(operator)
         wanted = continued(operator)

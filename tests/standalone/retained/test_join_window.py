@@ -1,18 +1,26 @@
 """The join window operator of S1: new messages, and access to windows and messages."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from panewise import functions as F
 from panewise.errors import InputError
-from panewise.standalone import JoinWindowOperator, JoinWindowSettings
+from panewise.standalone import (
+    AggregatorSettings,
+    JoinWindowOperator,
+    JoinWindowSettings,
+    WindowedAggregator,
+)
 
 TYPES = {"event_time": "bigint", "id": "bigint", "s": "string"}
 WHOLE: dict[str, Any] = {"retention_size": 1000, "retention_time": 1000}
 
 
 def operator(**settings: Any) -> JoinWindowOperator:
-    given = {"measure": "time", "size": 10, "advance": 5, "keyed_message_store": ("id",), **WHOLE, **settings}
+    fields = ("s", "id") if settings.get("session_key") else ("id",)
+    given = {"measure": "time", "size": 10, "advance": 5, "keyed_message_store": fields, **WHOLE, **settings}
     return JoinWindowOperator(JoinWindowSettings(**given), TYPES)
 
 
@@ -35,16 +43,19 @@ def test_a_message_is_emitted_once_by_the_first_window_that_contains_it() -> Non
 
 
 def test_messages_are_collected_for_a_period() -> None:
-    """semantics 26.4: the boundary at which a message arrives counts."""
+    """semantics 26.4: the boundary at which a message arrives does not count."""
     one = operator(early=10, late=10)
     one.timeout(10)
     add(one, (7, 1))
-    assert sent(one) == [(0, "early", [7])]
-    one.timeout(11)
-    add(one, (8, 1), (6, 2))
     one.timeout(19)
     assert sent(one) == []
     one.timeout(20)
+    assert sent(one) == [(0, "early", [7])]
+    one.timeout(31)
+    add(one, (8, 1), (6, 2))
+    one.timeout(39)
+    assert sent(one) == []
+    one.timeout(40)
     assert sent(one) == [(0, "early", [8, 6])]  # in the order of keys: equal fields first
 
 
@@ -72,14 +83,15 @@ def test_the_eight_forms_of_get_messages(measure: str, sessions: bool) -> None:
     shape = {"session_key": "s", "advance": None} if sessions else {}
     one = operator(measure=measure, size=4, **{"advance": 2, **shape})
     add(one, (0, 1, "a"), (1, 2, "b"), (2, 1, "b"), (3, 2, "a"), (4, 1, "a"))
-    found = [row["event_time"] for row in one.get_messages(1, 4)]
-    assert sorted(found) == [1, 2, 3, 4]
-    assert [row["event_time"] for row in one.get_messages(1, 4, join_keys=(1,))] == (
-        [4, 2] if sessions else [2, 4]
-    )
+    assert sorted(row["event_time"] for row in one.get_messages(1, 4)) == [1, 2, 3, 4]
+    found = [
+        one.get_messages(1, 4, join_keys=keys) for keys in ((("a", 1), ("b", 1)) if sessions else ((1,),))
+    ]
+    times = [row["event_time"] for messages in found for row in messages]
+    assert times == ([4, 2] if sessions else [2, 4])
     if sessions:
         assert sorted(row["event_time"] for row in one.get_messages(0, 3, session_key="a")) == [0, 3]
-        assert [row["event_time"] for row in one.get_messages(0, 4, "a", (1,))] == [0, 4]
+        assert [row["event_time"] for row in one.get_messages(0, 4, "a", ("a", 1))] == [0, 4]
 
 
 def test_windows_that_share_a_bound_with_a_range_are_returned() -> None:
@@ -180,9 +192,7 @@ def test_messages_of_a_deleted_session_go_with_later_ones_whatever_their_equal_f
 
 def test_a_session_key_has_any_name() -> None:
     settings: Any = {"measure": "time", "size": 10, "session_key": "messages", **WHOLE}
-    one = JoinWindowOperator(
-        JoinWindowSettings(**settings, keyed_message_store=()), {**TYPES, "messages": "bigint"}
-    )
+    one = JoinWindowOperator(JoinWindowSettings(**settings), {**TYPES, "messages": "bigint"})
     assert one.add_message({"event_time": 1, "messages": 7}) == "in_time"
 
 
@@ -199,3 +209,46 @@ def test_results_are_copies_of_messages() -> None:
     wanted = {"event_time": 1, "id": 1, "s": "x", "tags": {"a": [1]}}
     assert [output.messages for output in one.get_result()] == [(wanted,)]
     assert [output.messages for output in one.drain()] == [(wanted,)]
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_messages_carry_their_offset(tmp_path: Path, durable: bool) -> None:
+    """semantics 26.14: those that are read and those that are emitted, also after a restart."""
+    given = {"measure": "time", "size": 10, "advance": 5, **WHOLE}
+    store = tmp_path if durable else None
+    with JoinWindowOperator(JoinWindowSettings(**given), TYPES, store=store) as one:
+        one.add_message({"event_time": 3, "id": 1, "s": "x"}, 70)
+        one.add_message({"event_time": 4, "id": 2, "s": "x"}, 80)
+        found = one.get_result()
+        found[0].messages[0]["id"] = 9
+        emitted = [message for output in one.flush() for message in output.messages]
+        assert [(message.offset, message["id"]) for message in emitted] == [(70, 1), (80, 2)]
+        assert [message.offset for output in found for message in output.messages] == [70, 80]
+        one.flush()
+        assert [message.offset for message in one.get_messages(0, 9)] == [70, 80]
+    if durable:
+        with JoinWindowOperator(JoinWindowSettings(**given), TYPES, store=store) as one:
+            [first, _] = one.get_messages(0, 9)
+            assert (first, first.offset) == ({"event_time": 3, "id": 1, "s": "x"}, 70)
+
+
+def test_a_period_is_the_same_in_both_operators() -> None:
+    """semantics 26.4, 37.19: as in S1's example, a message at 9:00:00 is emitted at 9:01:00."""
+    minute = 60_000_000
+    given: Any = {"measure": "tuple", "size": 3, "advance": 3, "early": "1 minute", **WHOLE}
+    types = {"event_time": "bigint", "v": "bigint"}
+    sent: list[list[int]] = []
+    for operator in (
+        JoinWindowOperator(JoinWindowSettings(**given), types),
+        WindowedAggregator(AggregatorSettings(**given), [F.max("v").alias("highest")], types),
+    ):
+        at: list[int] = []
+        for seconds, v in ((0, 0), (59, 5), (60, None), (120, None), (121, 9), (180, None)):
+            now = 540 * minute + seconds * 1_000_000  # from 9:00:00 on
+            if v is None:
+                operator.timeout(now)
+            else:
+                operator.add_message({"event_time": 1, "v": v}, now=now)
+            at += [seconds] * len(operator.drain())
+        sent.append(at)
+    assert sent == [[60, 180], [60, 180]]

@@ -80,7 +80,7 @@ def test_other_types_are_refused(dtype: Any) -> None:
 
 def joining(dtype: str) -> JoinWindowOperator:
     one = JoinWindowOperator(
-        JoinWindowSettings(**WHOLE, session_key="k", keyed_message_store=("v",)),
+        JoinWindowSettings(**WHOLE, session_key="k", keyed_message_store=("k", "v")),
         {"event_time": "bigint", "k": "double", "v": dtype},
     )
     one.add_message(message(1, 0))
@@ -90,10 +90,10 @@ def joining(dtype: str) -> JoinWindowOperator:
 def test_a_whole_number_is_a_key_of_a_column_of_floats() -> None:
     """semantics 26.9: keys have the type of their column."""
     one = joining("double")
-    assert one.get_messages(0, 9, join_keys=(1,)) == one.get_messages(0, 9, 0, (1.0,)) != []
+    assert one.get_messages(0, 9, join_keys=(0, 1)) == one.get_messages(0, 9, 0, (0.0, 1.0)) != []
     assert [window.session_key for window in one.get_windows(0, 9, 0)] == [0.0]
     assert one.get_window(1, 0) is not None
-    assert one.retire(9, 0, join_keys=(1,)) == 1
+    assert one.retire(9, 0, join_keys=(0, 1)) == 1
 
 
 @pytest.mark.parametrize("given", [1.0, "1", True, (1,), Decimal(1)])
@@ -103,7 +103,7 @@ def test_keys_of_another_type_are_refused(given: Any) -> None:
     rule = "the keys of column 'v' are of the type Int64"
     for call in (one.get_messages, lambda *bounds, **keys: one.retire(9, 0, **keys)):
         with pytest.raises(InputError, match=rule):
-            call(0, 9, join_keys=(given,))
+            call(0, 9, join_keys=(0.0, given))
     aggregator = WindowedAggregator(
         AggregatorSettings(**WHOLE, session_key="v"),
         [F.count().alias("n")],

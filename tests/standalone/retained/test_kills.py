@@ -143,7 +143,7 @@ def test_messages_of_equal_fields_that_were_retired_in_a_failed_flush(sessions: 
             retention_size=10**6,
             retention_time=20,
             early=5,
-            keyed_message_store=("k",),
+            keyed_message_store=("s", "k") if sessions else ("k",),
             **shape,
         )
         types = {"event_time": "bigint", "s": "string", "k": "bigint"}
@@ -152,8 +152,14 @@ def test_messages_of_equal_fields_that_were_retired_in_a_failed_flush(sessions: 
     def message(time: int, k: int) -> Step:
         return "add", {"event_time": time, "s": "a", "k": k}
 
-    key = "a" if sessions else None
-    steps: list[Any] = [("clock", 1), message(1, 1), message(2, 2), ("clock", 7), ("retire", (4, key, (1,)))]
+    key, fields = ("a", ("a", 1)) if sessions else (None, (1,))
+    steps: list[Any] = [
+        ("clock", 1),
+        message(1, 1),
+        message(2, 2),
+        ("clock", 7),
+        ("retire", (4, key, fields)),
+    ]
     steps += [message(4, 1), ("clock", 20), message(40, 2), message(90, 2)]
     script = list(enumerate(steps))
     wanted = standalone(open_with, script, (), every=3)

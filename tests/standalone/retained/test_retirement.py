@@ -40,9 +40,9 @@ def operator(store: Path | None = None, **given: Any) -> JoinWindowOperator:
         "session_key": "k",
         "retention_size": 10**6,
         "retention_time": 10**6,
-        "keyed_message_store": ("id",),
         **given,
     }
+    settings["keyed_message_store"] = ("id",) if settings["session_key"] is None else ("k", "id")
     return JoinWindowOperator(JoinWindowSettings(**settings), TYPES, store=store)
 
 
@@ -57,7 +57,7 @@ def times(one: JoinWindowOperator) -> list[int]:
 def stored(one: JoinWindowOperator) -> int:
     """Returns how many messages are stored, also those that no read returns."""
     assert one._messages is not None
-    with one._messages.get_messages(-(10**9), 10**9) as found:
+    with one._messages.get_messages(start=-(10**9), end=10**9) as found:
         return sum(1 for _ in found)
 
 
@@ -148,7 +148,7 @@ def test_equal_fields_that_were_retired_stay_so_after_a_failure(
         add(one, 1, id=1)
         add(one, 2, id=2)
         one.flush()
-        assert one.retire(9, "a" if sessions else None, join_keys=(1,)) == 1
+        assert one.retire(9, "a" if sessions else None, join_keys=("a", 1) if sessions else (1,)) == 1
         monkeypatch.setattr(MessageStore, "commit", failing)
         with pytest.raises(StoreError, match="a full disk"):
             one.flush()
@@ -190,7 +190,7 @@ def visible(one: JoinWindowOperator, script: list[Step]) -> Iterator[Any]:
     """Yields all messages that can be read, after each step."""
     for time, k, number in script:
         add(one, time, k, number)
-        yield times(one), sorted(row["event_time"] for row in one.get_messages(-99, 999, "a", (1,)))
+        yield times(one), sorted(row["event_time"] for row in one.get_messages(-99, 999, "a", ("a", 1)))
 
 
 def check_reads(data: st.DataObject) -> None:

@@ -23,9 +23,25 @@ def test_a_required_setting_that_is_missing_is_refused_by_its_name(name: str) ->
         JoinWindowSettings(**left, keyed_message_store=())
 
 
-def test_a_join_needs_to_know_the_keys_of_its_messages() -> None:
-    with pytest.raises(SpecError, match=r"^keyed_message_store is missing"):
-        JoinWindowSettings(**TIME)  # type: ignore[arg-type]
+def test_the_keys_of_messages_are_optional() -> None:
+    """S1: setKeyedMessageStore is disabled by default."""
+    assert JoinWindowSettings(**TIME) == JoinWindowSettings(**TIME, keyed_message_store=None)
+    none = JoinWindowSettings(**TIME, keyed_message_store=())
+    assert JoinWindowSettings(**TIME).layout() == none.layout()
+
+
+@pytest.mark.parametrize("fields", [(), ("v",)])
+def test_a_join_of_sessions_compares_the_session_key(fields: tuple[str, ...]) -> None:
+    """semantics 26.13"""
+    given: Any = {**TIME, "advance": None, "session_key": "k"}
+    with pytest.raises(SpecError) as caught:
+        JoinWindowSettings(**given, keyed_message_store=fields)
+    assert str(caught.value) == (
+        f"session_key='k', keyed_message_store={fields!r} | a join of sessions compares the session key, or "
+        "it would read every session (S1) | add 'k', or leave keyed_message_store out"
+    )
+    assert JoinWindowSettings(**given).equal_fields == ()
+    assert JoinWindowSettings(**given, keyed_message_store=("k", *fields)).equal_fields == ("k", *fields)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +101,5 @@ def test_each_operator_has_its_own_settings() -> None:
 def test_the_first_boundary_after_a_message_counts_or_the_one_at_it() -> None:
     """semantics 26.4, 16.14"""
     every = Every(10, aligned=True, offset=3)
-    assert [deadline(every, since, inclusive=False) for since in (12, 13, 14)] == [13, 23, 23]
-    assert [deadline(every, since, inclusive=True) for since in (12, 13, 14)] == [13, 13, 23]
-    assert deadline(AfterFirst(5), 7, inclusive=True) == 12
+    assert [deadline(every, since) for since in (12, 13, 14)] == [13, 23, 23]
+    assert deadline(AfterFirst(5), 7) == 12

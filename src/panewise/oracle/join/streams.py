@@ -166,10 +166,10 @@ def _same_key(one: Row, other: Row) -> bool:
 
 
 def boundary(every: Every, at: int) -> int:
-    """Returns the first boundary of an aligned period at an instant or after it (semantics 16.14, 37.16).
+    """Returns the first boundary of an aligned period after an instant (semantics 16.14, 37.16).
 
     >>> from panewise import Every
     >>> [boundary(Every(10, aligned=True, offset=3), at) for at in (3, 4, 13)]
-    [3, 13, 13]
+    [13, 13, 23]
     """
-    return at + (every.offset.us - at) % every.period.us
+    return at + 1 + (every.offset.us - at - 1) % every.period.us

@@ -9,7 +9,7 @@ from panewise.errors import InputError
 from panewise.standalone.retained.put import check_types, made_of
 from panewise.standalone.retained.steps import WindowSteps
 from panewise.standalone.retained.window import (
-    Message,
+    RetainedMessage,
     SessionKey,
     Window,
     WindowMetadata,
@@ -71,8 +71,10 @@ class WindowAccess(WindowSteps):
         end: InstantLike,
         session_key: SessionKey | None = None,
         join_keys: tuple[Any, ...] | None = None,
-    ) -> list[Message]:
+    ) -> list[RetainedMessage]:
         """Returns the stored messages in a range, in the order of the keys of the message store.
+
+        Each is a dict with an attribute `offset`.
 
         Args:
             start: the first event time; the first offset for windows of messages.
@@ -88,7 +90,7 @@ class WindowAccess(WindowSteps):
         self._check_open()
         key, fields = self._keys.session_of_call(session_key), self._keys.fields_of_call(join_keys)
         found = self._stored_messages(instant_us(start, "start"), instant_us(end, "end"), key, fields)
-        return [message for _, message in found]
+        return [RetainedMessage(message, offset) for offset, message in found]
 
     @one_at_a_time
     def retire(

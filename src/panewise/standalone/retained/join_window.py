@@ -16,7 +16,7 @@ from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, O
 from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import JoinWindowSettings
-from panewise.standalone.retained.window import Arrival, FreshMessage, Message, Window, WindowMetadata
+from panewise.standalone.retained.window import Arrival, FreshMessage, RetainedMessage, Window, WindowMetadata
 from panewise.stores.keys import decode_key
 from panewise.stores.message_codec import MessageKey, encode_fields
 
@@ -50,6 +50,8 @@ class JoinWindowOperator(RetainedWindows):
     [[1], [3]]
     >>> [message["value"] for message in orders.get_messages(0, 2, join_keys=(3,))]
     [20]
+    >>> [message.offset for message in orders.get_messages(0, 2)]
+    [0, 1]
 
     Source: S1 "Basic Algorithm for Join Window Operators"; semantics 26 to 26.11.
     """
@@ -76,7 +78,7 @@ class JoinWindowOperator(RetainedWindows):
             spec,
             columns,
             stores_messages=True,
-            join_keys=settings.keyed_message_store,
+            join_keys=settings.equal_fields,
             outbox=Outbox(mode, downstream, error_output, callbacks.write),
             store=store,
             callbacks=callbacks,
@@ -117,12 +119,16 @@ class JoinWindowOperator(RetainedWindows):
         described, sequence = self._metadata([window])[0], self._progress.sequence + 1
         return WindowOutput(described, sequence, firing, tuple(found.values()))
 
-    def _fresh_messages(self, window: Window) -> dict[int, Message]:
+    def _fresh_messages(self, window: Window) -> dict[int, RetainedMessage]:
         """Returns the stored messages of a window that have not been emitted, in the order of keys."""
         assert self._messages is not None
         keys = [_key_of(one, window) for one in window.fresh if self._is_in(window, one.time, one.offset)]
         found = self._messages.get_many(keys)
-        return {one.offset: of_json(one.value, self._schema) for one in found if self._is_applied(one)}
+        return {
+            one.offset: RetainedMessage(of_json(one.value, self._schema), one.offset)
+            for one in found
+            if self._is_applied(one)
+        }
 
     def _retraction(self, window: Window) -> WindowOutput | None:
         """Returns None: messages that were emitted stay emitted when sessions merge."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from panewise.standalone.retained.window import Message, WindowMetadata
+from panewise.standalone.retained.window import RetainedMessage, WindowMetadata
 
 Firing: TypeAlias = Literal["early", "full", "late", "retraction"]
 Classified: TypeAlias = Literal[
@@ -22,7 +22,8 @@ class WindowOutput:
         firing: why the window emitted: "early" before it was full, "full" when it became full, "late" after
             that; "retraction" takes back the last output of a session that became a part of another one.
         messages: in a join window operator the messages that are new since the last output of the window, in
-            the order of the keys of the message store. Otherwise empty.
+            the order of the keys of the message store. Each is a dict with an attribute `offset`. Otherwise
+            empty.
 
     Source: S1 "Window outputs"; semantics 26.4, 26.7, 26.8.
     """
@@ -30,7 +31,7 @@ class WindowOutput:
     window: WindowMetadata
     sequence: int
     firing: Firing
-    messages: tuple[Message, ...] = ()
+    messages: tuple[RetainedMessage, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class RejectedMessage:
 def copy_of(output: WindowOutput) -> WindowOutput:
     """Returns a copy that shares no dict and no list with an output."""
     window = output.window._replace(value=_copied(output.window.value))
-    return replace(output, window=window, messages=tuple(map(_copied, output.messages)))
+    messages = tuple(RetainedMessage(_copied(dict(one)), one.offset) for one in output.messages)
+    return replace(output, window=window, messages=messages)
 
 
 def _copied(value: Any) -> Any:

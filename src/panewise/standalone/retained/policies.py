@@ -44,15 +44,14 @@ def policy_of(given: Any, name: Literal["early", "late"]) -> Policy:
     return Every(length, aligned=True) if name == "early" else AfterFirst(length.us)
 
 
-def deadline(policy: Policy | None, since: int, *, inclusive: bool) -> int:
+def deadline(policy: Policy | None, since: int) -> int:
     """Returns the processing time from which on a policy lets a window emit.
 
     Args:
         policy: the policy; None: never.
         since: when the first message that has not been emitted was added.
-        inclusive: whether the boundary of a period at `since` counts.
 
-    >>> deadline(Every(10, aligned=True), 20, inclusive=False), deadline(AfterFirst(10), 25, inclusive=True)
+    >>> deadline(Every(10, aligned=True), 20), deadline(AfterFirst(10), 25)
     (30, 35)
     """
     match policy:
@@ -62,4 +61,4 @@ def deadline(policy: Policy | None, since: int, *, inclusive: bool) -> int:
             return since
         case AfterFirst():
             return since + policy.delay
-    return last_boundary(policy, since - inclusive) + policy.period.us
+    return last_boundary(policy, since) + policy.period.us

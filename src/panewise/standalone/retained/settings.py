@@ -179,7 +179,8 @@ class JoinWindowSettings(AggregatorSettings):
 
     Args:
         keyed_message_store: the columns that the join compares for equality. They become a part of the keys
-            of messages (semantics 25). An empty tuple: none.
+            of messages (semantics 25). With `session_key` they include it. Default: None, the keys of
+            messages have no such part.
         time_range_join: whether the condition of the join has a range of time. Default: False.
         window_scale: whether a window has few messages ("small"), or so many that a join should not read all
             of them ("large"). Default: "large".
@@ -200,10 +201,9 @@ class JoinWindowSettings(AggregatorSettings):
     """
 
     _name: ClassVar[str] = "a join window operator"
-    _required: ClassVar[tuple[str, ...]] = (*AggregatorSettings._required, "keyed_message_store")
     is_join: ClassVar[bool] = True
 
-    keyed_message_store: Sequence[str] = _MISSING
+    keyed_message_store: Sequence[str] | None = None
     time_range_join: bool = False
     window_scale: WindowScale = "large"
     early: PolicyLike | None = "each"
@@ -211,33 +211,42 @@ class JoinWindowSettings(AggregatorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = self.keyed_message_store
+        given = () if self.keyed_message_store is None else self.keyed_message_store
         names = isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given)
         if not names or len(set(given)) < len(given):
             rule = "keyed_message_store names the columns that the join compares, each once"
-            raise SpecError(f"keyed_message_store={given!r}", rule, "give a tuple of names, or ()")
+            raise SpecError(f"keyed_message_store={given!r}", rule, "give a tuple of names, or leave it out")
+        if self.keyed_message_store is not None and self.session_key not in (None, *given):
+            rule = "a join of sessions compares the session key, or it would read every session (S1)"
+            given_both = f"session_key={self.session_key!r}, keyed_message_store={given!r}"
+            raise SpecError(given_both, rule, f"add {self.session_key!r}, or leave keyed_message_store out")
         _check_flag("time_range_join", self.time_range_join)
-        if self.time_range_join and not given:
+        if self.time_range_join and not self.equal_fields:
             rule = "without equal fields a range of time changes no key of a message"
-            raise SpecError("time_range_join=True, keyed_message_store=()", rule, "leave it out")
+            raise SpecError(f"time_range_join=True, keyed_message_store={given!r}", rule, "leave it out")
         if self.message_store is False:
             rule = "a join window operator stores its messages"
             raise SpecError("message_store=False", rule, "leave it out")
         self.layout()
+
+    @property
+    def equal_fields(self) -> Sequence[str]:
+        """The columns of `keyed_message_store`; none if it is not given."""
+        return tuple(self.keyed_message_store or ())
 
     def layout(self) -> KeyLayout:
         """Returns the fields of the keys of messages."""
         return message_key_layout(
             self.measure,
             "join",
-            equal_join=bool(self.keyed_message_store),
+            equal_join=bool(self.equal_fields),
             time_range_join=self.time_range_join,
             window_size=self.window_scale,
         )
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the stored windows depend on."""
-        return {**super().to_json(), "join_keys": [*self.keyed_message_store]}
+        return {**super().to_json(), "join_keys": [*self.equal_fields]}
 
 
 def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:

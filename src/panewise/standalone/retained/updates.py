@@ -85,5 +85,5 @@ class Updates:
         if window.pending_since is None:
             return None
         policy = self._late if window.full else self._early
-        at = deadline(policy, window.pending_since, inclusive=self._is_join)
+        at = deadline(policy, window.pending_since)
         return None if at == NEVER else at

@@ -13,6 +13,26 @@ Message = dict[str, Any]
 SessionKey: TypeAlias = KeyValue | date | Decimal  # as callers see it; stores and windows have a KeyValue
 
 
+class RetainedMessage(dict[str, Any]):
+    """A message of retained windows: a dict of its values, with its offset.
+
+    Attributes:
+        offset: the offset of the message.
+
+    >>> message = RetainedMessage({"v": 1}, 7)
+    >>> message, message.offset
+    ({'v': 1}, 7)
+
+    Source: S1 "Message Store"; semantics 26.14.
+    """
+
+    __slots__ = ("offset",)
+
+    def __init__(self, values: Message, offset: int) -> None:
+        super().__init__(values)
+        self.offset = offset
+
+
 @dataclass(slots=True)
 class Arrival:
     """A message that an operator applies.

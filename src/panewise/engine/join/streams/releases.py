@@ -215,7 +215,8 @@ def _release(policy: Policy | None, now: int) -> int | None:
     """Returns the processing time at which a policy releases a row that arrives now; None: it does not."""
     if not isinstance(policy, Every):
         return None if policy is None else now
-    at = now + (policy.offset.us - now) % policy.period.us
+    after = now + 1  # a boundary at the arrival is not the row's
+    at = after + (policy.offset.us - after) % policy.period.us
     return at if at <= MAX_INSTANT else None
 
 
