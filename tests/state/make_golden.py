@@ -453,6 +453,17 @@ CASES = {
         ),
         WINDOWED,
     ),
+    # Windows that have emitted their whole content, with the numbers of these firings.
+    "join_windows_accumulating": Case(
+        _join(
+            pw.SameWindow(
+                pw.Tumbling("10 seconds"),
+                trigger=pw.AfterWatermark(early=pw.Always()),
+                accumulation="accumulating",
+            ),
+        ),
+        WINDOWED,
+    ),
     # A session that grew after it had emitted a row without a partner. The pane that emitted it is stored.
     "join_sessions_early": Case(
         _join(

@@ -414,6 +414,20 @@ def test_what_window_joins_retract(lacks: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("lacks", "number"), [("", 1), ("_without_emissions", 2)])
+def test_how_often_a_window_join_has_emitted(lacks: str, number: int) -> None:
+    """semantics 37.21: the number of a firing; states without the table count all firings."""
+    name = "join_windows_accumulating"
+    store = RunLibrary(read(name + lacks), Cache())
+    operator = StoredOperator.load(CASES[name].spec, CASES[name].schemas, store).operator
+    sent = operator.add(rows(((15, "b", 60),), 9))
+    numbers = sent.panes.select("k", "v", "w", "timing", *PANE[1:5]).rows()
+    assert numbers == [
+        ("b", 2, 30, "EARLY", number, -1, False, False),
+        ("b", 60, 30, "EARLY", number, -1, False, False),
+    ]
+
+
 def test_a_join_with_the_last_rows() -> None:
     """semantics 37.4, 39: windows of both sides, and rows that had no partner yet."""
     stored = load("join_last_rows")

@@ -128,6 +128,29 @@ def test_rows_without_a_partner_wait_for_the_last_firing() -> None:
     ]
 
 
+def test_numbers_of_firings() -> None:
+    """semantics 37.21: only firings that emit rows have a number, and all of their rows have the same."""
+    match = SameWindow(
+        Tumbling(10),
+        trigger=AfterWatermark(early=Always(), late=Always()),
+        accumulation="accumulating",
+        allowed_lateness=5,
+    )
+    one = oracle(match, how="full")
+    names = ("timing", "index", "nonspeculative_index", "is_first", "is_last")
+
+    def numbers(output: Any) -> list[tuple[Any, ...]]:
+        return [tuple(pane[name] for name in names) for pane in output["panes"]]
+
+    assert numbers(one.add(left(1), "left")) == []
+    assert numbers(one.add(right(2), "right")) == [("EARLY", 0, -1, True, False)]
+    assert numbers(one.add(right(3), "right")) == [("EARLY", 1, -1, False, False)] * 2
+    assert numbers(one.watermark(10)) == []
+    assert numbers(one.add(right(4), "right")) == [("LATE", 2, 0, False, False)] * 3
+    assert numbers(one.add(left(5, k=2.0), "left")) == []
+    assert numbers(one.watermark(15)) == [("LATE", 0, 0, True, True)]
+
+
 ACROSS = [("+", 9, 3), ("+", 0, 10), ("+", 0, 6), ("+", 9, 6)]
 MERGED = [("+", 0, 3), ("+", 9, 3), ("+", 0, 10), ("+", 9, 10), ("+", 0, 6), ("+", 9, 6)]
 

@@ -26,9 +26,13 @@ from panewise.spec.conditions import columns_of
 from panewise.spec.operators.join.columns import (
     BOUNDS,
     EITHER,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
     JOIN_TIME,
     LEFT,
     MISSING,
+    NONSPECULATIVE_INDEX,
     OP,
     OTHER,
     RIGHT,
@@ -131,6 +135,8 @@ class JoinPlan:
         types = {one.name: schemas[RIGHT if one.side == RIGHT else LEFT][one.column] for one in selected}
         instants = dict.fromkeys((*BOUNDS, JOIN_TIME), pl.Int64())
         added = {OP: pl.String(), MISSING: pl.String(), TIMING: pl.String(), **instants}
+        added |= dict.fromkeys((INDEX, NONSPECULATIVE_INDEX), pl.Int64())
+        added |= dict.fromkeys((IS_FIRST, IS_LAST), pl.Boolean())
         columns_added = {name: added[name] for name in spec.added_columns}
         return cls(spec, selected, ports, types | columns_added, _compiled(spec, ports))
 

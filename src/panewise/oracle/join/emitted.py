@@ -9,7 +9,6 @@ from panewise.spec.operators.join.columns import (
     JOIN_TIME,
     LEFT,
     MISSING,
-    OF_WINDOWS,
     OP,
     RIGHT,
     Selected,
@@ -46,13 +45,13 @@ class EmittedRows:
         assert self._spec.timestamp is not None
         values = self._values({LEFT: left, RIGHT: right})
         time = self._window_time(window) if self._spec.timestamp == "window" else times[self._spec.timestamp]
-        return {**values, OP: op, MISSING: None, **_of_window(window), JOIN_TIME: time}
+        return {**values, OP: op, MISSING: None, **self._of_window(window), JOIN_TIME: time}
 
     def alone(self, side: str, row: Row, op: str, window: Pane | None = None) -> dict[str, Any]:
         """Returns a row without a partner, or one of `semi`."""
         missing = {} if self._spec.how in ("semi", "anti") else {MISSING: RIGHT if side == LEFT else LEFT}
         time = self._window_time(window) if self._spec.timestamp == "window" else row.time
-        return {**self._values({side: row}), OP: op, **missing, **_of_window(window), JOIN_TIME: time}
+        return {**self._values({side: row}), OP: op, **missing, **self._of_window(window), JOIN_TIME: time}
 
     def _window_time(self, window: Pane | None) -> int:
         """Returns the last instant of a window (semantics 40.1)."""
@@ -71,6 +70,5 @@ class EmittedRows:
         name = one.column if LEFT in rows else self._spec.right.keys[number]
         return as_key((rows[LEFT] if LEFT in rows else rows[RIGHT]).values[name])
 
-
-def _of_window(window: Pane | None) -> dict[str, Any]:
-    return {} if window is None else {name: window[name] for name in OF_WINDOWS}
+    def _of_window(self, window: Pane | None) -> dict[str, Any]:
+        return {} if window is None else {name: window[name] for name in self._spec.window_columns}

@@ -60,7 +60,9 @@ class WindowJoin(WindowsOfSides):
         self._spec, self._match, self._emitted = spec, spec.match, emitted
         # What each window contained at its last firing, each with the pane that emitted it.
         self._emitted_by: dict[Identity, Emitted] = {}
-        # The same of sessions that have merged into one that has not fired yet, with their rows.
+        # The timings of the firings of each window that have emitted rows.
+        self._timings: dict[Identity, list[str]] = {}
+        # What sessions contained that have merged into one that has not fired yet, with their rows.
         self._merged: list[tuple[Numbers, Emitted]] = []
 
     def evaluate(self) -> list[dict[str, Any]]:
@@ -95,6 +97,7 @@ class WindowJoin(WindowsOfSides):
         """
         numbers, name = frozenset(pane[_NUMBERS]), _window(pane)
         old = self._emitted_by.pop(name, {})
+        timings = self._timings.pop(name, [])
         if pane["op"] == "-":
             if self._match.accumulation == "retracting":
                 return self._rows_of(old, "-")
@@ -103,14 +106,16 @@ class WindowJoin(WindowsOfSides):
         for merged in [one for one in self._merged if one[0] <= numbers]:
             self._merged.remove(merged)
             old = {**merged[1], **old}
-        items = list(self._items(numbers, last=pane["is_last"]))
+        items, pane = list(self._items(numbers, last=pane["is_last"])), _numbered(pane, timings)
         kept = old if self._match.accumulation == "discarding" or old.keys() == set(items) else {}
         new = {item: kept.get(item, pane) for item in items}
         if not pane["is_last"]:
-            self._emitted_by[name] = new
+            self._emitted_by[name], self._timings[name] = new, timings
         gone = {item: of for item, of in old.items() if new.get(item) is not of}
         retracted = [] if self._match.accumulation == "accumulating" else self._rows_of(gone, "-")
         fresh = {item: of for item, of in new.items() if item not in kept}
+        if fresh:
+            timings.append(pane["timing"])
         return [*retracted, *self._rows_of(fresh, "+")]
 
     def _items(self, numbers: Numbers, *, last: bool) -> Iterator[Item]:
@@ -151,6 +156,12 @@ class WindowJoin(WindowsOfSides):
         place = item.right if item.left is None else item.left
         assert place is not None
         return self._rows[place]
+
+
+def _numbered(pane: dict[str, Any], before: list[str]) -> dict[str, Any]:
+    """Returns a pane, numbered after the firings with these timings that emitted rows (semantics 37.21)."""
+    place = -1 if pane["timing"] == "EARLY" else sum(timing != "EARLY" for timing in before)
+    return {**pane, "index": len(before), "nonspeculative_index": place, "is_first": not before}
 
 
 def _alone(one: Applied) -> Item:

@@ -22,7 +22,7 @@ from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.spec import closed_at_end
-from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, OF_WINDOWS, OTHER, RIGHT
+from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.same_window import SameWindow
 
 _PAIR, _ALONE = 0, 1
@@ -112,7 +112,7 @@ def _chosen(part: _Part, accumulation: str, changed: Mask) -> list[tuple[str, Ma
 
 def _of_windows(plan: JoinPlan, rows: pl.DataFrame, panes: pl.DataFrame) -> pl.DataFrame:
     """Returns emitted rows with the columns of their windows."""
-    both = rows.hstack(panes.select(*OF_WINDOWS))
+    both = rows.hstack(panes)
     if plan.spec.timestamp == "window":
         match = plan.spec.match
         assert isinstance(match, SameWindow)

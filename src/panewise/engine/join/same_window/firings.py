@@ -17,7 +17,7 @@ class Firings:
     """Windows that fire, and sessions that have merged away.
 
     Attributes:
-        panes: window_start, window_end and timing of each.
+        panes: of each the columns that its emitted rows have of it (:attr:`JoinOperator.window_columns`).
         last: whether the window can get no row after this.
         merged_away: whether the pane is only retracted, because its session has merged into another one.
         null_keys: whether a key of the window is null.

@@ -16,7 +16,8 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START, TIME, TOMBSTONE
 from panewise.engine.join.candidate_slices import steps
-from panewise.engine.join.same_window.groups import PREVIOUS, PREVIOUS_TIMING, UNTIL, WINDOW, inside
+from panewise.engine.join.same_window.groups import PREVIOUS, UNTIL, WINDOW, inside
+from panewise.engine.join.same_window.last_emissions import previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.kernels.frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
@@ -103,8 +104,8 @@ def origins_of(table: StoredTable, windows: pl.DataFrame, plan: Plan) -> tuple[S
 
     Args:
         table: the panes that are stored.
-        windows: the windows that fire, with START, END, `timing`, `NEWEST`, `PREVIOUS`, `PREVIOUS_TIMING` and
-            `is_last`.
+        windows: the windows that fire, with START, END, `timing`, `NEWEST`, `PREVIOUS`, `is_last` and the
+            timing of the previous pane.
         plan: the plan of the windows.
     """
     merges, names = merging(plan.spec.window), list(table.shape.schema)
@@ -148,7 +149,7 @@ def _last_pane(windows: pl.DataFrame) -> pl.DataFrame:
     """Returns windows with the numbers of which the last pane is sure."""
     none = pl.lit(-1, dtype=pl.Int64)
     return windows.with_columns(pl.col(PREVIOUS).alias(NEWEST)).with_columns(
-        _numbers(PREVIOUS_TIMING, none, none)
+        _numbers(previous(TIMING), none, none)
     )
 
 

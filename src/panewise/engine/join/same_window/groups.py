@@ -23,7 +23,6 @@ MERGED: Final = "merged"  # the name of the table
 PREVIOUS: Final = (
     "__previous"  # of a window: the number of the last row in the pane before, -1 if there is none
 )
-PREVIOUS_TIMING: Final = "__previous_timing"  # of a window: the timing of the pane before
 NO_GROUP: Final = -1  # the group of a row that was in no pane
 UNTIL: Final = "__until"  # the end of a window, also if it may merge and so has no __end
 WINDOW: Final = "__window"  # the place of a window among those that fire

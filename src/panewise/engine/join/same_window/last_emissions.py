@@ -1,48 +1,95 @@
-"""The timing of what each retracting window emitted last (semantics 37.20).
+"""What windows that emit their whole content emitted last (semantics 37.20, 37.21).
 
-A firing emits nothing if the content of the window is what it was before (37.13). So the timing of the last
-pane need not be that of the rows that the window retracts.
+A firing emits nothing if the content of the window is what it was before (37.13). So the panes of the window
+operator tell neither the timing of the rows that a window retracts, nor how often it has emitted rows.
 """
+
+from collections.abc import Mapping
+from typing import Final
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START
-from panewise.engine.join.same_window.groups import PREVIOUS_TIMING, UNTIL
-from panewise.engine.kernels.frames import Mask, filter_rows
+from panewise.engine.join.same_window.groups import UNTIL
+from panewise.engine.kernels.frames import Mask
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import Plan
 from panewise.spec import merging
-from panewise.spec.operators.join.columns import TIMING
+from panewise.spec.operators.join.columns import INDEX, IS_FIRST, NONSPECULATIVE_INDEX, TIMING
+
+PANES, NONSPECULATIVE = "panes", "nonspeculative"  # firings that emitted rows, and those that were not EARLY
+LAST_TIMING: Final = "__last_timing"  # the timing of what a window that fires emitted last
+# What is stored of a window, by its accumulation.
+STORED: Final[Mapping[str, Mapping[str, pl.DataType]]] = {
+    "retracting": {TIMING: pl.String()},
+    "accumulating": {PANES: pl.Int64(), NONSPECULATIVE: pl.Int64()},
+}
 
 
-def nothing(plan: Plan) -> StoredTable:
+def previous(name: str) -> str:
+    """Returns the column of windows that fire with a value of their last pane, emitted or not."""
+    return f"__previous_{name}"
+
+
+def of_pane() -> list[pl.Expr]:
+    """Returns what :func:`previous` names, of panes of the window operator."""
+    return [
+        pl.col(TIMING).alias(previous(TIMING)),
+        (pl.col(INDEX) + 1).alias(previous(PANES)),
+        (pl.col(NONSPECULATIVE_INDEX) + 1).alias(previous(NONSPECULATIVE)),
+    ]
+
+
+def nothing(plan: Plan, accumulation: str) -> StoredTable:
     """Returns an empty table. `plan` is that of the windows."""
     keys = {key: plan.table_schema[key] for key in plan.keys}
-    columns = {START: pl.Int64(), UNTIL: pl.Int64(), TIMING: pl.String(), END: pl.Int64()}
+    columns = {START: pl.Int64(), UNTIL: pl.Int64(), **STORED[accumulation], END: pl.Int64()}
     identity = [*plan.keys, START, UNTIL]
     return StoredTable.nothing(Shape({**keys, **columns}, identity, identity), MemoryLibrary())
 
 
-def timings(table: StoredTable, windows: pl.DataFrame) -> pl.Series:
-    """Returns the timing of what each window emitted last.
+def known(table: StoredTable, windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns what is stored of windows. The timing is in the column `LAST_TIMING`.
 
     Args:
-        table: the stored timings.
-        windows: the windows that fire, with START, END and `PREVIOUS_TIMING`. Releases that stored no timings
-            have emitted with this one.
+        table: the table.
+        windows: the windows that fire, with START, END, and the columns that :func:`previous` names. These
+            are taken for windows that have fired before there was this table.
     """
     found = table.look_up(windows.with_columns(pl.col(END).alias(UNTIL)).select(table.shape.identity))
-    return windows[PREVIOUS_TIMING].scatter(found.which, found.rows[TIMING]).alias(TIMING)
+    names = [name for name in table.shape.schema if previous(name) in windows.columns]
+    values = pl.DataFrame([windows[previous(name)].alias(name) for name in names])
+    return pl.DataFrame([values[name].scatter(found.which, found.rows[name]) for name in names]).rename(
+        {TIMING: LAST_TIMING}, strict=False
+    )
 
 
-def after(table: StoredTable, windows: pl.DataFrame, emits: Mask, plan: Plan) -> StoredTable:
-    """Returns the table after windows have fired. `emits` says which of them emit what they contain."""
+def numbered(windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns windows that fire, with the numbers of the pane if it emits rows (semantics 37.21)."""
+    early = pl.col(TIMING) == "EARLY"
+    return windows.with_columns(
+        pl.col(PANES).alias(INDEX),
+        pl.when(early).then(-1).otherwise(NONSPECULATIVE).alias(NONSPECULATIVE_INDEX),
+        (pl.col(PANES) == 0).alias(IS_FIRST),
+    )
+
+
+def counted(windows: pl.DataFrame, emits: Mask) -> pl.DataFrame:
+    """Returns windows after their firing. `emits` says which of them emit rows."""
+    emitted = pl.lit(pl.Series(emits))
+    return windows.with_columns(
+        pl.col(PANES) + emitted.cast(pl.Int64),
+        pl.col(NONSPECULATIVE) + (emitted & (pl.col(TIMING) != "EARLY")).cast(pl.Int64),
+    )
+
+
+def stored(table: StoredTable, windows: pl.DataFrame, plan: Plan) -> StoredTable:
+    """Returns the table with what windows emitted last, as long as they can fire again."""
     merges, ended = merging(plan.spec.window), (pl.col("op") == "-") | pl.col("is_last")
     end = pl.lit(MAX_INSTANT, dtype=pl.Int64) if merges else pl.col(END)
     rows = windows.with_columns(pl.col(END).alias(UNTIL), end.alias(END))
-    put = filter_rows(rows, pl.Series(emits)).filter(~ended)
-    gone = rows.filter(ended) if merges else rows.clear()
+    put, gone = rows.filter(~ended), rows.filter(ended) if merges else rows.clear()
     names = list(table.shape.schema)
     return sealed_if_long(table.changed(put.select(names), gone.select(names)))

@@ -18,7 +18,8 @@ from panewise.engine.join.same_window import first_panes, groups, last_emissions
 from panewise.engine.join.same_window.base import EMITTED, WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.content import emitted, emitting
 from panewise.engine.join.same_window.firings import Firings
-from panewise.engine.join.same_window.groups import MERGED, PREVIOUS, PREVIOUS_TIMING
+from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
+from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANES, previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.windows_of_sides import Step
 from panewise.engine.store.rows_by_key import RowsByKey
@@ -26,7 +27,7 @@ from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windows.operator import Operator
 from panewise.spec import AnyWindow, Custom, Session, closed_at_end, merging
-from panewise.spec.operators.join.columns import BOUNDS, OF_WINDOWS, TIMING
+from panewise.spec.operators.join.columns import BOUNDS, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 
@@ -37,9 +38,9 @@ class WindowJoinEngine(SameWindowEngine):
     """A window join whose windows may fire several times, or merge."""
 
     def _emissions(self) -> StoredTable | None:
-        """Returns an empty table of what retractions repeat, if rows are retracted; None if none are."""
-        if self.match.accumulation == "retracting":
-            return last_emissions.nothing(self.windows)
+        """Returns an empty table of what windows have emitted, if retractions or numbers need it."""
+        if self.match.accumulation in last_emissions.STORED:
+            return last_emissions.nothing(self.windows, self.match.accumulation)
         early = self.match.accumulation == "discarding" and self.spec.unmatched == "early"
         return first_panes.nothing(self.windows) if early else None
 
@@ -133,43 +134,65 @@ class WindowJoinEngine(SameWindowEngine):
 
     def _emitted(self, panes: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Returns the rows that the panes of the window operator emit. Stored rows are read at once."""
-        windows = _with_bounds(panes, list(self.windows.spec.keys), self.match)
-        firings = (
-            self._retracting(windows) if self.match.accumulation == "retracting" else self._other(windows)
-        )
-        return emitted(self.plan, firings)
+        windows, made = _with_bounds(panes, list(self.windows.spec.keys), self.match), self._discarding
+        if self.match.accumulation in last_emissions.STORED:
+            windows = windows.hstack(last_emissions.known(self.state.tables[EMITTED], windows))
+            made = self._retracting if self.match.accumulation == "retracting" else self._accumulating
+        return emitted(self.plan, made(windows))
 
     def _retracting(self, windows: pl.DataFrame) -> Firings:
         """Returns the firings of windows that retract what they emitted last."""
-        table = self.state.tables[EMITTED]
-        firings = replace(
-            self._firings(windows, None),
-            retracted=windows.select(*BOUNDS, last_emissions.timings(table, windows)),
-        )
-        table = last_emissions.after(table, windows, emitting(self.plan, firings), self.windows)
-        self.state = self.state.with_tables({EMITTED: table})
+        last = windows.select(*BOUNDS, pl.col(last_emissions.LAST_TIMING).alias(TIMING))
+        firings = replace(self._firings(windows, None), retracted=last)
+        emits = pl.Series(emitting(self.plan, firings))
+        self._store_emissions(windows.filter(emits | windows["is_last"] | (windows["op"] == "-")))
         return firings
 
-    def _other(self, windows: pl.DataFrame) -> Firings:
-        """Returns the firings of other windows. Sessions that have merged away wait for the next firing."""
-        tables, origins, merged = dict(self.state.tables), None, None
-        away, windows = windows.filter(op="-"), windows.filter(op="+")
-        if MERGED in tables:
-            tables[MERGED], merged = groups.taken(groups.put(tables[MERGED], away), windows, list(self.keys))
-        if EMITTED in tables:
-            if away.height:
-                tables[EMITTED] = first_panes.merged_away(tables[EMITTED], away)
-            tables[EMITTED], origins = first_panes.origins_of(tables[EMITTED], windows, self.windows)
-        self.state = self.state.with_tables(tables)
-        return replace(self._firings(windows, merged), origins=origins)
+    def _accumulating(self, windows: pl.DataFrame) -> Firings:
+        """Returns the firings of windows that emit all that they contain, with their numbers."""
+        windows, away, merged = self._merged(windows)
+        firings = self._firings(last_emissions.numbered(windows), merged)
+        counted = last_emissions.counted(windows, emitting(self.plan, firings))
+        self._store_emissions(pl.concat([counted, away]))
+        return firings
+
+    def _discarding(self, windows: pl.DataFrame) -> Firings:
+        """Returns the firings of windows that emit what is new, and retract what they no longer contain."""
+        windows, away, merged = self._merged(windows)
+        firings = self._firings(windows, merged)
+        if EMITTED not in self.state.tables:
+            return firings
+        table = self.state.tables[EMITTED]
+        table = first_panes.merged_away(table, away) if away.height else table
+        table, origins = first_panes.origins_of(table, windows, self.windows)
+        self.state = self.state.with_tables({EMITTED: table})
+        return replace(firings, origins=origins)
+
+    def _merged(self, windows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
+        """Returns the windows that fire, and those that have merged into others, which wait for their firing.
+
+        Returns also the panes of earlier ones that have merged into the windows that fire.
+        """
+        away, fired = windows.filter(op="-"), windows.filter(op="+")
+        if MERGED not in self.state.tables:
+            return fired, away, None
+        table = groups.put(self.state.tables[MERGED], away)
+        table, merged = groups.taken(table, fired, list(self.keys))
+        self.state = self.state.with_tables({MERGED: table})
+        return fired, away, merged
+
+    def _store_emissions(self, windows: pl.DataFrame) -> None:
+        """Stores what the windows have emitted; of those that have merged away nothing."""
+        table = last_emissions.stored(self.state.tables[EMITTED], windows, self.windows)
+        self.state = self.state.with_tables({EMITTED: table})
 
     def _firings(self, windows: pl.DataFrame, merged: pl.DataFrame | None) -> Firings:
         """Returns the firings of windows. `merged` has the panes of sessions that have merged into them."""
         members = {side: self._members(side, windows) for side in self.rows}
         null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
-        panes = windows.select(*OF_WINDOWS)
+        last = windows.select(*BOUNDS, pl.col(previous(TIMING)).alias(TIMING))
         return Firings(
-            panes,
+            windows.select(*self.spec.window_columns),
             (windows["is_last"] & (windows["op"] == "+")).to_numpy(),
             (windows["op"] == "-").to_numpy(),
             windows.select(null.alias("null"))["null"].to_numpy(),
@@ -177,7 +200,7 @@ class WindowJoinEngine(SameWindowEngine):
             groups.groups_of(members, windows, merged),
             windows.height,
             self.match.accumulation,
-            panes.with_columns(windows[PREVIOUS_TIMING].alias(TIMING)),
+            retracted=last,
         )
 
     def _members(self, side: str, windows: pl.DataFrame) -> Members:
@@ -227,7 +250,7 @@ def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.
     """
     identity = [*keys, "window_start", "window_end"]
     plus, minus = panes.filter(op="+"), panes.filter(op="-")
-    of_last = pl.col(NEWEST).alias(PREVIOUS), pl.col(TIMING).alias(PREVIOUS_TIMING)
+    of_last = pl.col(NEWEST).alias(PREVIOUS), *last_emissions.of_pane()
     before = minus.select(*identity, *of_last)
     known = plus.join(before, on=identity, how="left", nulls_equal=True, maintain_order="left")
     merged_away = minus.join(plus, on=identity, how="anti", nulls_equal=True, maintain_order="left")
@@ -235,6 +258,7 @@ def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.
     end = pl.col("window_end") + 1 if closed_at_end(match.window) else pl.col("window_end")
     return windows.with_columns(
         pl.col(PREVIOUS).fill_null(-1),
+        pl.col(previous(PANES), previous(NONSPECULATIVE)).fill_null(0),
         pl.col("window_start").fill_null(MIN_INSTANT).alias(START),
         end.fill_null(MAX_INSTANT).alias(END),
         *([] if keys else [pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)]),

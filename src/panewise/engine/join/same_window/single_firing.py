@@ -31,7 +31,15 @@ from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import AfterWatermark, Calendar, JoinOperator, Tumbling
-from panewise.spec.operators.join.columns import BOUNDS, LEFT, OF_WINDOWS, RIGHT
+from panewise.spec.operators.join.columns import (
+    BOUNDS,
+    INDEX,
+    IS_FIRST,
+    IS_LAST,
+    LEFT,
+    NONSPECULATIVE_INDEX,
+    RIGHT,
+)
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER
 
@@ -139,7 +147,11 @@ class SingleFiringEngine(SameWindowEngine):
         members = {side: _members(due[side], places[sides[side]]) for side in due}
         bounds = [self.slicing.slices(windows), windows[END]]
         panes = pl.DataFrame([one.alias(name) for one, name in zip(bounds, BOUNDS, strict=True)])
-        panes = panes.with_columns(pl.lit("ON_TIME").alias("timing")).select(OF_WINDOWS)
+        firing = {"timing": "ON_TIME", INDEX: 0, NONSPECULATIVE_INDEX: 0, IS_FIRST: True, IS_LAST: True}
+        panes = panes.with_columns(pl.lit(value).alias(name) for name, value in firing.items())
+        panes = panes.select(
+            pl.col(name).cast(self.plan.pane_schema[name]) for name in self.spec.window_columns
+        )
         null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys).alias("null")
         return Firings(
             panes,

@@ -18,6 +18,12 @@ JOIN_TIME: Final = "join_time"
 BOUNDS: Final = ("window_start", "window_end")
 TIMING: Final = "timing"
 OF_WINDOWS: Final = (*BOUNDS, TIMING)  # the columns that only window joins add
+INDEX: Final = "index"
+NONSPECULATIVE_INDEX: Final = "nonspeculative_index"
+IS_FIRST: Final = "is_first"
+IS_LAST: Final = "is_last"
+# The columns that only window joins in accumulating mode add (semantics 37.21).
+OF_PANES: Final = (INDEX, NONSPECULATIVE_INDEX, IS_FIRST, IS_LAST)
 
 
 @dataclass(frozen=True)

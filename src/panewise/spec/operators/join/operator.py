@@ -16,6 +16,7 @@ from panewise.spec.operators.join.columns import (
     JOIN_TIME,
     LEFT,
     MISSING,
+    OF_PANES,
     OF_WINDOWS,
     OP,
     RIGHT,
@@ -177,8 +178,14 @@ class JoinOperator(TwoSided):
     def added_columns(self) -> tuple[str, ...]:
         """The columns that the join adds to emitted rows."""
         missing = () if self.how in ONE_SIDED else (MISSING,)
-        windows = OF_WINDOWS if isinstance(self.match, SameWindow) else ()
-        return (OP, *missing, *windows, JOIN_TIME)
+        return (OP, *missing, *self.window_columns, JOIN_TIME)
+
+    @property
+    def window_columns(self) -> tuple[str, ...]:
+        """The columns that tell of an emitted row from which firing of which window it is."""
+        if not isinstance(self.match, SameWindow):
+            return ()
+        return (*OF_WINDOWS, *(OF_PANES if self.match.accumulation == "accumulating" else ()))
 
     def selected(self, columns: Mapping[str, Iterable[str]]) -> tuple[Selected, ...]:
         """Returns the columns of emitted rows for inputs with these columns, given by side.
