@@ -148,6 +148,15 @@ def test_a_batch_is_one_batch_and_ends(feed: Feed) -> None:
     assert {row.k: row.v for row in ordered.rows.collect()} == latest
 
 
+def test_the_first_row_of_each_day(feed: Feed) -> None:
+    """The day is a key, so a group does not reach into the next day."""
+    hour = 3600
+    feed.put((23 * hour, "a", 1), (20 * hour, "a", 2), (25 * hour, "a", 3), (47 * hour, "a", 4), (1, "b", 5))
+    daily = feed.batch().withColumn("day", SF.floor(SF.unix_timestamp("ts") / 86400))
+    rows = deduplicate(daily, "ts").on("k", "day").within("1 day", by="event_time").rows
+    assert sorted(row.v for row in rows.collect()) == [2, 3, 5]
+
+
 def test_what_the_builder_refuses(feed: Feed) -> None:
     """Retractions have no second operator (semantics 45.18)."""
     for make, message in (

@@ -44,7 +44,8 @@ class StandaloneOperator:
     :meth:`flush` returns them. In `mode="automatic"` each step passes them to `downstream`, in their order.
 
     Args:
-        spec: what to run: windows, a chain, OVER, policy windows, a join, a cogroup or windowed streams.
+        spec: what to run: windows, a chain, OVER, a deduplication, policy windows, a join, a cogroup or
+            windowed streams.
         schema: the columns of the input, each with a type of Polars or one of "bigint", "int", "smallint",
             "tinyint", "double", "float", "string", "boolean", "decimal(p,s)", "timestamp", "timestamp_ntz",
             "date", "binary", "array<T>", "struct<a:T,b:T>" and "map<K,V>". With several inputs: such a

@@ -66,7 +66,7 @@ def test_a_group_is_stored_without_its_row_where_that_is_emitted_already() -> No
 def test_state_is_bounded() -> None:
     """A run in which all groups have expired is deleted (semantics 45.13)."""
     store, spec = MemoryRunStore(), made()
-    for n in range(200):
+    for n in range(60):
         stored = StoredOperator.load(spec, {"input": SCHEMA}, RunLibrary(store, Cache()))
         stored.operator.advance(watermark=n * 5)
         stored.operator.add(rows(*((n * 5 + 1, key) for key in range(n, n + 10))))

@@ -12,6 +12,8 @@ from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
 from panewise.spec.describe import describe
+from panewise.spec.families.deduplicate import timely_column
+from panewise.spec.protocol import parts
 
 
 def made(**fields: Any) -> DeduplicateOperator:
@@ -127,6 +129,17 @@ def test_what_is_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(SpecError) as caught:
         make()
     assert str(caught.value).startswith(message)
+
+
+def test_event_times_of_emitted_rows() -> None:
+    """Rows that are emitted when they arrive are never behind the watermark (semantics 45.18)."""
+    facts = parts(made())
+    assert [facts.output_time(spec) for spec in (made(), made(event_time="ts", keep="last"))] == [
+        "event_time",
+        "ts",
+    ]
+    assert timely_column(made()) == "event_time"
+    assert timely_column(made(keep="last")) is timely_column(made(emit="complete")) is None
 
 
 SCHEMA = {"id": pl.Int64(), "event_time": pl.Int64(), "op": pl.String()}

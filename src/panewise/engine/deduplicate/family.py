@@ -38,11 +38,11 @@ def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableRea
 
     clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys)
     groups = read(0, [*keys, START, END], [*keys, START], keys, group_horizon(spec, clocks), keys)
+    ends = spec.within_us is not None
     if not spec.waits:
-        return Inspection(clocks, groups, keys)
-    taken = None if clocks.watermark is None and not clocks.finished else taken_until(clocks)
-    waiting = read(1, [*keys, END], [END], [], taken, keys)
+        return Inspection(clocks, groups, keys, ends_in_time=ends)
+    waiting = read(1, [*keys, END], [END], [], taken_until(clocks), keys)
     rows = [groups] if groups.width else []
     if waiting.width:
         rows.append(waiting.with_columns(pl.col(END).alias(START)).select(*keys, START, END))
-    return Inspection(clocks, pl.concat(rows) if rows else groups, keys)
+    return Inspection(clocks, pl.concat(rows) if rows else groups, keys, ends_in_time=ends)

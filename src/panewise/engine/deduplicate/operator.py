@@ -50,9 +50,7 @@ class DeduplicateEngine(RowsInTime):
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 45.13)."""
-        reached = reached_by(clocks)
-        taken = None if reached is None else taken_until(clocks)
-        known = {"groups": group_horizon(self.spec, clocks), "waiting": taken}
+        known = {"groups": group_horizon(self.spec, clocks), "waiting": taken_until(clocks)}
         return {name: known[name] for name in self.state.tables}
 
     def output_watermark(self) -> int | None:
@@ -146,24 +144,20 @@ class DeduplicateEngine(RowsInTime):
     def _taken(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Takes rows, which are in the order of taking, and returns the rows that are emitted."""
         keys = Keys.of(rows, self.plan.keys)
-        mine, (stored, others) = keys.code, self._stored(keys)
+        stored, others = self._stored(keys)
         times, anchors = rows[TIME].to_numpy(), stored[START].to_numpy()
-        opened = opening(
-            mine,
-            times,
-            Anchors.of(others, anchors, np.full(len(others), -1)),
-            self.spec.within_us,
-        )
+        by_none = np.full(len(others), -1)  # no row of this step has opened the stored groups
+        opened = opening(keys.code, times, Anchors.of(others, anchors, by_none), self.spec.within_us)
         made = self._opened(take_rows(rows, opened))
         if not self.plan.stores_rows:
             self._put(made)
             return take_rows(rows, opened).select(*self.plan.pane_schema)
         known = Anchors.of(
-            np.concatenate([others, mine[opened]]),
+            np.concatenate([others, keys.code[opened]]),
             np.concatenate([anchors, times[opened]]),
-            np.concatenate([np.full(len(others), -1), opened]),
+            np.concatenate([by_none, opened]),
         )
-        group = known.joined(mine, *reach(times, self.spec.within_us))
+        group = known.joined(keys.code, *reach(times, self.spec.within_us))
         return self._chosen(rows, stored, made, group)
 
     def _stored(self, keys: Keys) -> tuple[pl.DataFrame, Places]:
@@ -241,11 +235,10 @@ def reached_by(clocks: Clocks) -> int | None:
     return MAX_INSTANT if clocks.finished else clocks.watermark
 
 
-def taken_until(clocks: Clocks) -> int:
-    """Returns the time up to which, inclusive, waiting rows have been taken."""
-    if clocks.finished:
-        return MAX_INSTANT
-    return max(MIN_INSTANT, (clocks.watermark or 0) - 1)
+def taken_until(clocks: Clocks) -> int | None:
+    """Returns the time up to which, inclusive, waiting rows have been taken; None: none has."""
+    reached = reached_by(clocks)
+    return reached if reached is None or clocks.finished else max(MIN_INSTANT, reached - 1)
 
 
 def group_horizon(spec: DeduplicateOperator, clocks: Clocks) -> int | None:

@@ -109,6 +109,11 @@ def output_time(spec: DeduplicateOperator) -> str | Error:
     return "a deduplication with event_time=None before a second operator", rule, "name the event time"
 
 
+def timely_column(spec: DeduplicateOperator) -> str | None:
+    """Returns the event time, if rows are emitted when they arrive: then none is behind the watermark."""
+    return spec.event_time if spec.emit == "at_once" else None
+
+
 def new_columns(spec: DeduplicateOperator) -> tuple[str, ...]:
     """Returns the column that marks retractions."""
     return (OP,) if spec.emit == "retracting" else ()
