@@ -41,6 +41,7 @@ ELSEWHERE = {
     "stores/durable_snapshot.py": "stores/test_ordered_map.py",
     "stores/rocks.py": "stores/test_store_directory.py",
     # Files of the state store are tested as Spark writes them, and damaged.
+    "checkpoints/compressed.py": "checkpoints/test_changelog.py",
     "checkpoints/figures.py": "checkpoints/test_shard.py",
     "checkpoints/tables.py": "checkpoints/test_shard.py",
     "checkpoints/layout.py": "checkpoints/test_reader.py",

@@ -87,7 +87,7 @@ def observed(query) -> list[int]:  # type: ignore[no-untyped-def]
         for progress in query.recentProgress
         if progress.observedMetrics
     ]
-    numbers = [line.get("values") or [line[name] for name in NAMES] for line in found]
+    numbers = [(line.get("values") or [line[name] for name in NAMES])[: len(NAMES)] for line in found]
     return [sum(column) for column in zip(*numbers, strict=True)]
 
 

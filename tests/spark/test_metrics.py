@@ -16,7 +16,7 @@ from panewise import functions as F
 from panewise.spark import ParquetSink, WindowBuilder, configure, over, policy_windows, windowed
 from panewise.spark.metrics import NAMES, joined
 from panewise.streamwindow import count
-from tests.spark.conftest import Feed
+from tests.spark.conftest import START, Feed, read_state
 
 ROWS = [
     ((0, "a", 1), (1, "a", 2), (None, "a", 3), (2, None, 4)),
@@ -139,6 +139,46 @@ def test_a_written_query(feed: Feed) -> None:
     query.awaitTermination()
     counts = feed.read("counts").select(name for name in NAMES if name != "panes").sum().row(0, named=True)
     assert totals(query.query) == {**counts, "panes": 1} == metrics(7, 4, 1, 2, 1)
+
+
+def test_a_micro_batch_says_what_is_stored(feed: Feed) -> None:
+    """Every shard counts, also those whose state a micro-batch does not change (semantics 15.6, 15.7)."""
+    for rows in (*ROWS[:2], ((91, "c", 1), (3, "a", 6))):
+        feed.put(*rows)
+    result = minutes(feed.stream()).allowed_lateness("5 minutes").agg(F.sum("v").alias("s"))
+    query = result.write(
+        panes=ParquetSink(feed.sink("panes")), checkpoint=feed.sink("checkpoint"), available_now=True
+    )
+    query.awaitTermination()
+    of_batch = [one.observedMetrics["panewise"].asDict() for one in query.recentProgress]
+    of_rows = [one for one in of_batch if one["rows_in"]]
+    assert [one["shards"] for one in of_rows] == [2, 2, 2]
+    (state,) = read_state(feed.spark, feed.sink("checkpoint"), 2).operators
+    first, _, third = of_rows
+    assert third["state_bytes"] == state.total.bytes
+    assert third["live"] >= state.total.windows == 3
+    assert first["invalid_by_reason"] == {"event time is null": 1, "key k is null (null_keys=False)": 1}
+    assert first["watermark"] is None
+    start = int(START.timestamp()) * 1_000_000
+    assert third["oldest_end"] == state.total.oldest_end == start + 60_000_000
+    assert third["watermark"] == start + 80_000_000
+    assert third["watermark_delay"] == state.total.processing_time - third["watermark"]
+    assert third["panes_early"] == 0
+    assert third["panes_on_time"] + third["panes_late"] == third["panes"] > 0
+    assert sum(one["panes_on_time"] for one in of_batch) == 1
+
+
+@pytest.mark.parametrize("output", ["panes", "late"])
+def test_late_rows_by_reason(feed: Feed, output: str) -> None:
+    """Also of rows that were combined before they reached the state."""
+    for rows in ROWS:
+        feed.put(*rows)
+    result = minutes(feed.stream()).agg(F.sum("v").alias("s"))
+    sinks = {output: ParquetSink(feed.sink(output))}
+    query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)
+    query.awaitTermination()
+    told = [one.observedMetrics["panewise"]["late_by_reason"] for one in query.recentProgress]
+    assert [one for one in told if one] == [{"expired": 1}]
 
 
 @contextmanager

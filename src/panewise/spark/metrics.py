@@ -1,31 +1,90 @@
-"""Observed metrics: the counts of each micro-batch, in Spark's progress report of every streaming query.
+"""Observed metrics: the figures of each micro-batch, in Spark's progress report of every streaming query.
 
-The step emits its counts as text in a column of their own, in one row for each shard. An observe node after
-the step sums them, before the rows of other kinds are filtered out. So they reach the progress report
-whichever output the query has (semantics 15.5).
+The step emits its figures as JSON text in a column of their own, in one row for each shard. An observe node
+after the step combines them, before the rows of other kinds are filtered out. So they reach the progress
+report whichever output the query has (semantics 15.5 to 15.7).
 """
 
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import polars as pl
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from panewise.engine.ingest.output import Counts
+from panewise.engine.columns import PARTIAL, REASON
+from panewise.engine.ingest.output import Counts, Output
 
-COLUMN = "__metrics"
-NAMES = ("rows_in", "applied", "replays", "late", "invalid", "panes")
+COLUMN: Final = "__metrics"
+NAMES: Final = ("rows_in", "applied", "replays", "late", "invalid", "panes")  # of every micro-batch
+_TIMINGS: Final = {"EARLY": "panes_early", "ON_TIME": "panes_on_time", "LATE": "panes_late"}
+_REASONS: Final = ("late_by_reason", "invalid_by_reason")
+_SUMS: Final = (*NAMES, *_TIMINGS.values(), "shards", "live", "state_bytes")
+_LEAST: Final = ("oldest_end", "watermark")
+_HIGHEST: Final = ("watermark_delay",)
+METRICS: Final = (*_SUMS, *_LEAST, *_HIGHEST, *_REASONS)
+_TYPES: Final = ", ".join(
+    f"{name} {'MAP<STRING, BIGINT>' if name in _REASONS else 'BIGINT'}" for name in METRICS
+)
+
+
+@dataclass
+class Tally:
+    """Counts what a step emits, as it is emitted.
+
+    Attributes:
+        timed: whether the operator emits panes, which have a timing.
+        panes: the number of emitted panes or rows.
+        timings: the numbers of panes by timing. Outputs without this column have none.
+        reasons: the numbers of late and of invalid rows by reason.
+    """
+
+    timed: bool = True
+    panes: int = 0
+    timings: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in _REASONS})
+
+    def add_panes(self, panes: pl.DataFrame) -> None:
+        """Counts panes."""
+        self.panes += panes.height
+        if self.timed and panes.schema.get("timing") == pl.String:
+            self.timings.update(_counted(panes["timing"]))
+
+    def add_ports(self, ports: Iterable[Output]) -> None:
+        """Counts late and invalid rows by reason.
+
+        Rows that were combined before they reached the state are late without being emitted. Their number is
+        known, and by reason :attr:`Output.combined_late`.
+        """
+        late, invalid = (self.reasons[name] for name in _REASONS)
+        for output in ports:
+            wholly = output.late.filter(~pl.col(PARTIAL)) if output.late.height else output.late
+            late.update(_counted(wholly[REASON]) if wholly.height else {})
+            late.update(output.combined_late)
+            invalid.update(_counted(output.invalid[REASON]) if output.invalid.height else {})
+
+
+def _counted(values: pl.Series) -> dict[str, int]:
+    counts = values.drop_nulls().value_counts(name="n")
+    return dict(zip(counts[values.name], counts["n"], strict=True))
+
+
+def metrics_of(counts: Counts, tally: Tally, state: Mapping[str, int | None]) -> str:
+    """Returns the metrics of one step as text. `state` has those of the state that it leaves."""
+    figures: dict[str, Any] = {name: getattr(counts, name) for name in NAMES if name != "panes"}
+    figures |= {"panes": tally.panes, "shards": 1, **state, **tally.reasons}
+    figures |= {name: tally.timings[timing] for timing, name in _TIMINGS.items()}
+    return json.dumps({name: value for name, value in figures.items() if value not in (None, 0, {})})
 
 
 def with_metrics(schema: StructType) -> StructType:
     """Returns the schema of the step's output with the metrics column."""
     return StructType([*schema.fields, StructField(COLUMN, StringType())])
-
-
-def metrics_of(counts: Counts, panes: int) -> str | None:
-    """Returns the metrics of one step as text, or None if all are 0."""
-    if counts == Counts() and not panes:
-        return None
-    return ",".join(str(panes if name == "panes" else getattr(counts, name)) for name in NAMES)
 
 
 def joined(table: pa.Table, metrics: str | None) -> pa.Table:
@@ -43,17 +102,32 @@ def joined(table: pa.Table, metrics: str | None) -> pa.Table:
 
 
 def observed(stepped: DataFrame, name: str) -> DataFrame:
-    """Returns the output of the step, whose metrics are summed under the name in the progress report.
+    """Returns the output of the step, whose metrics are combined under the name in the progress report.
 
     With an empty name nothing is observed.
     """
     if not name:
         return stepped
-    parts = F.split(COLUMN, ",")
-    sums = (
-        F.coalesce(F.sum(parts[place].cast("bigint")), F.lit(0)).alias(of) for place, of in enumerate(NAMES)
-    )
-    return stepped.observe(name, *sums)
+    # The text is read once for each row that has any, not once for each metric.
+    read = stepped.withColumn(COLUMN, F.from_json(COLUMN, _TYPES))
+    return read.observe(name, *(_combined(metric).alias(metric) for metric in METRICS))
+
+
+def _combined(metric: str) -> Column:
+    """Returns a metric of all shards. Those of instants are null if no shard has one."""
+    value = F.col(f"{COLUMN}.{metric}")
+    if metric in _SUMS:
+        return F.coalesce(F.sum(value), F.lit(0))
+    if metric in _REASONS:
+        nothing = F.create_map().cast("map<string, bigint>")
+        return F.aggregate(
+            F.collect_list(value), nothing, lambda one, other: F.map_zip_with(one, other, _plus)
+        )
+    return F.min(value) if metric in _LEAST else F.max(value)
+
+
+def _plus(_: Column, one: Column, other: Column) -> Column:
+    return F.coalesce(one, F.lit(0)) + F.coalesce(other, F.lit(0))
 
 
 def without_metrics(stepped: DataFrame) -> DataFrame:

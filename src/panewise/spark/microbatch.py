@@ -23,13 +23,15 @@ from panewise.engine.protocol import Operator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode, groups, pieces
-from panewise.spark.metrics import COLUMN, metrics_of
+from panewise.spark.metrics import COLUMN, Tally, metrics_of
 from panewise.spark.processor import Settings
 from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
 from panewise.spark.run_store import SparkRunStore
+from panewise.spark.state_figures import LENGTHS, figures_of
 from panewise.spark.step import Outputs, ShardBatch, encoded, step
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
+from panewise.spec import parts
 from panewise.state import Mirror
 from panewise.state.streams import shares_text
 
@@ -85,7 +87,7 @@ class ShardRunner:
             shard_batch, stored = ShardBatch.read(self._static.pop(shard)), self._load()
             for _ in step(stored.operator, shard_batch, None):
                 pass  # nothing is emitted: no row of another side has arrived
-            stored.commit()
+            stored.commit(more={LENGTHS: self._store.lengths})
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Yields the output. If there are many panes, Spark gets them before the state is committed.
@@ -96,13 +98,17 @@ class ShardRunner:
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         outputs, moves = Outputs(), self._moves(shard_batch, watermark, feeds)
+        tally = Tally(timed=not parts(settings.spec).passed_on(settings.spec))
         made = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in outputs.many_panes(made):
+            tally.add_panes(panes)
             yield from self._many(panes)
         output = outputs.rest()
         clocks = stored.operator.state.clocks
         emitted = dict(output.tables(shard, clocks.processing_time, clocks.instant_watermark))
-        metrics = metrics_of(output.counts, outputs.passed_on + output.panes.height)
+        tally.add_panes(output.panes)
+        tally.add_ports(output.ports)
+        counts = output.counts
         if settings.direct is not None:
             emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
         envelopes = encoded(emitted.items())
@@ -116,7 +122,9 @@ class ShardRunner:
         header = stored.manifest.header
         news = timer != header.get("timer") or feeds != header.get(FEEDS, {})
         if stored.changed or clocks_moved or news:
-            stored.commit(timer=timer, more={FEEDS: feeds} if feeds else None)
+            more = {FEEDS: feeds} if feeds else {}
+            stored.commit(timer=timer, more={**more, LENGTHS: self._store.lengths})
+        metrics = metrics_of(counts, tally, figures_of(stored, self._store.lengths))
         if settings.direct is not None:
             yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
             return
@@ -127,9 +135,11 @@ class ShardRunner:
     def _load(self) -> StoredOperator:
         """Returns the operator of the shard that Spark is processing."""
         library = RunLibrary(self._store, _CACHE, _mirror())
-        return StoredOperator.load(
+        stored = StoredOperator.load(
             self._settings.spec, self._settings.schemas, library, self._settings.shards
         )
+        self._store.lengths = dict(stored.manifest.header.get(LENGTHS, {}))
+        return stored
 
     def _many(self, panes: pl.DataFrame) -> Iterator[pd.DataFrame]:
         """Yields panes as frames for Spark, without metrics."""

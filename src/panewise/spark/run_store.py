@@ -18,10 +18,14 @@ class SparkRunStore:
 
     Every call is a round trip to the JVM, and every state variable costs time in each micro-batch. So there
     are few of both.
+
+    Attributes:
+        lengths: the stored lengths of the runs, by name. Whoever loads a shard sets it.
     """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._state: MapState = handle.getMapState("panewise", _NAME, _DATA)
+        self.lengths: dict[str, int] = {}
 
     def manifest(self) -> str | None:
         """Returns the manifest, or None in a new store."""
@@ -46,7 +50,9 @@ class SparkRunStore:
     def put_run(self, name: str, data: bytes) -> None:
         """Adds a run."""
         self._state.updateValue((name,), (data,))
+        self.lengths[name] = len(data)
 
     def drop_run(self, name: str) -> None:
         """Deletes a run."""
         self._state.removeKey((name,))
+        self.lengths.pop(name, None)

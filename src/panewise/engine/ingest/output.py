@@ -1,7 +1,8 @@
 """The output of a step."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
 import polars as pl
@@ -33,7 +34,8 @@ class Counts:
 class Output:
     """The panes, late rows and invalid rows of one step in the order of semantics 23, and the counts.
 
-    Late rows, invalid rows and counts are those of the input `port`.
+    Late rows, invalid rows and counts are those of the input `port`. `combined_late` has the numbers of late
+    rows by reason that were pre-aggregated, and so are not among the late rows.
     """
 
     panes: pl.DataFrame
@@ -41,6 +43,7 @@ class Output:
     invalid: pl.DataFrame
     counts: Counts
     port: str = INPUT
+    combined_late: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def nothing(cls, panes: Schema, late: Schema, invalid: Schema) -> "Output":
@@ -60,4 +63,5 @@ class Output:
             pl.concat([o.invalid for o in outputs]),
             sum((o.counts for o in outputs), Counts()),
             outputs[0].port,
+            sum((Counter(o.combined_late) for o in outputs), Counter()),
         )

@@ -1,11 +1,12 @@
 """Applies a batch of rows to the stored windows, before triggers are evaluated."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import polars as pl
 
-from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, ROWS, SLICE, TIME, WAS_STORED
+from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, REASON, ROWS, SLICE, TIME, WAS_STORED
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import custom, fixed_lateness, key_watermarks, row_numbering, window_table
@@ -31,6 +32,7 @@ class Intake:
         partially_late: the number of applied rows that are late for some windows.
         slices: the slices of sliding windows, as they are now.
         news: of sliding windows the slices of the rows alone.
+        reasons: the numbers of late rows by reason, where they are not in the late output.
     """
 
     touched: pl.DataFrame
@@ -42,6 +44,7 @@ class Intake:
     partially_late: int = 0
     slices: Slices | None = None
     news: pl.DataFrame | None = None
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of_clocks(cls, made: pl.DataFrame) -> Self:
@@ -99,7 +102,10 @@ def of_partials(
     found = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())
     late_count, partially = _late_counts(plan, partials, found)
+    reasons = dict[str, int]()
     if found is not None:
+        missed = partials.join(found.filter(~pl.col(PARTIAL)), on=[*plan.keys, SLICE], nulls_equal=True)
+        reasons = dict(missed.group_by(REASON).agg(pl.col(ROWS).sum()).iter_rows())
         lost = found.filter(~pl.col(PARTIAL))
         partials = partials.join(
             lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left"
@@ -107,9 +113,13 @@ def of_partials(
     intake = _into_windows(
         plan, stored, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks
     )
-    none = pl.DataFrame(schema=columns)
     return Intake(
-        *intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially
+        *intake,
+        late=pl.DataFrame(schema=columns),
+        applied=rows_in - late_count,
+        late_count=late_count,
+        partially_late=partially,
+        reasons=reasons,
     )
 
 

@@ -194,7 +194,8 @@ class Operator(SingleInput):
             self.plan, self.state.windows, partials, self.state.clocks, self._late_columns
         )
         output = self._settle(effect, int(partials[ROWS].sum()))
-        return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
+        none = pl.DataFrame(schema=self.plan.late_schema)
+        return replace(output, late=none, combined_late=effect.reasons)
 
     def late_partials(self, partials: pl.DataFrame) -> tuple[int, int]:
         """Returns how many rows of partials are late, and how many are late for some of their windows."""
