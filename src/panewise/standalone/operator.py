@@ -215,14 +215,9 @@ class StandaloneOperator:
         given = rows if isinstance(rows, Mapping) else {driver.port(port): rows}
         frames = {driver.port(name): frame_for(driver.schemas[name], one) for name, one in given.items()}
         reached = [(driver.port(port), one) for one in map(checked, positions) if one is not None]
-        self._add(frames)
+        driver.add(frames)
         driver.reached(reached)
         self._delivery.settle()
-
-    def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
-        self._driver.add(frames)
-        for frame in frames.values():
-            self._deferral.added(frame)
 
     def advance(
         self,
@@ -387,8 +382,7 @@ class StandaloneOperator:
 
 def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
     """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
-    operator._delivery.ready()
-    operator._add(frames)
+    operator._delivery.ready().add(frames)
     operator._delivery.settle()
 
 

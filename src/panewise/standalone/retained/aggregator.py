@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError, SpecError
 from panewise.spec import Aggregate, Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
@@ -99,10 +98,7 @@ class WindowedAggregator(RetainedWindows):
     def _load(self) -> None:
         super()._load()
         for window in self._windows:
-            self._results.count_partial(window.partial)
-        if self._full_state and len(self._windows) and self._results.sums:
-            stored = self._stored_messages(MIN_INSTANT, MAX_INSTANT, None)
-            self._results.count(message for _, message in stored)
+            window.partial = self._results.completed(window.partial)
 
     def put_window(self, metadata: WindowMetadata) -> None:
         """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
@@ -127,7 +123,6 @@ class WindowedAggregator(RetainedWindows):
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
-        self._results.count_partial(partial)
         self._put(window)
 
     def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
@@ -137,17 +132,16 @@ class WindowedAggregator(RetainedWindows):
         return list(windows)
 
     def _try(self, arrival: Arrival, floor: int) -> None:
-        if self._results.is_safe(arrival.message):
+        if self._results.is_safe:
             return
         groups = self._grid.before(self._windows, arrival, floor)
         with self._outbox.calls():
             if not self._full_state:
                 self._results.check(groups, arrival.message)
-                self._results.recount(self._windows, arrival.message)
                 return
             for group in groups:
                 stored = [message for window in group for message in self._ordered(window)]
-                self._results.values(self._results.of_messages([*stored, arrival.message]))
+                self._results.check_messages([*stored, arrival.message])
 
     def _ordered(self, window: Window) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
@@ -177,7 +171,6 @@ class WindowedAggregator(RetainedWindows):
     def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
         if not self._full_state:
             return []
-        self._results.count([arrival.message])
         return [one for one in windows if one.incomplete or one.pending_since is not None]
 
     def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
