@@ -60,7 +60,7 @@ class Results:
         for group in groups:
             self.fold(group)  # otherwise each message would be tried with all that wait
             parts = [one.partial for one in group if one.partial is not None]
-            self._tried(self._merged([self.of_messages([message]), *parts]))
+            self._tried(self._merged([*parts, self.of_messages([message])]))
 
     def check_messages(self, messages: Sequence[Message]) -> None:
         """Aggregates messages. The errors are those of the functions of users."""
