@@ -280,7 +280,9 @@ def test_another_number_of_shards_is_refused() -> None:
 def test_other_column_types_are_refused() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
-    with pytest.raises(StateError, match=r"a state with other columns: \['__list:v', '__sum:v'\]"):
+    with pytest.raises(
+        StateError, match=r"a state with other columns: \['__carry:v', '__list:v', '__sum:v'\]"
+    ):
         StoredOperator.load(spec(), {**SCHEMA, "v": pl.Float64()}, RunLibrary(store, Cache()))
 
 

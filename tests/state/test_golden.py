@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from panewise.engine.checkpoint import StoredOperator, runs_of
+from panewise.engine.columns import CARRY
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
@@ -546,7 +547,7 @@ def test_the_same_steps_store_the_same_today(name: str, number: int) -> None:
     """The steps of a case give the stored manifest, and the stored rows in their order.
 
     Bytes and checksums are not compared, as the Arrow writer may change. A field of the specification that is
-    newer than the file has its default.
+    newer than the file has its default. The carries of sums, which are newer than the files, are 0.
     """
     assert _content(store_of(CASES[name])) == _content(read(name, number))
 
@@ -554,10 +555,18 @@ def test_the_same_steps_store_the_same_today(name: str, number: int) -> None:
 def _content(store: MemoryRunStore) -> tuple[dict[str, Any], list[Any]]:
     manifest = json.loads(store.manifest() or "")
     manifest["spec"] = complete(manifest["spec"])
-    frames = [decode(store.run(run["name"])) for run in manifest["runs"]]
+    types = {name: kind for name, kind in manifest["header"]["types"].items() if CARRY not in name}
+    manifest["header"]["types"] = types
+    frames = [_without_carries(decode(store.run(run["name"]))) for run in manifest["runs"]]
     runs = [{name: value for name, value in run.items() if name != "checksum"} for run in manifest["runs"]]
     told = {name: value for name, value in manifest.items() if name not in ("panewise_state", "checksum")}
     return told | {"runs": runs}, [(frame.schema, frame.rows()) for frame in frames]
+
+
+def _without_carries(frame: pl.DataFrame) -> pl.DataFrame:
+    carries = [name for name in frame.columns if CARRY in name]
+    assert not any(any(frame[name].fill_null(0)) for name in carries)
+    return frame.drop(carries)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -42,6 +42,7 @@ FIRED: Final = "__fired"
 LIVE: Final = "__live"  # whether a pane is live (semantics 21.2)
 _OF_LIVE_PANE: Final = "__live:"
 ROWS: Final = "__rows"  # how many rows a partial is made from
+CARRY: Final = "__carry:"  # begins the name of the carry of a sum; a state of an older release has none
 ROW_BUFFER: Final = "__contents"  # the rows that a window stores: a list of structs
 NEW_ROWS: Final = "__new"  # how many rows of the row buffer arrived since the last firing
 WAS_STORED: Final = "__held"  # while windows are merged: whether a row comes from the table

@@ -139,6 +139,7 @@ class RunLibrary:
         copy = None if self.mirror is None else self.mirror.read(address)
         if copy is None:
             return None
+        copy = shape.completed(copy)
         rows = RunRows(copy) if HASH in copy.columns else RunRows.again(copy, shape)
         self.cache.put(address, rows)
         return rows
@@ -146,7 +147,7 @@ class RunLibrary:
     def _from_store(self, run: Run, shape: Shape) -> RunRows:
         stored = self.store.run(run.name)
         table = decode_table(stored, run.name)
-        frame = frame_of_table(table)
+        frame = shape.completed(frame_of_table(table))
         if list(frame.schema.items()) != [*shape.schema.items(), (TOMBSTONE, pl.Boolean())]:
             raise StateError(
                 f"run {run.name} with other columns", "a run has the columns of its table", REMEDY

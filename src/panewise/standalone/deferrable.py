@@ -26,7 +26,6 @@ from panewise.spec.aggregates.aggregate import GROWING, ORDERLESS
 from panewise.spec.windows.kinds import AnyWindow
 
 FURTHEST: Final = 2**60  # event times and lengths below it add up without leaving 64 bits
-_ADDED: Final = frozenset({"sum", "avg"})  # they may overflow, or round, if the column contains decimals
 # Values of these types that fit one by one also fit together. So no value of a message that waits raises an
 # error later.
 _FITTING: Final = (
@@ -81,7 +80,7 @@ def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
         return None
     if any(schema[name].is_float() or schema[name].is_nested() for name in spec.keys):
         return None
-    return _ends(spec.window) if all(_is_orderless(one, schema) for one in spec.measures) else None
+    return _ends(spec.window) if all(one.fn in ORDERLESS | GROWING for one in spec.measures) else None
 
 
 def ignores_clock(spec: WindowOperator) -> bool:
@@ -94,12 +93,6 @@ def delay_of(spec: WindowOperator) -> int | None:
     """Returns how far the watermark is behind the rows, in microseconds; None if it comes from outside."""
     mark = spec.watermark
     return mark.delay.us if isinstance(mark, StreamTime) and mark.per == "all" else None
-
-
-def summed(spec: WindowOperator, schema: Schema) -> frozenset[str]:
-    """Returns the columns whose sums can overflow."""
-    named = (name for one in spec.measures if one.fn == "sum" for name in one.columns)
-    return frozenset(name for name in named if schema[name].is_integer())
 
 
 def _has_no_other_rules(spec: WindowOperator) -> bool:
@@ -128,13 +121,6 @@ def _is_fitting(dtype: pl.DataType) -> bool:
 
 def _is_instant(dtype: pl.DataType) -> bool:
     return isinstance(dtype, pl.Datetime) and dtype.time_unit == "us" and dtype.time_zone is not None
-
-
-def _is_orderless(aggregate: Any, schema: Schema) -> bool:
-    if aggregate.fn not in ORDERLESS | GROWING:
-        return False
-    decimal = any(isinstance(schema[name], pl.Decimal) for name in aggregate.columns)
-    return not (decimal and aggregate.fn in _ADDED)
 
 
 def _ends(window: AnyWindow) -> WindowEnds | None:

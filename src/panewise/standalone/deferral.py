@@ -5,7 +5,6 @@ If they are evaluated later, together with others of their kind, every output is
 
 - the operator is one of :mod:`panewise.standalone.deferrable`;
 - every value of a message fits its column, and no window of the message is complete;
-- no sum can overflow;
 - a watermark, given or moved by a message, completes no window: neither one of the state nor one of a message
   that waits.
 
@@ -22,10 +21,9 @@ from panewise.chrono import MAX_INSTANT, instant_us, saturating_add
 from panewise.errors import SpecError
 from panewise.spec.column_values import MISFIT, is_text
 from panewise.standalone.buffer import highest
-from panewise.standalone.deferrable import FURTHEST, WindowEnds, delay_of, ends_of, ignores_clock, summed
+from panewise.standalone.deferrable import FURTHEST, WindowEnds, delay_of, ends_of, ignores_clock
 from panewise.standalone.driver import Driver
 from panewise.standalone.messages import Message
-from panewise.standalone.sum_bound import SumBound
 from panewise.standalone.value_types import kind_of
 
 _LOW, _HIGH = -(2**63), 2**63
@@ -59,7 +57,6 @@ class Deferral:
             (name, _PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
         ]
         self._ignores_clock, self._delay = ignores_clock(spec), delay_of(spec)
-        self._bound = SumBound(driver, summed(spec, schema), merges=self._ends.gap is not None)
         self._first_end = MAX_INSTANT  # the first end of the windows of the messages that wait
         self._known_state: Any = None  # the state that `_state_due` was computed from
         self._state_due = MAX_INSTANT
@@ -68,27 +65,20 @@ class Deferral:
         """Ends the deferral."""
         self._ends = None
 
-    def added(self, rows: pl.DataFrame) -> None:
-        """Adds a batch to the bound of sums."""
-        if self._ends is not None:
-            self._bound.add_batch(rows)
-
     def reset(self) -> None:
         """Drops what was computed from the state, which another one has replaced."""
         if self._ends is not None:
-            self._bound.forget()
             self._known_state = None
 
     def takes(self, message: Any) -> bool:
         """Returns whether a message may wait. The caller then adds it to those that wait.
 
-        It is called once for each message, whether it may wait or not, as all of them count for the sums.
         What is no dict is no message.
         """
         if self._ends is None or type(message) is not dict:
             return False
-        time, no_overflow = _instant(message.get(self._time)), self._bound.add(message)
-        if time is None or not no_overflow or not self._fits(message) or not self._is_open(time):
+        time = _instant(message.get(self._time))
+        if time is None or not self._fits(message) or not self._is_open(time):
             return False
         end = self._ends.first(time)
         first_end = min(end, self._first_end) if self._buffer.size else end

@@ -261,8 +261,6 @@ class StandaloneOperator:
     def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
         self._driver.check_not_ended(frames)
         self._driver.add(frames)
-        for frame in frames.values():
-            self._deferral.added(frame)
 
     @one_at_a_time
     def advance(

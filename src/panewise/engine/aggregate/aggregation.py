@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from panewise.engine.aggregate import overflow
 from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.partials import Part, rows_part
 from panewise.engine.aggregate.results import result
 from panewise.engine.aggregate.row_buffer import RowBuffer
+from panewise.engine.aggregate.sums import leaving, leaving_of_rows
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.kernels.frames import filter_rows, grouped
 from panewise.spec import Aggregate
@@ -58,14 +58,10 @@ class Aggregation:
         """Returns the partials of each group of rows, in the order of the first rows of the groups.
 
         The rows must be in arrival order.
-
-        Raises:
-            AggregateOverflowError: if a sum does not fit its type.
         """
-        for part in self.parts:
-            if part.sums is not None and not part.dtype.is_float():
-                overflow.refuse(rows, by, part.sums, part.dtype, part.sums)
-        return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._all_parts]))
+        beyond = leaving_of_rows(self.parts, rows)
+        lifted = [part.expressions(beyond).lift.alias(part.name) for part in self._all_parts]
+        return self._typed(grouped(rows, by, lifted))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, without other columns."""
@@ -80,19 +76,10 @@ class Aggregation:
             )
         return quick.select(part.name for part in self.parts)
 
-    def merging(self) -> list[pl.Expr]:
-        """Returns the expressions that merge the partials of a group, which are in arrival order."""
-        return [part.merge.alias(part.name) for part in self._all_parts]
-
-    def check_merge(self, partials: pl.DataFrame, by: list[str]) -> None:
-        """Checks that the merged sums of each group fit their types (semantics 24.3, 24.16).
-
-        Raises:
-            AggregateOverflowError: if a sum leaves 64 bits, or the widest decimal.
-        """
-        for part in self.parts:
-            if part.sums is not None and not part.dtype.is_float():
-                overflow.refuse(partials, by, part.name, part.dtype, part.sums)
+    def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
+        """Returns the expressions that merge these partials in groups, which are in arrival order."""
+        beyond = leaving(self.parts, partials, partials.height)
+        return [part.expressions(beyond).merge.alias(part.name) for part in self._all_parts]
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results. `fires` names the deciding column."""

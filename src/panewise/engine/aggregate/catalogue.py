@@ -15,11 +15,11 @@ from panewise.engine.aggregate.partials import (
     rows_part,
     set_part,
     sketch_part,
-    sum_part,
     true_part,
     user_part,
 )
 from panewise.engine.aggregate.rankings import extreme_row_parts, top_part, top_rows_part
+from panewise.engine.aggregate.sums import sum_parts
 from panewise.spec import Aggregate
 
 
@@ -32,10 +32,10 @@ def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
     makers: dict[str, Callable[[], list[Part]]] = {
         "count": lambda: [count_part(column)],
         "count_if": lambda: [true_part(column)],
-        "sum": lambda: [sum_part(column, dtype)],
+        "sum": lambda: sum_parts(column, dtype),
         "avg": lambda: [
             count_part(column),
-            sum_part(column, dtype) if isinstance(dtype, pl.Decimal) else float_sum_part(column),
+            *(sum_parts(column, dtype) if isinstance(dtype, pl.Decimal) else [float_sum_part(column)]),
         ],
         "min": lambda: [extreme_part("min", column, dtype)],
         "max": lambda: [extreme_part("max", column, dtype)],

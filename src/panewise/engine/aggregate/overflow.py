@@ -1,26 +1,28 @@
-"""Checks for sums that leave the range of their type (semantics 24.3, 24.16).
+"""Sums that leave the range of their type, and carries, which count it (semantics 24.3, 24.16).
 
-Sums of whole numbers and of decimals are sums of integers: a decimal is added as its unscaled value. Polars
-adds the integers of a group modulo 2^64 or 2^128. So a total that fits is right, whatever the intermediate
-sums were. A total that does not fit is wrong, and Polars does not report it.
+Sums of whole numbers and of decimals are sums of integers: a decimal is added as its unscaled value. A sum is
+stored in two columns: its value modulo a *unit*, and a *carry*. The exact sum is value + carry * unit. The
+unit is 2^64 for whole numbers, and 10^38 for decimals. The carry is 0 if and only if the sum fits its column.
+So every sum can be merged, whatever the order, and only the result of a pane has to fit.
 
-A cheap bound, the largest absolute value times the number of rows, shows for nearly every batch that the
-totals fit. If it does not, the totals are computed exactly before Polars adds anything.
+A cheap bound, the largest absolute value times the number of rows, shows for nearly every batch that its sums
+fit. Then Polars adds the values alone. Otherwise sums and carries are computed from halves of the values,
+whose sums fit in 128 bits.
 """
 
-from decimal import Context, Decimal
-from itertools import accumulate
+from dataclasses import dataclass
+from decimal import Context
+from typing import TypeAlias
 
 import polars as pl
 
-from panewise.engine.kernels.sorting import Places
 from panewise.errors import AggregateOverflowError
 
 LIMIT = 2**63
 DIGITS = 38  # the precision of the widest decimal
-EXACT = Context(prec=120)  # more digits than a sum or a mean of decimals needs
-_HALF = pl.lit(2**64, dtype=pl.Int128)
-_HIGH, _LOW = "__high", "__low"
+EXACT = Context(prec=120)  # more digits than a mean or a difference of decimals needs
+
+Carried: TypeAlias = tuple[pl.Expr, pl.Expr]  # a sum and its carry
 
 
 def limit(dtype: pl.DataType) -> int:
@@ -35,67 +37,89 @@ def greatest(values: pl.Series) -> int:
     return max(abs(low), abs(high)) if isinstance(low, int) and isinstance(high, int) else 0
 
 
-def refuse(frame: pl.DataFrame, by: list[str], column: str, total: pl.DataType, named: str) -> None:
-    """Checks that the exact sum of each group fits the type of the total.
+def fits(values: pl.Series, count: int, total: pl.DataType) -> bool:
+    """Returns whether sums of up to `count` of the values fit the type of the total, by the cheap bound."""
+    dtype, bound = values.dtype, limit(total)
+    if isinstance(dtype, pl.Decimal) and 10 ** (dtype.precision or DIGITS) * count < bound:
+        return True
+    return greatest(values) * count < bound
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The exact sum of values as two expressions.
+
+    Attributes:
+        value: the sum modulo the unit, 0 if there are no values.
+        carry: how many units have to be added to it.
+    """
+
+    value: pl.Expr
+    carry: pl.Expr
+
+
+def exact_sum(values: pl.Expr, carries: pl.Expr, dtype: pl.DataType) -> Exact:
+    """Returns the exact sum of the values of a group.
 
     Args:
-        frame: the rows or partials.
-        by: the columns of the groups.
-        column: the column to sum: whole numbers, or decimals of the scale of the total.
-        total: Int64, or a decimal.
-        named: the input column, for the message.
+        values: whole numbers, or decimals of the scale of `dtype`.
+        carries: the carry of each value, 0 for an input column.
+        dtype: the type of the sum: Int64, or the widest decimal.
+    """
+    upper, lower = _halves(values, dtype)
+    return _combined(upper.sum(), lower.sum(), carries.sum(), dtype)
+
+
+def exact_sum_of_two(one: Carried, other: Carried, dtype: pl.DataType) -> Exact:
+    """Returns the exact sum of two sums, row by row. A null counts as 0."""
+    (upper, lower), (more, less) = _halves(one[0], dtype), _halves(other[0], dtype)
+    carries = one[1].fill_null(0) + other[1].fill_null(0)
+    return _combined(
+        upper.fill_null(0) + more.fill_null(0), lower.fill_null(0) + less.fill_null(0), carries, dtype
+    )
+
+
+def _half(dtype: pl.DataType) -> int:
+    """Returns the square root of the unit."""
+    return 10 ** (DIGITS // 2) if isinstance(dtype, pl.Decimal) else 2**32
+
+
+def _halves(values: pl.Expr, dtype: pl.DataType) -> tuple[pl.Expr, pl.Expr]:
+    """Returns values as two whole numbers: ``upper * half + lower``, where 0 <= lower < half."""
+    whole, half = values.to_physical().cast(pl.Int128), pl.lit(_half(dtype), dtype=pl.Int128)
+    return whole // half, whole % half
+
+
+def _combined(upper: pl.Expr, lower: pl.Expr, carries: pl.Expr, dtype: pl.DataType) -> Exact:
+    """Returns the sum whose halves, and whose carries, have these sums."""
+    half, unit = pl.lit(_half(dtype), dtype=pl.Int128), pl.lit(_half(dtype) ** 2, dtype=pl.Int128)
+    upper = upper + carries.cast(pl.Int128) * half + lower // half
+    carry, rest = upper // half, upper % half * half + lower % half  # 0 <= rest < unit
+    # Here the carry of a negative sum is -1. It becomes 0 if the sum fits.
+    above = (carry == -1) & (rest > 0) if isinstance(dtype, pl.Decimal) else rest >= LIMIT
+    value = pl.when(above).then(rest - unit).otherwise(rest)
+    typed = value.reinterpret(dtype=dtype) if isinstance(dtype, pl.Decimal) else value.cast(dtype)
+    return Exact(typed, (carry + above.cast(pl.Int128)).cast(pl.Int64))
+
+
+def check_sums(sums: pl.Series, carries: pl.Series, dtype: pl.DataType, column: str) -> None:
+    """Checks that sums fit the type of their results.
+
+    Args:
+        sums, carries: the two columns of the sums.
+        dtype: the type of the results: Int64, or a decimal of the same scale.
+        column: the input column, for the message.
 
     Raises:
         AggregateOverflowError: if a sum does not fit.
     """
-    dtype, bound = frame.schema[column], limit(total)
-    if isinstance(dtype, pl.Decimal) and 10 ** (dtype.precision or DIGITS) * frame.height < bound:
-        return
-    if greatest(frame[column]) * frame.height < bound:
-        return
-    whole = pl.col(column).to_physical().cast(pl.Int128)
-    halves = [(whole // _HALF).sum().alias(_HIGH), (whole % _HALF).sum().alias(_LOW)]
-    for high, low in frame.group_by(by).agg(halves).select(_HIGH, _LOW).iter_rows():
-        check(high * 2**64 + low, total, named)
-
-
-def check(total: int, dtype: pl.DataType, named: str) -> None:
-    """Checks that a sum fits its type: a whole number 64 bits, an unscaled decimal the precision.
-
-    Raises:
-        AggregateOverflowError: if it does not fit.
-    """
     if isinstance(dtype, pl.Decimal):
-        if abs(total) >= limit(dtype):
-            raise overflow_of_decimals("sum", named, dtype)
-    elif not -LIMIT <= total < LIMIT:
-        raise overflow(named, total)
-
-
-def sums_of_ranges(values: pl.Series, first: Places, last: Places, named: str) -> pl.Series:
-    """Returns the exact sums of decimals over half-open ranges, for sums that may not fit.
-
-    The sum of a range that contains only nulls is null.
-
-    Raises:
-        AggregateOverflowError: if a sum does not fit the type of the values.
-    """
-    whole = values.to_physical().to_list()
-    totals = list(accumulate((value or 0 for value in whole), initial=0))
-    known = list(accumulate((value is not None for value in whole), initial=0))
-    made: list[int | None] = []
-    for low, high in zip(first.tolist(), last.tolist(), strict=True):
-        check(totals[high] - totals[low], values.dtype, named)
-        made.append(totals[high] - totals[low] if known[high] > known[low] else None)
-    return as_decimals(made, values.dtype).alias(values.name)
-
-
-def as_decimals(unscaled: list[int | None], dtype: pl.DataType) -> pl.Series:
-    """Returns the decimals that have these unscaled values. The values must fit the type."""
-    scale = dtype.scale if isinstance(dtype, pl.Decimal) else 0
-    return pl.Series(
-        [None if one is None else Decimal(one).scaleb(-scale, EXACT) for one in unscaled], dtype=dtype
-    )
+        if greatest(carries) or greatest(sums) >= limit(dtype):
+            raise overflow_of_decimals("sum", column, dtype)
+    elif greatest(carries):
+        for total, carry in zip(sums, carries, strict=True):
+            if carry:
+                raise overflow(column, total + carry * 2**64)
 
 
 def overflow(column: str, total: int) -> AggregateOverflowError:

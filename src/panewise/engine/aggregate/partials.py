@@ -16,7 +16,7 @@ Invariant: merging is associative, and the partial of no rows is its neutral ele
 depend on where batches are cut.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from operator import add
 from typing import Any, TypeAlias
@@ -35,6 +35,14 @@ RangeFunction: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
 
 
 @dataclass(frozen=True)
+class Fitting:
+    """The lift and the merge of a sum, or of its carry, if no sum leaves the range of its type."""
+
+    lift: pl.Expr
+    merge: pl.Expr
+
+
+@dataclass(frozen=True)
 class Part:
     """One partial column."""
 
@@ -43,12 +51,17 @@ class Part:
     lift: pl.Expr
     merge: pl.Expr
     empty: Any
-    sums: str | None = None  # the input column, if the part is a sum that must not overflow
+    sums: str | None = None  # the input column, if the part is a sum of integers, or the carry of one
+    fitting: Fitting | None = None  # the lift and the merge of such a part while all sums fit their type
     pair: Pair | None = None  # as `merge`, for an earlier and a later partial
     merge_sides: SideMerge | None = None  # as `pair`, for partials that contain rows; used if `pair` is None
     single: pl.Expr | None = None  # as `lift`, for each row alone
     over_ranges: RangeFunction | None = None  # computes the part over ranges of pieces, without merging
     passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
+
+    def expressions(self, leaving: Collection[str]) -> "Part | Fitting":
+        """Returns what has the lift and the merge, if the sums of the columns `leaving` may not fit."""
+        return self if self.fitting is None or self.sums in leaving else self.fitting
 
 
 def rows_part() -> Part:
@@ -84,19 +97,6 @@ def true_part(column: str) -> Part:
     return Part(
         name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single
     )
-
-
-def sum_part(column: str, dtype: pl.DataType) -> Part:
-    """Returns the part with the sum. The sum of no values is null, not 0."""
-    name = f"__sum:{column}"
-    wide = sum_type(dtype)
-    value = pl.col(column).cast(wide)
-    lift, merge = _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum())
-    both = _either(add)
-    if isinstance(wide, pl.Decimal):  # in Polars a sum of two decimals has another type
-        merge_sides = of_own(name, lambda one, other: both(one, other).cast(wide))
-        return Part(name, wide, lift, merge, None, sums=column, merge_sides=merge_sides, single=value)
-    return Part(name, wide, lift, merge, None, sums=column, pair=both, single=value)
 
 
 def float_sum_part(column: str) -> Part:
@@ -281,26 +281,6 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
         ),
     )
     return Part(name, pl.String(), lift, merge, user.empty(aggregate.user), merge_sides=merge_sides)
-
-
-def sum_type(dtype: pl.DataType) -> pl.DataType:
-    """Returns the type of the partial of a sum.
-
-    It is bigint for whole numbers and double for floats. For decimals it is the widest decimal of their
-    scale, which is narrowed when the result is computed.
-    """
-    if isinstance(dtype, pl.Decimal):
-        return pl.Decimal(38, dtype.scale)
-    return pl.Float64() if dtype.is_float() else pl.Int64()
-
-
-def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
-    return pl.when(values.count() > 0).then(total)
-
-
-def _either(both: Pair) -> Pair:
-    """Returns the same merge, but with null as its neutral element."""
-    return lambda one, other: pl.coalesce(both(one, other), one, other)
 
 
 def of_own(name: str, both: Pair) -> SideMerge:

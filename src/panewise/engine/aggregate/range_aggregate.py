@@ -10,13 +10,15 @@ cancellation, and a NaN affects only ranges that contain it. Holistic aggregates
 are merged from the pieces of the range, in time that is proportional to the size of the result.
 """
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate import overflow
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.overflow import LIMIT, greatest
 from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.sums import leaving
 from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 
@@ -38,34 +40,26 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
 
     Returns:
         A row of partial columns for each range, in the order of the ranges.
-
-    Raises:
-        AggregateOverflowError: if a sum of whole numbers leaves 64 bits, or a sum of decimals 38 digits.
     """
     first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
     longest = int((last - first).max()) if len(first) else 0
-    exact = [part for part in aggregation.parts if _leaves_decimals(part, pieces)]
-    joins = {part.name for part in aggregation.parts if _joins(part, longest)} - {part.name for part in exact}
-    from_blocks = [part for part in aggregation.parts if part.name in joins]
-    joined = _joined_in_stretches(
-        from_blocks, *_condensed(from_blocks, _wide(from_blocks, pieces, longest), first, last)
-    )
-    rest = [
-        part
-        for part in aggregation.parts
-        if part.name not in joins and part.over_ranges is None and part not in exact
-    ]
+    # All pieces count, as blocks and the pieces between two ranges are also added.
+    beyond = leaving(aggregation.parts, pieces, pieces.height)
+    parts = [part for part in aggregation.parts if not _is_zero(part, beyond)]
+    from_blocks = [part for part in parts if _joins(part, longest)]
+    names = [part.name for part in from_blocks]
+    merge = _Merge(from_blocks, beyond)
+    joined = _joined_in_stretches(merge, *_condensed(merge, pieces[names], first, last))
+    rest = [part for part in parts if part.name not in names and part.over_ranges is None]
     both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
-    _refuse_overflow(from_blocks, both)
     computed = [
         part.over_ranges(pieces, first, last).alias(part.name)
-        for part in aggregation.parts
+        for part in parts
         if part.over_ranges is not None
     ]
-    computed += [
-        overflow.sums_of_ranges(pieces[part.name], first, last, part.sums or part.name) for part in exact
-    ]
-    return both.hstack(computed).select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+    zeros = [pl.lit(0).alias(part.name) for part in aggregation.parts if _is_zero(part, beyond)]
+    made = both.hstack(computed).with_columns(zeros)
+    return made.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
 
 
 def _joins(part: Part, longest: int) -> bool:
@@ -75,34 +69,37 @@ def _joins(part: Part, longest: int) -> bool:
     )
 
 
-def _leaves_decimals(part: Part, pieces: pl.DataFrame) -> bool:
-    """Returns whether a sum of decimals over some of the pieces may have more digits than a decimal.
-
-    Blocks and the pieces between two ranges are added, too, and Polars raises an error if the sum of two
-    decimals has too many digits.
-    """
-    decimal = part.sums is not None and isinstance(part.dtype, pl.Decimal)
-    return decimal and greatest(pieces[part.name]) * pieces.height >= overflow.limit(part.dtype)
+def _is_zero(part: Part, beyond: Collection[str]) -> bool:
+    """Returns whether a part is a carry of sums that all fit their type."""
+    return part.sums is not None and part.pair is None and part.sums not in beyond
 
 
-def _wide(parts: list[Part], pieces: pl.DataFrame, longest: int) -> pl.DataFrame:
-    """Returns these parts of the pieces. Sums that may leave 64 bits are cast to Int128."""
-    sums = [part.name for part in parts if part.sums is not None and part.dtype == pl.Int64()]
-    at_risk = [name for name in sums if greatest(pieces[name]) * longest >= LIMIT]
-    return pieces.select(part.name for part in parts).with_columns(pl.col(at_risk).cast(pl.Int128))
+@dataclass(frozen=True)
+class _Merge:
+    """How parts are merged. The sums of the columns `beyond` may not fit their types."""
 
+    parts: list[Part]
+    beyond: Collection[str]
 
-def _refuse_overflow(parts: list[Part], ranges: pl.DataFrame) -> None:
-    for part in parts:
-        if part.sums is None or ranges.schema[part.name] != pl.Int128():
-            continue
-        for total in (ranges[part.name].min(), ranges[part.name].max()):
-            if isinstance(total, int) and not -LIMIT <= total < LIMIT:
-                raise overflow.overflow(part.sums, total)
+    @property
+    def in_groups(self) -> list[pl.Expr]:
+        """The expressions that merge the pieces of a group."""
+        return [part.expressions(self.beyond).merge.alias(part.name) for part in self.parts]
+
+    @property
+    def in_pairs(self) -> list[pl.Expr]:
+        """The expressions that merge pieces with later ones, row by row."""
+        return [self._pair(part).alias(part.name) for part in self.parts]
+
+    def _pair(self, part: Part) -> pl.Expr:
+        if part.pair is not None and part.sums not in self.beyond:
+            return part.pair(pl.col(part.name), pl.col(_LATER + part.name))
+        assert part.merge_sides is not None
+        return part.merge_sides(pl.col, lambda name: pl.col(_LATER + name))
 
 
 def _condensed(
-    parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
+    merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places
 ) -> tuple[pl.DataFrame, Places, Places]:
     """Returns the same ranges over fewer pieces: pieces without a bound between them are merged."""
     is_bound = np.zeros(pieces.height + 1, dtype=np.bool_)
@@ -113,31 +110,29 @@ def _condensed(
         return pieces, first, last
     inside = (number > 0) & (number < count)  # not before the first bound or after the last one
     numbered = pieces.hstack([pl.Series(_RANGE, number[:-1])]).filter(pl.Series(inside[:-1]))
-    merged = numbered.group_by(_RANGE, maintain_order=True).agg(part.merge.alias(part.name) for part in parts)
+    merged = numbered.group_by(_RANGE, maintain_order=True).agg(merge.in_groups)
     return merged.drop(_RANGE).cast(pieces.schema), number[first] - 1, number[last] - 1
 
 
-def _joined_in_stretches(
-    parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
-) -> pl.DataFrame:
+def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
     """Returns the ranges of parts that are computed from blocks.
 
     Blocks of lists take much memory. So for lists only the blocks of one stretch of pieces are made at once.
     """
     longest = int((last - first).max()) if len(first) else 0
     stretch = first // max(
-        1, longest, _STRETCH if any(part.dtype.is_nested() for part in parts) else pieces.height
+        1, longest, _STRETCH if any(part.dtype.is_nested() for part in merge.parts) else pieces.height
     )
     order = np.argsort(stretch, kind="stable")
     made = []
     for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
         low, high = (int(first[some].min()), int(last[some].max())) if len(some) else (0, 0)
-        made.append(_joined(parts, pieces.slice(low, high - low), first[some] - low, last[some] - low))
+        made.append(_joined(merge, pieces.slice(low, high - low), first[some] - low, last[some] - low))
     return made[0] if len(made) == 1 else take_rows(vstack_frames(made), np.argsort(order))
 
 
-def _joined(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    merges = [_expression(part).alias(part.name) for part in parts]
+def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    merges = merge.in_pairs
     ranges, blocks = take_rows(pieces, first), pieces
     at, left, size = first + 1, last - first - 1, 1
     while True:
@@ -151,13 +146,6 @@ def _joined(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
             return ranges
         half = size // 2
         blocks = _both(blocks.head(blocks.height - half), blocks.slice(half), merges)
-
-
-def _expression(part: Part) -> pl.Expr:
-    if part.pair is not None:
-        return part.pair(pl.col(part.name), pl.col(_LATER + part.name))
-    assert part.merge_sides is not None
-    return part.merge_sides(pl.col, lambda name: pl.col(_LATER + name))
 
 
 def _both(earlier: pl.DataFrame, later: pl.DataFrame, merges: list[pl.Expr]) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Expressions that compute the results of aggregates from the partial columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
@@ -8,7 +8,7 @@ import polars as pl
 from panewise.engine.aggregate import overflow, rankings, sketch, user
 from panewise.engine.aggregate.overflow import EXACT
 from panewise.engine.aggregate.types import mean_type, result_type, total_type
-from panewise.engine.columns import ROWS
+from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
 
 
@@ -75,18 +75,18 @@ def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _total(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Returns the sum. For decimals its type may be narrower than the partial; an overflow is an error."""
-    total = pl.col(f"__sum:{column}")
-    if not isinstance(dtype, pl.Decimal) or total_type(dtype).precision == overflow.DIGITS:
-        return total
+    """Returns the sum. A sum of integers that does not fit the type of the result is an error."""
+    stored = pl.col(f"__sum:{column}")
+    if dtype.is_float():
+        return stored
     target = total_type(dtype)
 
-    def narrow(sums: pl.Series) -> pl.Series:
-        if overflow.greatest(sums) >= overflow.limit(target):
-            raise overflow.overflow_of_decimals("sum", column, target)
+    def checked(parts: Sequence[pl.Series]) -> pl.Series:
+        sums, carries = parts
+        overflow.check_sums(sums, carries, target, column)
         return sums.cast(target)
 
-    return total.map_batches(narrow, return_dtype=target)
+    return pl.map_batches([stored, pl.col(f"{CARRY}{column}")], checked, return_dtype=target)
 
 
 def _spread(fn: str, column: str) -> pl.Expr:

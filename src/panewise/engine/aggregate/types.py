@@ -66,13 +66,15 @@ def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Data
         return user.result_type(aggregate.user)
     if fn in _SAME or fn in _BOOLEAN:
         return dtype
-    if isinstance(dtype, pl.Decimal) and fn in ("sum", "avg"):
-        return mean_type(dtype) if fn == "avg" else total_type(dtype)
-    return pl.Int64() if fn == "sum" and dtype.is_integer() else pl.Float64()
+    if fn == "sum":
+        return total_type(dtype)
+    return mean_type(dtype) if fn == "avg" and isinstance(dtype, pl.Decimal) else pl.Float64()
 
 
-def total_type(dtype: pl.Decimal) -> pl.Decimal:
-    """Returns the type of a sum of decimals."""
+def total_type(dtype: pl.DataType) -> pl.DataType:
+    """Returns the type of a sum."""
+    if not isinstance(dtype, pl.Decimal):
+        return pl.Float64() if dtype.is_float() else pl.Int64()
     return pl.Decimal(min(38, (dtype.precision or 38) + 10), dtype.scale)
 
 

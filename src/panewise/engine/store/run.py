@@ -18,6 +18,7 @@ import polars as pl
 
 from panewise.engine.columns import (
     BORN,
+    CARRY,
     CLOSED,
     DEADLINE_SUFFIX,
     END,
@@ -48,6 +49,20 @@ class Shape:
     schema: dict[str, pl.DataType]
     identity: list[str]
     by: list[str]
+
+    def completed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns rows of the table, with carries of 0 if an older release, which had none, wrote them.
+
+        >>> shape = Shape({"__sum:v": pl.Int64(), "__carry:v": pl.Int64()}, [], [])
+        >>> shape.completed(pl.DataFrame({"__sum:v": [5]})).row(0, named=True)
+        {'__sum:v': 5, '__carry:v': 0}
+        """
+        missing = [name for name in self.schema if CARRY in name and name not in rows.columns]
+        if not missing:
+            return rows
+        complete = rows.with_columns(pl.lit(0, dtype=pl.Int64).alias(name) for name in missing)
+        names = [name for name in self.schema if name in complete.columns]
+        return complete.select(*names, pl.exclude(names))
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,7 @@ class Overlaps:
         else:
             places, number = classes.members
             members = take_rows(ordered, places).hstack([pl.Series(_CLASS, number)])
-            aggregation.check_merge(members, [_CLASS])
-            merged = grouped(members, [_CLASS], aggregation.merging()).drop(_CLASS)
+            merged = grouped(members, [_CLASS], aggregation.merging(members)).drop(_CLASS)
         return self._windows(ordered.select(keys), classes, merged)
 
     def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:

@@ -141,8 +141,7 @@ class Plan:
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
         """Merges the partials of several readers per key and ``__slice``."""
         by = [*self.keys, SLICE]
-        self.aggregation.check_merge(partials, by)
-        return grouped(partials, by, self.aggregation.merging())
+        return grouped(partials, by, self.aggregation.merging(partials))
 
     @property
     def slide(self) -> Slide:

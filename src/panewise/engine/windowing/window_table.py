@@ -92,7 +92,6 @@ def merged(
     `trigger` are the aggregations of the trigger's columns (:mod:`panewise.engine.windowing.trigger.tree`).
     With `periodic`, BORN is that of the earliest pending row.
     """
-    aggregation.check_merge(rows, by)
     stored = pl.col(WAS_STORED)
     keep_first = pl.col(UNFLIPPED).first()  # a stored window comes first, and keeps its flip
     aggregations = [
@@ -104,7 +103,7 @@ def merged(
         pl.col(BORN).filter(pl.col(PENDING) > 0).min() if periodic else pl.col(BORN).min(),
         pl.col(FIRED).min(),  # only sessions that are merged have several: the earliest F (9.1)
         *([pl.col(KEY_WATERMARK).max()] if KEY_WATERMARK in schema else []),
-        *aggregation.merging(),
+        *aggregation.merging(rows),
         *trigger,
     ]
     live = [name for name in schema if is_live_column(name)]

@@ -190,7 +190,7 @@ def _into_windows(
         pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_
     )
     plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(WAS_STORED))
-    if plain and not once and any_order(plan.aggregation, new):
+    if plain and not once and any_order(plan.aggregation):
         new, once = joined(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
     known = stored.look_up(wanted if once else wanted.unique(maintain_order=True))

@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from panewise.calls import one_at_a_time
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError, SpecError
 from panewise.spec import Aggregate, Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
@@ -100,10 +99,7 @@ class WindowedAggregator(RetainedWindows):
     def _load(self) -> None:
         super()._load()
         for window in self._windows:
-            self._results.count_partial(window.partial)
-        if self._full_state and len(self._windows) and self._results.sums:
-            stored = self._stored_messages(MIN_INSTANT, MAX_INSTANT, None)
-            self._results.count(message for _, message in stored)
+            window.partial = self._results.completed(window.partial)
 
     @one_at_a_time
     def put_window(self, metadata: WindowMetadata) -> None:
@@ -127,7 +123,6 @@ class WindowedAggregator(RetainedWindows):
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
-        self._results.count_partial(partial)
         self._put(window)
 
     def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
@@ -137,16 +132,15 @@ class WindowedAggregator(RetainedWindows):
         return list(windows)
 
     def _try(self, arrival: Arrival, floor: int) -> None:
-        if self._results.is_safe(arrival.message):
+        if self._results.is_safe:
             return
         groups = self._grid.before(self._windows, arrival, floor)
         if not self._full_state:
             self._results.check(groups, arrival.message)
-            self._results.recount(self._windows, arrival.message)
             return
         for group in groups:
             stored = [message for window in group for message in self._ordered(window)]
-            self._results.values(self._results.of_messages([*stored, arrival.message]))
+            self._results.check_messages([*stored, arrival.message])
 
     def _ordered(self, window: Window) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
@@ -175,7 +169,6 @@ class WindowedAggregator(RetainedWindows):
     def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
         if not self._full_state:
             return []
-        self._results.count([arrival.message])
         return [one for one in windows if one.incomplete or one.pending_since is not None]
 
     def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:

@@ -2,7 +2,7 @@
 
 Messages of a window are not aggregated one by one: they wait in the window until its results or its partial
 are needed, and are then aggregated together. As merging is associative, the results are the same. A message
-whose aggregation could raise an error, such as an overflow, is tried before it is added.
+that a user-defined aggregate reads is tried before it is added, as the aggregate could raise an error.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,16 +14,14 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.kernels.frames import grouped
 from panewise.engine.protocol import Schema
+from panewise.engine.store.run import Shape
 from panewise.errors import InputError
 from panewise.spec import Aggregate, Entry
-from panewise.spec.column_values import is_long
 from panewise.standalone.messages import fitted
 from panewise.standalone.retained.codec import rows_of
-from panewise.standalone.retained.table import WindowTable
 from panewise.standalone.retained.window import Message, Window
 
 _WINDOW: Final = "__window"
-_LIMIT: Final = 2**62
 
 
 class Results:
@@ -35,19 +33,15 @@ class Results:
         schema: the columns of messages.
 
     Attributes:
-        sums: whether one of them is a sum that may not fit its type.
+        is_safe: whether aggregating a message cannot raise an error.
     """
 
     def __init__(self, aggregates: Sequence[Aggregate], entry: Entry, schema: Schema) -> None:
         self._aggregation = Aggregation(tuple(aggregates), dict(schema))
         self._entry, self._schema = entry, schema
-        sums = [one for one in self._aggregation.parts if one.sums is not None and not one.dtype.is_float()]
-        self._summed = [one.sums for one in sums if one.sums is not None]
-        self._sums = [one.name for one in sums]
-        whole = all(schema[name].is_integer() for name in self._summed)
-        self.sums = bool(sums)
-        self._plain = whole and all(one.fn != "user" for one in aggregates)
-        self._total = self._unsafe = 0
+        self._shape = Shape(self._aggregation.schema, [], [])
+        self._of_users = [one.name for one in aggregates if one.fn == "user"]
+        self.is_safe = not self._of_users
 
     def need_messages(self, *, sessions: bool) -> bool:
         """Returns whether results are computed from messages, and not from partials.
@@ -58,52 +52,19 @@ class Results:
         bounded = all(part.pair or part.merge_sides for part in self._aggregation.parts)
         return not bounded or (sessions and self._aggregation.ordered)
 
-    def is_safe(self, message: Message) -> bool:
-        """Returns whether aggregating a message cannot raise an error. It counts the message.
-
-        Invariant: `_total` bounds the absolute value of every sum over windows, together or alone.
-        """
-        self.count([message])
-        safe = self._plain and self._total < _LIMIT
-        self._unsafe = 0 if safe else self._unsafe + 1
-        return safe
-
-    def count(self, messages: Iterable[Message]) -> None:
-        """Counts messages that windows contain."""
-        if not self._plain or not self._summed:
-            return
-        for message in messages:
-            for name in self._summed:
-                value: Any = message.get(name)
-                self._total += abs(value) if is_long(value) else 0
-
-    def count_partial(self, partial: pl.DataFrame | None) -> None:
-        """Counts a partial that a window contains."""
-        if self._plain and partial is not None:
-            self._total += sum(abs(value or 0) for name in self._sums for value in partial[name])
-
-    def recount(self, windows: WindowTable, message: Message) -> None:
-        """Counts what windows contain, and a message that is about to be added, instead of all messages.
-
-        It costs a step in each so many calls.
-        """
-        if self._plain and self._unsafe > len(windows):
-            self._total = self._unsafe = 0
-            for window in windows:
-                self.count_partial(window.partial)
-                self.count(window.rows)
-            self.count([message])
-
     def check(self, groups: Iterable[Sequence[Window]], message: Message) -> None:
         """Aggregates windows that would be combined with a message, without adding it.
 
-        Raises:
-            AggregateOverflowError: if a sum does not fit its type; or the error of a user's function.
+        The errors are those of the functions of users.
         """
         for group in groups:
             self.fold(group)  # otherwise each message would be tried with all that wait
             parts = [one.partial for one in group if one.partial is not None]
-            self._values(self._merged([self.of_messages([message]), *parts]))
+            self._tried(self._merged([*parts, self.of_messages([message])]))
+
+    def check_messages(self, messages: Sequence[Message]) -> None:
+        """Aggregates messages. The errors are those of the functions of users."""
+        self._tried(self.of_messages(messages))
 
     def fold(self, windows: Iterable[Window]) -> None:
         """Aggregates the messages that wait in windows."""
@@ -145,7 +106,7 @@ class Results:
         """
         rule = "a partial is an Arrow file with the columns of these aggregates, in one row"
         try:
-            partial = of_bytes(data)
+            partial = self.completed(of_bytes(data))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(
                 f"a partial of {len(data)} bytes", rule, "give what get_window returned"
@@ -153,6 +114,10 @@ class Results:
         if partial is not None and (dict(partial.schema), partial.height) != (self._aggregation.schema, 1):
             raise InputError(f"a partial with {partial.schema}", rule, "give what get_window returned")
         return partial
+
+    def completed(self, partial: pl.DataFrame | None) -> pl.DataFrame | None:
+        """Returns a partial that an older release may have stored, with all its columns."""
+        return None if partial is None else self._shape.completed(partial)
 
     def has_value(self, partial: pl.DataFrame, value: dict[str, Any] | None) -> bool:
         """Returns whether the results of a partial have this value. NaN is equal to NaN."""
@@ -175,8 +140,11 @@ class Results:
         return self._grouped(one.with_columns(pl.lit(0, dtype=pl.Int64).alias(_WINDOW))).drop(_WINDOW)
 
     def _grouped(self, partials: pl.DataFrame) -> pl.DataFrame:
-        self._aggregation.check_merge(partials, [_WINDOW])
-        return grouped(partials, [_WINDOW], self._aggregation.merging())
+        return grouped(partials, [_WINDOW], self._aggregation.merging(partials))
+
+    def _tried(self, partial: pl.DataFrame) -> None:
+        """Computes the results of the user-defined aggregates. A sum has to fit only when it is emitted."""
+        partial.select(one for one in self._aggregation.results if one.meta.output_name() in self._of_users)
 
     def _values(self, partial: pl.DataFrame) -> pl.DataFrame:
         types = self._aggregation.result_types

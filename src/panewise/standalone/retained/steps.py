@@ -3,9 +3,10 @@
 The message is checked for retention and replay. Then its windows are opened, it is added to them, and the
 update policies let windows emit.
 
-Invariant: a message that raises an error is not applied. What could raise because of the message, such as an
-overflow of a sum, is tried before the first change. Then the message is stored. If emitting raises, the
-message has been applied, and the windows that have not emitted are due again in the next step.
+Invariant: a message that raises an error is not applied. What could raise because of the message, such as the
+function of a user, is tried before the first change. Then the message is stored. If emitting raises, as for a
+sum that does not fit its type, the message has been applied, and the windows that have not emitted are due
+again in the next step.
 """
 
 from collections import deque

@@ -186,8 +186,8 @@ def test_the_reads_of_a_step_are_bounded_by_the_blocks(monkeypatch: pytest.Monke
     assert heights[10_000] <= 2 * 10_000 / sliding_bounds.BLOCKS + sliding_bounds.BLOCKS
 
 
-def test_blocks_whose_sums_leave_64_bits_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the sum of a block overflows, blocks are given up, because the sums of all windows may still fit."""
+def test_the_sum_of_a_block_may_leave_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of all windows may still fit (semantics 24.3)."""
     monkeypatch.setattr(slices, "_MANY", 1)
     monkeypatch.setattr(slices, "_TIMES", 0)
     operator = Operator(
@@ -206,6 +206,6 @@ def test_blocks_whose_sums_leave_64_bits_are_done_without(monkeypatch: pytest.Mo
         assert operator.state.slices is not None
         blocks.append(operator.state.slices.in_blocks)
     assert sent[-4:] == [100 - 2**62, 98, 98 + 2**62, 98 + 2**62]
-    assert blocks[-4:] == [True, True, False, False]
+    assert all(blocks[-4:])
     assert operator.state.slices is not None
-    assert operator.state.slices.blocks.all().is_empty()
+    assert operator.state.slices.blocks.all()["__carry:v"].max() == 1

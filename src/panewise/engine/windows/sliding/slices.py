@@ -20,7 +20,6 @@ from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, Stretches
 from panewise.engine.windowing.plan import Plan
-from panewise.errors import AggregateOverflowError
 
 _MANY = 1 << 14  # blocks are made only if a step reads at least this many slices
 _TIMES = 8  # and at least this many times as many slices as blocks
@@ -118,16 +117,8 @@ class Slices:
         return replace(self, in_blocks=True)._blocks_added(plan, self.by_time.all())
 
     def _blocks_added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
-        """Adds slices to the blocks.
-
-        If a sum in a block leaves 64 bits, all blocks are removed, because the sums of windows may still fit.
-        """
-        try:
-            return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
-        except AggregateOverflowError:
-            return replace(
-                self, blocks=replace(self.blocks, newest=self.blocks.newest.clear(), runs=()), in_blocks=False
-            )
+        """Adds slices to the blocks."""
+        return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
 
 
 def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
@@ -145,8 +136,7 @@ def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:
 def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
     """Returns the blocks of slices."""
     placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
-    plan.pieces.check_merge(placed, [*plan.keys, START])
-    merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging())
+    merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging(placed))
     until = plan.slide.block_needed_until(pl.col(START)).alias(END)
     return merged.with_columns(until).select(
         pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items()
@@ -170,8 +160,7 @@ def _with(
 
 
 def _merged(plan: Plan, lines: pl.DataFrame) -> pl.DataFrame:
-    plan.pieces.check_merge(lines, plan.slices.identity)
-    merged = lines.group_by(plan.slices.identity, maintain_order=True).agg(plan.pieces.merging())
+    merged = lines.group_by(plan.slices.identity, maintain_order=True).agg(plan.pieces.merging(lines))
     return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
 
 
