@@ -2,6 +2,8 @@
 
 import random
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -187,9 +189,22 @@ def events(generator: random.Random) -> list[tuple[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+def each_seed(count: int, check: Callable[[int], None]) -> None:
+    """Calls a check with each of these seeds. A failure names its seed."""
+    for seed in range(count):
+        try:
+            check(seed)
+        except Exception as error:
+            error.add_note(f"seed {seed}")
+            raise
+
+
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
-def test_evaluation_after_each_row_is_batches_of_one_row(window: Any, seed: int) -> None:
+def test_evaluation_after_each_row_is_batches_of_one_row(window: Any) -> None:
+    each_seed(40, partial(assert_batches_of_one_row, window))
+
+
+def assert_batches_of_one_row(window: Any, seed: int) -> None:
     generator = random.Random(seed)
     arguments: dict[str, Any] = {
         "keys": ["k"],
@@ -214,13 +229,16 @@ def test_evaluation_after_each_row_is_batches_of_one_row(window: Any, seed: int)
     assert one.finish() == other.finish()
 
 
-@pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
-def test_accumulation_modes_agree(window: Any, seed: int) -> None:
+def test_accumulation_modes_agree(window: Any) -> None:
     """Discarding and retracting mode emit the same number of rows, retractions subtracted.
 
     All rows are counted, and no row remains without a firing (semantics 15.1, 16.6, 21, 21.1).
     """
+    each_seed(40, partial(assert_modes_agree, window))
+
+
+def assert_modes_agree(window: Any, seed: int) -> None:
     totals = []
     for accumulation in ("discarding", "retracting"):
         generator = random.Random(seed)
@@ -243,9 +261,12 @@ def test_accumulation_modes_agree(window: Any, seed: int) -> None:
     assert totals[0] == totals[1]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_sessions_do_not_depend_on_order_as_far_as_nothing_is_late(seed: int) -> None:
+def test_sessions_do_not_depend_on_order_as_far_as_nothing_is_late() -> None:
     """Sessions do not depend on arrival order if no row is late (semantics 9)."""
+    each_seed(60, assert_sessions_do_not_depend_on_order)
+
+
+def assert_sessions_do_not_depend_on_order(seed: int) -> None:
     generator = random.Random(seed)
     rows = random_rows(generator, 12)
     shuffled = generator.sample(rows, len(rows))
