@@ -56,7 +56,6 @@ ELSEWHERE = {
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",
-    "spark/dataflow.py": "spark/test_one_dataframe.py",
     "spark/maps.py": "spark/test_names.py",
     "spark/microbatch.py": "spark/test_stream.py",
     "spark/builder.py": "spark/test_stream.py",
