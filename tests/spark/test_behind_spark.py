@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -164,7 +165,7 @@ def test_sides_that_follow_the_query(minutes: Feed) -> None:
     both = joined(delayed, plain, "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
     stops = (
         r"^a stream without a watermark \(right\) \| the left side is behind one of Spark's own stateful "
-        r"operators, .* which this stream would stop \| call withWatermark on it$"
+        r"operators or a union of streams, .* which this stream would stop \| call withWatermark on it$"
     )
     with pytest.raises(SetupError, match=stops):
         _ = both.watermark(right=pw.StreamTime(0, per="all")).how("inner").rows
@@ -177,3 +178,43 @@ def test_sides_that_follow_the_query(minutes: Feed) -> None:
     of_batch = stream(minutes).join(minutes.batch().select("k").distinct(), "k")  # has no state
     rows = joined(of_batch, stream(minutes), "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
     assert rows.how("inner").spec.left.watermark == pw.StreamTime(0, per="all")
+
+
+@pytest.mark.parametrize("order", ["fast first", "slow first"])
+def test_a_union_of_streams_with_different_delays(feed: Feed, order: str, tmp_path: Path) -> None:
+    """No row of the slow stream is late, whichever stream comes first (semantics 36.10)."""
+    other, right = (Feed(feed.spark, tmp_path / name) for name in made("slow", "right", within=tmp_path))
+    for n in range(4):
+        feed.put((60 * n, "a", n), (60 * n + 50, "a", n))
+        other.put((60 * n - 30, "b", n))  # 20 seconds behind the file before of the fast stream
+        right.put((60 * n, "a", n), (60 * n + 30, "b", n), (60 * n + 50, "a", n))
+    both = stream(feed), other.stream().withWatermark("ts", "1 minute")
+    left = both[0].union(both[1]) if order == "fast first" else both[1].union(both[0])
+    pairs = joined(left, stream(right), "ts").on("k").within(0, 0).select("k", ("left", "v")).how("inner")
+    assert pairs.spec.left.watermark is None
+    assert pairs.spec.right.watermark == pw.StreamTime(0, per="all")
+    found = run(pairs, feed, rows="rows", left_late="late")
+    assert found["left_late"].height == 0
+    assert sorted(found["rows"]["k"]) == ["a"] * 8 + ["b"] * 3
+
+
+def made(*names: str, within: Path) -> tuple[str, ...]:
+    """Makes folders, and returns their names."""
+    for name in names:
+        (within / name).mkdir()
+    return names
+
+
+def test_streams_that_are_one(feed: Feed) -> None:
+    """semantics 36.10"""
+    one, own = stream(feed), pw.StreamTime(0, per="all")
+    unions = {
+        "different watermarks": (one.union(stream(feed)), None),
+        "one without a watermark": (one.union(feed.stream()), None),
+        "parts of one stream": (one.where("k = 'a'").union(one.where("k = 'b'")), own),
+        "a watermark of a union": (feed.stream().union(feed.stream()).withWatermark("ts", "0 seconds"), own),
+    }
+    for name, (df, mark) in unions.items():
+        sides = joined(df, one, "ts").on("k").within(0, 0).prefix(right="r_")
+        assert sides.how("inner").spec.left.watermark == mark, name
+        assert cogrouped(one, df, "ts").on("k").window(TWO).agg(left=[F.count()]).spec.right.watermark == mark

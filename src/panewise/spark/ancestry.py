@@ -134,6 +134,25 @@ def has_watermark_of_rows(df: DataFrame) -> bool:
     return last is not None and last.name == _WATERMARK and len(_watermarks(nodes)) == 1
 
 
+def of_several_streams(df: DataFrame) -> bool:
+    """Returns whether a stream is a union of streams with different watermarks, or one of which has none."""
+    nodes = nodes_of(plan_of(df)) if df.isStreaming else []
+    return len(_watermarks(nodes)) > 1 or (bool(_watermarks(nodes)) and _reads_without(nodes))
+
+
+def _reads_without(nodes: list[Node]) -> bool:
+    """Returns whether a stream is read in a plan that is below no watermark of it."""
+    depth = None  # that of the watermark whose children are the nodes
+    for node in nodes:
+        if depth is not None and node.depth <= depth:
+            depth = None
+        if node.name.startswith("StreamingRelation") and depth is None:
+            return True
+        if node.name == _WATERMARK and depth is None:
+            depth = node.depth
+    return False
+
+
 def _watermarks(nodes: list[Node]) -> set[str]:
     """Returns the ids of the watermarks of a plan. A stream that a plan uses twice has one."""
     return {node.rest.partition(",")[0] for node in nodes if node.name == _WATERMARK}

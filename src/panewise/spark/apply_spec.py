@@ -9,7 +9,7 @@ from pyspark.sql.types import TimestampType
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT, Family
-from panewise.spark.ancestry import check_ancestry, delayed, warn_of_late_rows
+from panewise.spark.ancestry import check_ancestry, delayed, of_several_streams, warn_of_late_rows
 from panewise.spark.checks import (
     check_column_types,
     check_columns,
@@ -239,13 +239,14 @@ def _instants(df: DataFrame) -> set[str]:
 def _delays(dfs: Mapping[str, DataFrame], spec: Specification) -> dict[str, Duration | None]:
     """Returns the delay of the watermark of each stream that has one of its event time.
 
-    It is None where one of Spark's own operators delays rows (semantics 36.9).
+    It is None where one of Spark's own operators delays rows, and in a union of streams (semantics 36.9,
+    36.10).
     """
     times = {port: entry.time_columns for port, entry in spec.ports.items()}
     delays = {port: delay_of(df, times[port]) for port, df in dfs.items() if df.isStreaming}
     several = len(dfs) > 1
     return {
-        port: None if several and delayed(dfs[port]) else delay
+        port: None if several and (delayed(dfs[port]) or of_several_streams(dfs[port])) else delay
         for port, delay in delays.items()
         if delay is not None
     }

@@ -57,10 +57,10 @@ def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration | None]) -> dic
     following = [name for name, delay in mine.items() if delay is None]
     if following and spec.idle_after is not None:
         rule = (
-            f"the {following[0]} side is behind one of Spark's own stateful operators, so its watermark is "
-            "that of the query (semantics 36.9), and Spark knows no idle streams"
+            f"the {following[0]} side is behind one of Spark's own stateful operators or a union of streams, "
+            "so its watermark is that of the query (semantics 36.9, 36.10), and Spark knows no idle streams"
         )
-        remedy = "leave idle_after out, or use an operator of panewise in the place of Spark's"
+        remedy = "leave idle_after out, or give the side a watermark such as StreamTime(delay, per='all')"
         raise SpecError(f"idle_after={spec.idle_after}", rule, remedy)
     return {
         name: replace(spec.sides[name], watermark=StreamTime(delay, per="all"))

@@ -159,8 +159,8 @@ def output_time(spec: WindowOperator) -> str | Error:
 
 def timely_column(spec: WindowOperator) -> str | None:
     """Returns the timestamp of panes, if there are no panes after the end of their window."""
-    found = output_time(spec)
-    return found if isinstance(found, str) and spec.lateness_us == 0 and ends_above(spec) else None
+    found, in_time = output_time(spec), spec.lateness_us == 0 and ends_above(spec.window, spec.timestamp)
+    return found if in_time and isinstance(found, str) else None
 
 
 def new_columns(spec: WindowOperator) -> tuple[str, ...]:

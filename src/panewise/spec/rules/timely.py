@@ -6,18 +6,17 @@ one microsecond earlier, if the end is a whole millisecond.
 """
 
 from panewise.chrono import Duration
-from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.windows.kinds import AnyWindow, Calendar, Cumulating, Hopping, Session, Tumbling
 
 _MILLISECOND = 1000
 
 
-def ends_above(spec: WindowOperator) -> bool:
+def ends_above(window: AnyWindow, timestamp: str | None) -> bool:
     """Returns whether the timestamp of a pane is above each watermark below the end of its window."""
-    if on_milliseconds(spec.window):
+    if on_milliseconds(window):
         return True
-    halfopen = isinstance(spec.window, Session) and spec.window.closed == "left"
-    return spec.timestamp == "end" and (halfopen or isinstance(spec.window, Tumbling | Hopping | Cumulating))
+    half_open = isinstance(window, Session) and window.closed == "left"
+    return timestamp == "end" and (half_open or isinstance(window, Tumbling | Hopping | Cumulating))
 
 
 def on_milliseconds(window: AnyWindow) -> bool:
