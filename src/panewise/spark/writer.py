@@ -24,7 +24,7 @@ from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of
 from panewise.spark.failures import QueryError
 from panewise.spark.settings import envelopes_in_small_batches
-from panewise.spark.sinks import Sink, exists, prepare
+from panewise.spark.sinks import ParquetSink, Sink, empty, exists, is_absolute, prepare
 from panewise.spark.unpack import Unpack
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
@@ -109,10 +109,18 @@ def _short_reports() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """The function that ``foreachBatch`` calls: passes each kind of output to its sink."""
+    """The function that ``foreachBatch`` calls: passes each kind of output to its sink.
+
+    Attributes:
+        sinks: the sinks by kind.
+        unpackers: the functions that make real columns, by kind.
+        begun: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such rows.
+            So a table that a sink writes exists, with its columns.
+    """
 
     sinks: Mapping[str, Sink]
     unpackers: Mapping[str, Unpack]
+    begun: frozenset[str] = frozenset()
 
     def __call__(self, tagged: DataFrame, batch_id: int) -> None:
         """Passes one micro-batch to the sinks.
@@ -127,6 +135,8 @@ class Dispatch:
                 for kind, sink in self.sinks.items():
                     if kind in present:
                         sink(unpacked(persisted, self.unpackers[kind]), batch_id)
+                    elif batch_id == 0 and kind in self.begun:
+                        sink(empty(persisted.sparkSession, self.unpackers[kind].target), batch_id)
         finally:
             persisted.unpersist()
 
@@ -170,10 +180,15 @@ def start(
     checkpoint, trigger, name = options.checkpoint, options.trigger, options.name
     wanted = set(map(kind_of, sinks))
     whole_rows, late_wanted = bool({"late", "invalid"} & wanted), "late" in wanted
+    streaming = dataflow.df.isStreaming
+    # On a stream the paths of ParquetSinks are prepared.
+    begun = [one for one, sink in sinks.items() if not (streaming and isinstance(sink, ParquetSink))]
     dispatch = Dispatch(
-        dict(sinks), {kind: dataflow.unpacker(kind, all_columns=whole_rows) for kind in sinks}
+        dict(sinks),
+        {kind: dataflow.unpacker(kind, all_columns=whole_rows) for kind in sinks},
+        frozenset(begun),
     )
-    if not dataflow.df.isStreaming:
+    if not streaming:
         dispatch(_stepped(dataflow, None, whole_rows, late_wanted=late_wanted), 0)
         return WindowQuery(_Done(), None)  # type: ignore[arg-type]
     if checkpoint is None:
@@ -188,6 +203,7 @@ def start(
         dataflow = dataflow.known_as(known.shards)
         check_same(known, dataflow.spec, len(dataflow.shards))
         _check_fed(known.header, dataflow)
+        _check_place(session, known.header, checkpoint)
     prepare(
         session,
         sinks,
@@ -211,6 +227,7 @@ def start(
 
 
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
+_PLACE = "checkpoint"  # that of the path of the checkpoint, if it is absolute
 
 
 class _Done:
@@ -275,7 +292,8 @@ def _record(session: SparkSession, dataflow: Dataflow, checkpoint: str, controls
     The record is written last. So if this function is interrupted, the next start calls it again.
     """
     _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
-    record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=_fed_record(dataflow)).encode()
+    header = {**_fed_record(dataflow), **({_PLACE: checkpoint} if is_absolute(checkpoint) else {})}
+    record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_record_path(checkpoint))
 
 
@@ -303,3 +321,19 @@ def _check_fed(known: Mapping[str, Any], dataflow: Dataflow) -> None:
         record = before[port]
         check_same(Manifest(record["spec"], record["shards"]), first.spec, len(first.shards))
         _check_fed(record, first)
+
+
+def _check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str) -> None:
+    """Checks that a checkpoint is where it was made, or can still be found there.
+
+    Spark's description of the state has absolute paths, so without the check Spark would miss a file.
+
+    Raises:
+        StateError: naming both paths.
+    """
+    made = known.get(_PLACE)
+    if made is None or made == checkpoint or exists(session, _record_path(made)):
+        return
+    rule = "a checkpoint cannot be moved, as Spark stores absolute paths in it"
+    remedy = f"move it back, or make a link to it at {made}, or start from a new checkpoint"
+    raise StateError(f"the checkpoint {checkpoint}, which was made at {made}", rule, remedy)
