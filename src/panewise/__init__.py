@@ -5,6 +5,8 @@ contain. ``panewise.spark`` runs it over a DataFrame, ``panewise.standalone`` in
 ``panewise.testing`` over a list of events.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from panewise.chrono import Duration
 from panewise.errors import (
     AggregateOverflowError,
@@ -15,6 +17,7 @@ from panewise.errors import (
     ManyWindowsWarning,
     PanewiseError,
     RefusedNameError,
+    RetiredNameError,
     SetupError,
     SetupWarning,
     ShufflePartitionsWarning,
@@ -23,6 +26,7 @@ from panewise.errors import (
     StateError,
     StoreError,
 )
+from panewise.retired import no_attribute
 from panewise.spec import (
     UNLIMITED,
     AfterAll,
@@ -139,6 +143,7 @@ __all__ = [
     "Position",
     "RefusedNameError",
     "Repeatedly",
+    "RetiredNameError",
     "Rows",
     "SameWindow",
     "Selected",
@@ -172,3 +177,9 @@ __all__ = [
     "rows",
     "timer_interval",
 ]
+
+
+if not TYPE_CHECKING:  # with it type checkers would accept every name
+
+    def __getattr__(name: str) -> NoReturn:
+        no_attribute(__name__, name)
