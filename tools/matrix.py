@@ -1,4 +1,4 @@
-"""Runs the tests that depend on PySpark or pandas on every version of PySpark that the extra `spark` admits.
+"""Runs the tests that depend on PySpark or pandas on every version of PySpark that an extra admits.
 
 ``python tools/matrix.py [VERSION|all] [pytest arguments]``. The locked version runs in ``.venv``. Each of the
 others has an environment of its own, ``.venv-matrix-VERSION``. It is made from `requirements.lock` with
@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
 
-# The newest release of each minor version that the extra admits, and the hash of its source distribution.
+# The newest release of each minor version that the extras admit, and the hash of its source distribution.
 VERSIONS = {
     "4.1.4": "bcbd5e18690cf79d438e97210ad06fb8d451a251bb77becc2b0418868d2acd73",
     "4.2.0": "5ad689d53570ee1674193fd4f9bda065f0db3be9363a27d2a3406cc457b70b61",

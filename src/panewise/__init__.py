@@ -5,6 +5,8 @@ contain. ``panewise.spark`` runs it over a DataFrame, ``panewise.standalone`` in
 ``panewise.testing`` over a list of events.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from panewise.chrono import Duration
 from panewise.errors import (
     AggregateOverflowError,
@@ -17,6 +19,7 @@ from panewise.errors import (
     ManyWindowsWarning,
     PanewiseError,
     RefusedNameError,
+    RetiredNameError,
     SetupError,
     SetupWarning,
     ShufflePartitionsWarning,
@@ -25,6 +28,7 @@ from panewise.errors import (
     StateError,
     StoreError,
 )
+from panewise.retired import no_attribute
 from panewise.spec import (
     UNLIMITED,
     AfterAll,
@@ -145,6 +149,7 @@ __all__ = [
     "Position",
     "RefusedNameError",
     "Repeatedly",
+    "RetiredNameError",
     "Rows",
     "SameWindow",
     "Selected",
@@ -178,3 +183,9 @@ __all__ = [
     "rows",
     "timer_interval",
 ]
+
+
+if not TYPE_CHECKING:  # with it type checkers would accept every name
+
+    def __getattr__(name: str) -> NoReturn:
+        no_attribute(__name__, name)

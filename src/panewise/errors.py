@@ -58,6 +58,13 @@ class RefusedNameError(SpecError, AttributeError):
     """Panewise does not have this name of pyspark; `hasattr` returns False for it."""
 
 
+class RetiredNameError(PanewiseError, ImportError):
+    """Another name has replaced this public name; the message says which one.
+
+    It is an ImportError, as `from panewise import name` would replace the message of an AttributeError.
+    """
+
+
 class InputError(PanewiseError, ValueError):
     """Rows, columns or events do not fit the specification."""
 

@@ -5,6 +5,9 @@
 DeltaPolicy(column='age', amount=2)
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
+from panewise.retired import no_attribute
 from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
@@ -31,3 +34,9 @@ __all__ = [
     "time",
     "tuple_count",
 ]
+
+
+if not TYPE_CHECKING:  # with it type checkers would accept every name
+
+    def __getattr__(name: str) -> NoReturn:
+        no_attribute(__name__, name)

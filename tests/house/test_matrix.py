@@ -22,11 +22,12 @@ def matrix() -> ModuleType:
     return module
 
 
-def test_each_minor_version_that_the_extra_admits_is_there(matrix: ModuleType) -> None:
+def test_each_minor_version_that_the_extras_admit_is_there(matrix: ModuleType) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    assert extras["spark"][:2] == ["pyspark>=4.1,<4.4", "pandas>=2.2,<3"]
+    assert extras["spark"][:2] == ["pyspark>=4.1,<4.3", "pandas>=2.2,<3"]
+    assert extras["spark43"] == ["pyspark>=4.3,<4.4", *extras["spark"][1:]]
     assert [version.rpartition(".")[0] for version in matrix.VERSIONS] == ["4.1", "4.2", "4.3"]
     assert matrix.locked(LOCK) in matrix.VERSIONS
 

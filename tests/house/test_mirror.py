@@ -65,7 +65,6 @@ ELSEWHERE = {
     "spark/clock_stream.py": "spark/test_clocks.py",
     "spark/maps.py": "spark/test_names.py",
     "spark/microbatch.py": "spark/test_stream.py",
-    "spark/builder.py": "spark/test_stream.py",
     "spark/apply_spec.py": "spark/test_checks.py",
     "spark/results": "spark/test_sinks.py",
     "spark/results/family.py": "families/test_pairs.py",

@@ -174,6 +174,12 @@ def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
         "names are the same at each start"
     )
     assert collected(feed, result_of(df).invalid, "invalid")["reason"].to_list() == ["event time is null"]
+    with pytest.raises(
+        SpecError, match=r"^rows of result_of\(df\) \| .* lack the columns that Spark computes"
+    ):
+        result_of(df).rows  # noqa: B018 - is built
+    with pytest.raises(SpecError, match=r"^write\(rows=\.\.\.\) of result_of\(df\) \| "):
+        result_of(df).write(rows=lambda rows, batch_id: None, checkpoint=feed.sink("none"))
     with pytest.raises(SpecError, match=r"only withColumn.* create an operator \| give the DataFrame that"):
         result_of(df.filter("v > 0"))
 

@@ -362,7 +362,7 @@ def ordered(output: dict[str, Any]) -> dict[str, Any]:
     [
         (lambda x, y: joined(x, y, "ts").on("k").how("inner"), r"no match \| .* \| call \.within"),
         (lambda x, y: described(joined(x, y, "ts")).within(5, 1), r"lower bound is not above .*exchange"),
-        (lambda x, y: described(joined(x, y, "ts")).on(("k", "v")).how("inner"),
+        (lambda x, y: joined(x, y, "ts").on(("k", "v")).within(0, 1).prefix(right="r_").how("inner"),
          r"keys k: string \(left\) and v: bigint \(right\) \| .* \| cast one of them"),
         (lambda x, y: described(joined(x, y, "ts")).prefix().how("inner"),
          r"'ts' of left and of right \| .* \| give one side a prefix, or select"),
@@ -374,6 +374,7 @@ def ordered(output: dict[str, Any]) -> dict[str, Any]:
          r"joined\(right=\.\.\.\), of JoinBuilder \| the sides of a join are DataFrames, or results of op"),
         (lambda x, y: described(joined(x, y, ("ts", "ts", "ts"))), r"event_time=.* \| a tuple has a"),
         (lambda x, y: described(joined(x, y, "ts")).on(("k", "k", "k")), r"on=.* \| .* or a pair$"),
+        (lambda x, y: described(joined(x, y, "ts")).on("v"), r"on=.* after on=.* \| a description names"),
         (lambda x, y: described(joined(x, y, "ts")).how("outer"), r"how='outer' \| how is one of"),
         (lambda x, y: described(joined(x, y, "ts")).options(late=1), r"option 'late' \| the options are"),
         (lambda x, y: joined(x, y, "ts").on("k").within(0, 1).select("v").how("inner"),
@@ -386,10 +387,10 @@ def ordered(output: dict[str, Any]) -> dict[str, Any]:
          r"a join with how='semi' emits left rows only"),
         (lambda x, y: described(joined(x, y, "ts")).select("k").how("inner"), r"leave the prefix out"),
         (lambda x, y: described(joined(x, y, "ts")).clock("1 second").how("inner"), r"on a batch DataFrame"),
-        (lambda x, y: described(joined(x.select("ts", "k", SF.create_map("k", "v").alias("m")), y, "ts"))
-         .on(("m", "k")).how("inner"),
+        (lambda x, y: joined(x.select("ts", "k", SF.create_map("k", "v").alias("m")), y, "ts")
+         .on(("m", "k")).within(0, 1).prefix(right="r_").how("inner"),
          r"column m: map<string,bigint> \| maps cannot be compared"),
-        (lambda x, y: described(joined(x, y, "ts")).shards(2).on().how("inner"),
+        (lambda x, y: joined(x, y, "ts").shards(2).on().within(0, 1).prefix("l_", "r_").how("inner"),
          r"shards=2 \| without keys all rows have equal keys, .* \| give keys"),
         (lambda x, y: apply({"left": x}, described(joined(x, y, "ts")).how("inner").spec),
          r"DataFrames for \['left'\] \| the inputs of the operator are \['left', 'right'\]"),

@@ -337,6 +337,8 @@ def test_what_is_refused(feed: Feed) -> None:
         r"from those of its",
     ):
         ours(feed).withColumn("total", total).withColumn("more", F.lag("total").over(w))
+    with pytest.raises(SpecError, match=r"new column 'total' twice \| .* so that none is lost"):
+        ours(feed).withColumn("total", total).withColumn("total", F.count().over(w))
     late = Window.partitionBy("k").orderBy("loaded")
     with pytest.raises(
         SetupError,

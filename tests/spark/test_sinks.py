@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 import panewise as pw
 from panewise import functions as F
-from panewise.errors import SpecError
+from panewise.errors import SpecError, StateError
 from panewise.spark import ParquetSink, WindowResult, windowed
 from panewise.spark.sinks import check_sinks
 from tests.spark.conftest import Feed
@@ -133,3 +133,44 @@ def test_a_sink_that_is_added_to_a_checkpoint_is_readable_at_once(feed: Feed) ->
     run(late=ParquetSink(feed.sink("late")))
     assert feed.read("late").columns[:2] == ["row", "reason"]
     assert feed.read("late").is_empty()
+
+
+class Seen:
+    """A sink that records the columns and the number of rows of each call."""
+
+    def __init__(self) -> None:
+        self.calls = list[tuple[int, list[str], int]]()
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        self.calls.append((batch_id, rows.columns[:2], rows.count()))
+
+
+def test_an_output_without_rows_has_a_table(feed: Feed) -> None:
+    """A function is called with an empty DataFrame once (semantics 35.9).
+
+    A moved checkpoint is refused, until there is a link at its first place (semantics 35.10).
+    """
+    feed.put((0, "a", 1))
+    feed.put((1, "a", 1))
+    late, panes = Seen(), Seen()
+    sinks = {"late": late, "panes": panes, "invalid": ParquetSink(feed.sink("invalid"))}
+    described(feed.batch()).write(**sinks)
+    assert feed.read("invalid").is_empty()
+    assert late.calls == [(0, ["row", "reason"], 0)]
+    assert panes.calls == [(0, ["k", "window_start"], 1)]
+    late.calls.clear()
+    query = described(feed.stream()).write(late=late, checkpoint=feed.sink("checkpoint"), available_now=True)
+    query.awaitTermination()
+    assert late.calls == [(0, ["row", "reason"], 0)]
+    moved, made = feed.sink("moved"), feed.sink("checkpoint")
+    Path(made).rename(moved)
+    message = (
+        rf"^the checkpoint {moved}, which was made at {made} \| a checkpoint cannot be moved, .* \| move it"
+    )
+    with pytest.raises(StateError, match=message):
+        described(feed.stream()).write(late=late, checkpoint=moved, available_now=True)
+    Path(made).symlink_to(moved)
+    feed.put((2, "a", 1))
+    query = described(feed.stream()).write(late=late, checkpoint=moved, available_now=True)
+    query.awaitTermination()
+    assert len(late.calls) == 1

@@ -7,6 +7,7 @@ few of these names.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from panewise.retired import no_attribute
 from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        no_attribute(__name__, name)
     globals()[name] = value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     return value
 

@@ -16,6 +16,9 @@ from panewise.spec.windows.kinds import positive
 class Builder:
     """The description of an operator over DataFrames. Every method returns a new description.
 
+    A method that is called again replaces the value that it set, and no other. Columns are named once
+    (semantics 35.8).
+
     Attributes:
         inputs: the input of each port.
         fields: the fields of the specification that were set.
@@ -91,10 +94,32 @@ class Builder:
     def _with(self, **fields: Any) -> Self:
         return replace(self, fields={**self.fields, **fields})
 
+    def _once(self, **fields: Any) -> Self:
+        """Returns the description with fields that are not set yet.
+
+        Raises:
+            SpecError: if one is.
+        """
+        for name, value in fields.items():
+            check_unset(name, self.fields.get(name), value)
+        return self._with(**fields)
+
     @property
     def _apply_options(self) -> dict[str, Any]:
         """The arguments of `apply` besides the specification."""
         return {"finish": self.finishing, "shards": self.shard_count, "clock": self.clock_every}
+
+
+def check_unset(name: str, before: Any, columns: Any) -> None:
+    """Checks that columns are not named a second time; `before` is None or empty if they were not.
+
+    Raises:
+        SpecError: with the columns of both calls.
+    """
+    if before:
+        rule = "a description names these columns once, as those before would be lost (semantics 35.8)"
+        remedy = "name all of them in one call; for two variants begin with a description without them"
+        raise SpecError(f"{name}={columns!r} after {name}={before!r}", rule, remedy)
 
 
 @dataclass(frozen=True)
@@ -112,7 +137,7 @@ class SingleInputBuilder(Builder):
         Default: the event time. In an OVER operator with an event time they order the rows of equal event
         time.
         """
-        return self._with(order=columns)
+        return self._once(order=columns)
 
     def position(
         self,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.apply_spec import apply
+from panewise.spark.builder import check_unset
 from panewise.spark.checks import same_name
 from panewise.spark.feeding import Source, frame_of
 from panewise.spark.names import matches
@@ -13,7 +14,7 @@ from panewise.spark.results.join import JoinResult
 from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of
-from panewise.spec.conditions import as_condition
+from panewise.spec.conditions import Term, as_condition
 from panewise.spec.operators.join.columns import EITHER, LEFT, RIGHT, SIDES, Selected
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, RowWindow
 from panewise.spec.operators.join.operator import ONE_SIDED, How
@@ -269,7 +270,8 @@ class JoinBuilder(SidesBuilder):
     def where(self, condition: Any) -> Self:
         """Sets a further condition on pairs, made with `left(...)` and `right(...)`.
 
-        Rows for which it is false or null are no partners. So an outer join emits them without a partner.
+        Rows for which it is false or null are no partners. So an outer join emits them without a partner. A
+        second call adds a condition: both must be true, as in PySpark.
 
         Example::
 
@@ -282,7 +284,9 @@ class JoinBuilder(SidesBuilder):
 
         Source: semantics 38.
         """
-        return self._with(condition=as_condition(condition))
+        made, before = as_condition(condition), self.fields.get("condition")
+        together = made if before is None else as_condition(Term(before) & Term(made))
+        return replace(self, fields={**self.fields, "condition": together})
 
     def select(self, *columns: SelectedLike) -> Self:
         """Sets the columns of the emitted rows, of "semi" and "anti" those of the left side only.
@@ -296,15 +300,18 @@ class JoinBuilder(SidesBuilder):
                 there is no left one. They are given one by one or as a list.
         """
         given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
+        check_unset("select", self.chosen, given)
         return replace(self, chosen=tuple(given))
 
     def prefix(self, left: str = "", right: str = "") -> Self:
         """Sets what begins the names of the columns of each side in emitted rows.
 
         A key column that has one name on both sides is emitted once, without a prefix. A prefix is refused
-        with `select`, and with "semi" and "anti" on the right side.
+        with `select`, and with "semi" and "anti" on the right side. Without arguments it
+        removes both prefixes.
         """
-        return self._of_sides(prefix=(left, right))
+        neither = not left and not right
+        return self._of_sides(prefix=(left, right) if neither else (left or None, right or None))
 
     def allowed_lateness(
         self,
@@ -320,11 +327,7 @@ class JoinBuilder(SidesBuilder):
             left: for the left side.
             right: for the right side.
         """
-        return self._of_sides(
-            allowed_lateness=tuple(
-                one if one is not None else 0 if both is None else both for one in (left, right)
-            )
-        )
+        return self._of_sides(allowed_lateness=tuple(both if one is None else one for one in (left, right)))
 
     def options(self, **fields: Any) -> Self:
         """Sets other fields of the specification.

@@ -76,7 +76,7 @@ class PolicyBuilder(SingleInputBuilder):
         Default: none, one window. An expression becomes a column of the events, under its alias or the name
         that Spark gives it.
         """
-        return self._with(partition_by=tuple(map(name_of, columns)))
+        return self._once(partition_by=tuple(map(name_of, columns)))
 
     def partition_eviction(self, evict: PartitionEviction) -> Self:
         """Sets the policy that evicts whole partitions: partition_age, partition_count or tuple_count."""
@@ -87,7 +87,7 @@ class PolicyBuilder(SingleInputBuilder):
 
         Default: all; with aggregates EVICTION (tumbling) or TRIGGER (sliding).
         """
-        return self._with(events=events)
+        return self._once(events=events)
 
     def tuples(self, *columns: str) -> PolicyResult:
         """Ends the description with events that contain tuples, and returns the outputs.

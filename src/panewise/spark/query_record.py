@@ -13,11 +13,12 @@ from pyspark.sql import functions as F
 from panewise.engine.checkpoint import check_same
 from panewise.errors import StateError
 from panewise.spark.dataflow import Dataflow
-from panewise.spark.sinks import exists
+from panewise.spark.sinks import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
 
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
+_PLACE = "checkpoint"  # that of the path of the checkpoint, if it is absolute
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
 
 
@@ -56,6 +57,7 @@ def prepare_record(
     """
     _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
     header = _fed_record(dataflow) | ({_ENDS: True} if at_end and dataflow.fed else {})
+    header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
 
@@ -96,3 +98,19 @@ def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
         record = before[port]
         check_same(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))
         _check_firsts(record, feed.first)
+
+
+def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str) -> None:
+    """Checks that a checkpoint is where it was made, or can still be found there.
+
+    Spark's description of the state has absolute paths, so without the check Spark would miss a file.
+
+    Raises:
+        StateError: naming both paths.
+    """
+    made = known.get(_PLACE)
+    if made is None or made == checkpoint or exists(session, _path(made)):
+        return
+    rule = "a checkpoint cannot be moved, as Spark stores absolute paths in it"
+    remedy = f"move it back, or make a link to it at {made}, or start from a new checkpoint"
+    raise StateError(f"the checkpoint {checkpoint}, which was made at {made}", rule, remedy)

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
-from panewise.spark.builder import Builder
+from panewise.spark.builder import Builder, check_unset
 from panewise.spark.checks import watermark_columns
 from panewise.spark.feeding import Source, default_time
 from panewise.spark.results.operator_result import OperatorResult
@@ -67,6 +67,7 @@ class SidesBuilder(Builder):
         given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
         pairs = [tuple(map(name_of, _pair(one, "on"))) for one in given]
         left, right = zip(*pairs, strict=True) if pairs else ((), ())
+        check_unset("on", self.sides[LEFT].get("keys"), tuple(pairs))
         return self._of_sides(keys=(left, right))
 
     def order_by(self, *, left: str | Sequence[str] = (), right: str | Sequence[str] = ()) -> Self:
@@ -76,7 +77,11 @@ class SidesBuilder(Builder):
         across the sides, too (semantics 36.6).
         """
         columns = ((one,) if isinstance(one, str) else tuple(one) for one in (left, right))
-        return self._of_sides(order=tuple(columns))
+        given = dict(zip(SIDES, (one or None for one in columns), strict=True))
+        for side, named in given.items():
+            if named is not None:
+                check_unset(f"order_by {side}", self.sides[side].get("order"), named)
+        return self._of_sides(order=tuple(given.values()))
 
     def position(self, *, left: Position | None = None, right: Position | None = None) -> Self:
         """Sets the columns of the source position of each side, by which replays are recognised."""
@@ -96,7 +101,8 @@ class SidesBuilder(Builder):
             left: the watermark of the left side: StreamTime(delay, per="all") or FixedLag.
             right: that of the right side.
         """
-        return self._with(watermark=both)._of_sides(watermark=(left, right))
+        described = self if both is None else self._with(watermark=both)
+        return described._of_sides(watermark=(left, right))
 
     def idle_after(self, silence: DurationLike) -> Self:
         """Sets after which silence, in processing time, a side does not hold back the other one.
@@ -116,11 +122,15 @@ class SidesBuilder(Builder):
         return super().options(**fields)._of_sides(**of_sides)
 
     def _of_sides(self, **pairs: tuple[Any, ...]) -> Self:
-        """Returns the description with other fields of the sides, each with a value for left and right."""
-        sides = {
-            side: {**self.sides[side], **{name: pair[place] for name, pair in pairs.items() if pair}}
-            for place, side in enumerate(SIDES)
-        }
+        """Returns the description with other fields of the sides.
+
+        Each has a value for left and right. None keeps what was set.
+        """
+        sides = {side: dict(self.sides[side]) for side in SIDES}
+        for name, pair in pairs.items():
+            for side, value in zip(SIDES, pair, strict=True):
+                if value is not None:
+                    sides[side][name] = value
         return replace(self, sides=sides)
 
 

@@ -83,6 +83,11 @@ def _place(path: str) -> str:
     return f"{scheme}://{authority}{posixpath.normpath('/' + rest.lstrip('/'))}"
 
 
+def is_absolute(path: str) -> bool:
+    """Returns whether a path names one place in every process."""
+    return _parts(path)[2].startswith("/")
+
+
 def _parts(path: str) -> tuple[str, str, str]:
     """Returns scheme, authority and path as Hadoop reads them: `?` and `#` are not special."""
     found = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", str(path), re.DOTALL)
@@ -111,10 +116,10 @@ def prepare(
     """
     for kind, sink in sinks.items():
         if isinstance(sink, ParquetSink) and (new or not sink.prepared(session)):
-            sink.prepare(_empty(session, targets[kind]))
+            sink.prepare(empty(session, targets[kind]))
 
 
-def _empty(session: SparkSession, schema: StructType) -> DataFrame:
+def empty(session: SparkSession, schema: StructType) -> DataFrame:
     """Returns an empty DataFrame of a schema.
 
     Spark plans it as a constant. One of createDataFrame would be read from an RDD.

@@ -76,7 +76,7 @@ class WindowBuilder(SingleInputBuilder):
                 of the panes, under its alias or the name that Spark gives it.
         """
         given = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
-        return self._with(keys=tuple(map(name_of, given)))
+        return self._once(keys=tuple(map(name_of, given)))
 
     def window(self, window: AnyWindow) -> Self:
         """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
@@ -111,7 +111,7 @@ class WindowBuilder(SingleInputBuilder):
         Args:
             columns: the columns of these rows. Default: all.
         """
-        return self._with(delta=columns or True)
+        return self._once(delta=columns or True)
 
     def allowed_lateness(
         self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window"

@@ -22,9 +22,9 @@ from panewise.errors import SpecError
 from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of, numbered
 from panewise.spark.failures import QueryError
-from panewise.spark.query_record import check_fed, prepare_record, record_of, write_note
+from panewise.spark.query_record import check_fed, check_place, prepare_record, record_of, write_note
 from panewise.spark.settings import envelopes_in_small_batches
-from panewise.spark.sinks import Sink, prepare
+from panewise.spark.sinks import ParquetSink, Sink, empty, prepare
 from panewise.spark.unpack import Unpack
 
 
@@ -107,10 +107,18 @@ def _short_reports() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """The function that ``foreachBatch`` calls: passes each kind of output to its sink."""
+    """The function that ``foreachBatch`` calls: passes each kind of output to its sink.
+
+    Attributes:
+        sinks: the sinks by kind.
+        unpackers: the functions that make real columns, by kind.
+        begun: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such rows.
+            So a table that a sink writes exists, with its columns.
+    """
 
     sinks: Mapping[str, Sink]
     unpackers: Mapping[str, Unpack]
+    begun: frozenset[str] = frozenset()
 
     def __call__(self, tagged: DataFrame, batch_id: int) -> None:
         """Passes one micro-batch to the sinks.
@@ -125,6 +133,8 @@ class Dispatch:
                 for kind, sink in self.sinks.items():
                     if kind in present:
                         sink(unpacked(persisted, self.unpackers[kind]), batch_id)
+                    elif batch_id == 0 and kind in self.begun:
+                        sink(empty(persisted.sparkSession, self.unpackers[kind].target), batch_id)
         finally:
             persisted.unpersist()
 
@@ -212,6 +222,7 @@ def start(
         dataflow = dataflow.known_as(known.shards)
         check_same(known, dataflow.spec, len(dataflow.shards))
         check_fed(known.header, dataflow, at_end=at_end)
+        check_place(session, known.header, checkpoint)
     prepare(
         session,
         dispatch.sinks,
@@ -266,7 +277,11 @@ def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[E
         whole_rows = _whole_rows(kinds_of[id(one.dataflow)])
         unpack = one.dataflow.unpacker(one.kind, all_columns=whole_rows)
         unpackers[one.label] = replace(unpack, kind=one.label)
-    return Dispatch({**sinks, **{one.label: one.sink for one in earlier}}, unpackers)
+    every = {**sinks, **{one.label: one.sink for one in earlier}}
+    # On a stream the paths of ParquetSinks are prepared.
+    streaming = dataflow.df.isStreaming
+    begun = (one for one, sink in every.items() if not (streaming and isinstance(sink, ParquetSink)))
+    return Dispatch(every, unpackers, frozenset(begun))
 
 
 def _by_dataflow(earlier: Sequence[EarlierOutput]) -> dict[int, dict[str, str]]:

@@ -12,7 +12,7 @@ its rows. So one operator computes the functions of several steps, as in Spark.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import Any, TypeAlias
 
@@ -26,6 +26,8 @@ from panewise.spark.emitted import emitted
 from panewise.spark.names import quoted
 from panewise.spark.over_builder import over
 from panewise.spark.results.over import OverResult
+from panewise.spark.sinks import Sink
+from panewise.spark.writer import WindowQuery, WriteOptions
 from panewise.spec.aggregates.expressions import text_of
 
 _OVER = "_panewise_over"
@@ -51,8 +53,30 @@ class Derivation:
     result: OverResult | None = None
 
 
+@dataclass(frozen=True)
+class ResultBehind(OverResult):
+    """The outputs of the OVER operator behind a DataFrame, which has its rows and what Spark adds to them."""
+
+    def _write(self, sinks: Mapping[str, Sink | None], options: WriteOptions) -> WindowQuery:
+        if sinks.get("panes") is not None:
+            raise _without_steps("write(rows=...)")
+        return super()._write(sinks, options)
+
+    def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
+        if kind == "panes":
+            raise _without_steps("rows")
+        return super()._alone(kind, whole_rows=whole_rows)
+
+
+def _without_steps(what: str) -> SpecError:
+    rule = "the operator's own rows lack the columns that Spark computes from them"
+    return SpecError(f"{what} of result_of(df)", rule, "use df itself, as in df.writeStream")
+
+
 def result_of(df: DataFrame) -> OverResult:
     """Returns the outputs of the OVER operator behind a stream: late and invalid rows, counts, and `write`.
+
+    The rows are the DataFrame itself, so `rows` and `write(rows=...)` are refused.
 
     Args:
         df: the result of withColumn, withColumns or select, without other steps after these.
@@ -69,7 +93,7 @@ def result_of(df: DataFrame) -> OverResult:
         raise SpecError(
             f"result_of({df})", rule, "give the DataFrame that one of these returned, before other steps"
         )
-    return known.result
+    return ResultBehind(**{one.name: getattr(known.result, one.name) for one in fields(known.result)})
 
 
 def enable() -> None:

@@ -69,6 +69,9 @@ class OverResult(SingleInputResult):
             return super().withColumns(columns)
         made, fields = self._description()
         for name, column in columns.items():
+            if name in made:
+                rule = "new columns have different names, so that none is lost (semantics 35.8)"
+                raise SpecError(f"new column {name!r} twice", rule, "give one of them another name")
             read = column.what.columns if isinstance(column, Over) else ()
             of = [one for one in read if one in made]
             if of:

@@ -1,0 +1,37 @@
+"""Public names that other names have replaced: an error says which one has."""
+
+from typing import Final, NoReturn
+
+from panewise.errors import RetiredNameError
+
+RETIRED: Final = {
+    "panewise": {"FrameColumn": "OverColumn", "FrameOperator": "OverOperator"},
+    "panewise.spark": {
+        "EventResult": "PolicyResult",
+        "FrameResult": "OverResult",
+        "Overs": "OverBuilder",
+        "Result": "WindowResult",
+        "Windowed": "WindowBuilder",
+        "sql": "compat",
+        "stream_window": "policy_windows",
+    },
+    "panewise.spark.compat": {"frames_of": "result_of"},
+    "panewise.streamwindow": {"HeldPartition": "StoredPartition"},
+}
+
+
+def no_attribute(module: str, name: str) -> NoReturn:
+    """Raises the error for a name that a module does not have.
+
+    Raises:
+        RetiredNameError: if the module has another name in its place.
+        AttributeError: if not.
+
+    >>> no_attribute("panewise", "FrameColumn")
+    Traceback (most recent call last):
+    panewise.errors.RetiredNameError: panewise.FrameColumn | this name is retired | use panewise.OverColumn
+    """
+    new = RETIRED[module].get(name)
+    if new is None:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    raise RetiredNameError(f"{module}.{name}", "this name is retired", f"use {module}.{new}")
