@@ -16,6 +16,7 @@ LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
 BELOW = {"columns", "outputs", "rows", "positions", "conditions", "aggregate", "progress", "windowing"}
 VALUES = {
+    "notebook",
     "windows",
     "triggers",
     "evictors",
@@ -52,6 +53,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     },
     "spec": {
         "fields": set(),
+        "notebook": set(),
         "position": set(),
         "column_types": set(),
         "type_text": set(),

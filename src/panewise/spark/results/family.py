@@ -9,14 +9,15 @@ from pyspark.sql import DataFrame
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.envelope import labelled
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 
 _REJECTED: Final = ("late", "invalid", "counts")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FamilyResult(OperatorResult):
     """The outputs of an operator of another package's family, which may have several inputs."""
 

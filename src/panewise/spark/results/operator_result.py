@@ -8,10 +8,12 @@ from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow import Dataflow, unpacked
-from panewise.spark.envelope import kind_of, port_of
+from panewise.spark.display import result_html
+from panewise.spark.envelope import kind_of, labelled, port_of
+from panewise.spark.query import WindowQuery
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
-from panewise.spark.writer import WindowQuery, WriteOptions, start
+from panewise.spark.writer import WriteOptions, start
 from panewise.spec import Specification
 from panewise.spec.describe import describe
 
@@ -29,7 +31,7 @@ class Given:
     apply_again: Callable[[Specification], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OperatorResult:
     """The outputs of an operator.
 
@@ -52,6 +54,29 @@ class OperatorResult:
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
         return describe(self.spec)
+
+    def __repr__(self) -> str:
+        """Returns the class, the names of the outputs, and what kind of operator they come from."""
+        kind = "stream" if self.dataflow.df.isStreaming else "batch"
+        outputs = ", ".join(self._outputs())
+        return f"<{type(self).__name__} of a {type(self.spec).__name__} over a {kind}: {outputs}>"
+
+    def _repr_html_(self) -> str:
+        """Returns the words of the specification, its timeline, and the columns of the outputs as HTML."""
+        dtypes = {
+            name: [
+                (field.name, field.dataType.simpleString())
+                for field in self.dataflow.unpacker(kind, all_columns=True).target.fields
+            ]
+            for name, kind in self._outputs().items()
+        }
+        return result_html(self.spec, dtypes)
+
+    def _outputs(self) -> dict[str, str]:
+        """Returns the kind of envelopes of each output, by its name in `write`."""
+        ports = self.spec.ports
+        rejected = [labelled(kind, port) for port in ports for kind in ("late", "invalid", "counts")]
+        return {self._argument(kind): kind for kind in ("panes", *rejected)}
 
     def _write(self, sinks: Mapping[str, Sink | None], options: WriteOptions) -> WindowQuery:
         """Starts a query that writes outputs; `sinks` are by the kinds of envelopes, None for no sink."""

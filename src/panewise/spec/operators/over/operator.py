@@ -10,6 +10,7 @@ from panewise.families import INPUT, OVER, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.fields import several
 from panewise.spec.frames import Frame
+from panewise.spec.notebook import Shown
 from panewise.spec.position import Position
 from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks, input_columns
 from panewise.spec.window_spec import Over, WindowSpec
@@ -156,7 +157,7 @@ class OverColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverOperator:
+class OverOperator(Shown):
     """An OVER operator: it emits each row once, with new columns computed from nearby rows of the same key.
 
     Args:
