@@ -26,6 +26,7 @@ BELOW = {
     "windowing",
 }
 VALUES = {
+    "notebook",
     "windows",
     "triggers",
     "evictors",
@@ -63,6 +64,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     },
     "spec": {
         "fields": set(),
+        "notebook": set(),
         "position": set(),
         "column_types": set(),
         "type_text": set(),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from panewise.spark.join_builder import JoinBuilder, joined
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
+    from panewise.spark.query import WindowQuery
     from panewise.spark.results.cogroup import CogroupResult
     from panewise.spark.results.deduplicate import DeduplicateResult
     from panewise.spark.results.join import JoinResult, JoinSide
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
     from panewise.spark.window_builder import WindowBuilder, windowed
-    from panewise.spark.writer import WindowQuery
 
 _MODULES = {
     "apply_spec": ("apply",),
@@ -50,7 +50,7 @@ _MODULES = {
     "settings": ("configure",),
     "sinks": ("ParquetSink",),
     "window_builder": ("WindowBuilder", "windowed"),
-    "writer": ("WindowQuery",),
+    "query": ("WindowQuery",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

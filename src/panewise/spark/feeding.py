@@ -73,6 +73,7 @@ def _check_metrics(feeds: Mapping[str, Fed], given: Mapping[str, Source]) -> Non
 
 def _fed(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
     result, time = result_of(given), time_of(given, entry)
+    result.check_input()
 
     def shape(df: DataFrame) -> DataFrame:
         return given.of(df, time) if isinstance(given, ResultRows) else df

@@ -8,12 +8,10 @@ writes a repeated micro-batch to the same place, each row is written exactly onc
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -21,88 +19,11 @@ from panewise.engine.checkpoint import check_same
 from panewise.errors import SpecError
 from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of, numbered
-from panewise.spark.failures import QueryError
+from panewise.spark.query import Done, WindowQuery
 from panewise.spark.query_record import check_fed, check_place, prepare_record, record_of, write_note
 from panewise.spark.settings import envelopes_in_small_batches
 from panewise.spark.sinks import ParquetSink, Sink, empty, prepare
 from panewise.spark.unpack import Unpack
-
-
-class WindowQuery:
-    """A running query: Spark's StreamingQuery, which with `finish="at_end"` also ends the input."""
-
-    def __init__(self, query: StreamingQuery, finisher: Callable[[], StreamingQuery] | None) -> None:
-        self.query = query
-        self._finisher = finisher
-
-    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - PySpark's name
-        """Waits for the end of the query. With `finish="at_end"` it then ends the input and waits again.
-
-        Args:
-            timeout: seconds to wait until the input has been processed. The wait for the last panes, after
-                the end of input, has no limit.
-
-        Returns:
-            False if the timeout passed, else True.
-
-        Raises:
-            QueryError: if the query failed. Its message begins with the reason.
-        """
-        with _short_reports():
-            if timeout is not None and not self.query.awaitTermination(timeout):  # type: ignore[arg-type]
-                return False
-            self.query.awaitTermination()
-            if self._finisher is not None:
-                finisher, self._finisher = self._finisher, None
-                self.query = finisher()
-                self.query.awaitTermination()
-        return True
-
-    def stop(self) -> None:
-        """Stops the query without ending its input."""
-        self._finisher = None
-        self.query.stop()
-
-    @property
-    def lastProgress(self) -> Any:  # noqa: N802 - PySpark's name
-        """Spark's progress report of the last micro-batch."""
-        return self.query.lastProgress
-
-    @property
-    def isActive(self) -> bool:  # noqa: N802 - PySpark's name
-        """Whether the query runs."""
-        return self.query.isActive
-
-    @property
-    def name(self) -> str | None:
-        """The name of the query, None if it has none."""
-        return self.query.name
-
-    def exception(self) -> QueryError | None:
-        """Returns why the query failed, or None if it runs or ended without an error."""
-        found = self.query.exception()
-        return None if found is None else QueryError(str(found))
-
-    def processAllAvailable(self) -> None:  # noqa: N802 - PySpark's name
-        """Waits until all input that is available has been processed.
-
-        Raises:
-            QueryError: if the query failed. Its message begins with the reason.
-        """
-        with _short_reports():
-            self.query.processAllAvailable()
-
-
-@contextmanager
-def _short_reports() -> Iterator[None]:
-    """Raises a QueryError, whose message begins with the reason, in the place of Spark's error.
-
-    The message contains Spark's report, so Spark's error is not its cause as well.
-    """
-    try:
-        yield
-    except StreamingQueryException as error:
-        raise QueryError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -209,7 +130,7 @@ def start(
     dispatch = _dispatch(dataflow, sinks, earlier)
     if not dataflow.df.isStreaming:
         dispatch(_stepped(dataflow, sinks), 0)
-        return WindowQuery(_Done(), None)  # type: ignore[arg-type]
+        return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
     if checkpoint is None:
         raise SpecError(
             "write() on a stream without a checkpoint",
@@ -247,26 +168,6 @@ def start(
         return begin()
 
     return WindowQuery(begin(), finish if at_end else None)
-
-
-class _Done:
-    """Stands for the query of a batch DataFrame, whose outputs are already written."""
-
-    name = None
-    isActive = False  # noqa: N815 - PySpark's name
-    lastProgress = None  # noqa: N815 - PySpark's name
-
-    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802
-        return True
-
-    def processAllAvailable(self) -> None:  # noqa: N802
-        return
-
-    def exception(self) -> None:
-        return
-
-    def stop(self) -> None:
-        return
 
 
 def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[EarlierOutput]) -> Dispatch:

@@ -25,9 +25,10 @@ from panewise.spark.compat.switch import is_enabled, put, restore
 from panewise.spark.emitted import emitted
 from panewise.spark.names import quoted
 from panewise.spark.over_builder import over
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.over import OverResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 from panewise.spec.aggregates.expressions import text_of
 
 _OVER = "_panewise_over"
@@ -57,10 +58,18 @@ class Derivation:
 class ResultBehind(OverResult):
     """The outputs of the OVER operator behind a DataFrame, which has its rows and what Spark adds to them."""
 
-    def _write(self, sinks: Mapping[str, Sink | None], options: WriteOptions) -> WindowQuery:
+    def _write(
+        self,
+        sinks: Mapping[str, Sink | None],
+        options: WriteOptions,
+        others: Mapping[str, Sink | None] | None = None,
+    ) -> WindowQuery:
         if sinks.get("panes") is not None:
             raise _without_steps("write(rows=...)")
-        return super()._write(sinks, options)
+        return super()._write(sinks, options, others)
+
+    def check_input(self) -> None:
+        raise _without_steps("an operator")
 
     def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
         if kind == "panes":

@@ -6,7 +6,7 @@ from panewise.spark.results.panes_of_sides import PanesOfSides
 from panewise.spec import CogroupOperator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CogroupResult(PanesOfSides):
     """The outputs of a cogroup.
 

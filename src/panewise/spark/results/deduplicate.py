@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.single_input import SingleInputResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 from panewise.spec import DeduplicateOperator
 
 

@@ -9,12 +9,13 @@ from pyspark.sql import DataFrame
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.envelope import labelled
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FamilyResult(OperatorResult):
     """The outputs of an operator of another package's family, which may have several inputs."""
 
@@ -58,7 +59,7 @@ class FamilyResult(OperatorResult):
                 triggers are given.
             StateError: if the checkpoint was made by another specification or number of shards.
         """
-        known = self._kinds
+        known = list(self._outputs().values())
         if not self.before:
             for kind in sinks:
                 if kind not in known:

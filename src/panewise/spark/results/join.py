@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pyspark.sql import DataFrame
 
 from panewise.spark.envelope import kind_of, labelled, port_of
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 from panewise.spec import Aggregate, AnyWindow, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from panewise.spark.results.windowed_join import WindowedJoinResult
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SidesResult(OperatorResult):
     """The outputs of an operator with two sides: what it does not take of each, and the counts."""
 
@@ -47,7 +48,7 @@ class SidesResult(OperatorResult):
         return self.OUTPUT if kind == "panes" else f"{port_of(kind)}_{kind_of(kind)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JoinResult(SidesResult):
     """The outputs of a join.
 

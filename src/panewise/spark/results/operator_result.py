@@ -8,13 +8,15 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow import Dataflow, unpacked
+from panewise.spark.display import result_html
 from panewise.spark.emitted import emitted
 from panewise.spark.envelope import kind_of, labelled, port_of
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
 from panewise.spark.timely import timely_column, with_watermark_of_query
-from panewise.spark.writer import WHOLE_ROWS, EarlierOutput, WindowQuery, WriteOptions, start
+from panewise.spark.writer import WHOLE_ROWS, EarlierOutput, WriteOptions, start
 from panewise.spec import Specification
 from panewise.spec.describe import describe
 
@@ -32,7 +34,7 @@ class Given:
     apply_again: Callable[[Specification], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OperatorResult:
     """The outputs of an operator.
 
@@ -57,6 +59,36 @@ class OperatorResult:
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
         return describe(self.spec)
+
+    def __repr__(self) -> str:
+        """Returns the class, the names of the outputs, and what kind of operator they come from."""
+        kind = "stream" if self.dataflow.df.isStreaming else "batch"
+        outputs = ", ".join(self._outputs())
+        return f"<{type(self).__name__} of a {type(self.spec).__name__} over a {kind}: {outputs}>"
+
+    def _repr_html_(self) -> str:
+        """Returns the words of the specification, its timeline, and the columns of the outputs as HTML."""
+        dtypes = {
+            name: [
+                (field.name, field.dataType.simpleString())
+                for field in self.dataflow.unpacker(kind, all_columns=True).target.fields
+            ]
+            for name, kind in self._outputs().items()
+        }
+        return result_html(self.spec, dtypes)
+
+    def _outputs(self) -> dict[str, str]:
+        """Returns the kind of envelopes of each output, by its name in `write`."""
+        ports = self.spec.ports
+        rejected = [labelled(kind, port) for port in ports for kind in ("late", "invalid", "counts")]
+        return {self._argument(kind): kind for kind in ("panes", *rejected)}
+
+    def check_input(self) -> None:
+        """Checks that the rows of this result can be the input of another operator.
+
+        Raises:
+            SpecError: if they lack something that the user has added to them.
+        """
 
     def where(self, condition: Column | str) -> ResultRows:
         """Returns the rows of the first output for which a condition is true, as an input of an operator.
@@ -142,19 +174,13 @@ class OperatorResult:
         """
         known: dict[str, tuple[OperatorResult, str, int]] = {}
         for number, result in enumerate(self._earlier()):
-            for kind in result._kinds:
-                known[f"{_ordinal(number)}_{result._argument(kind)}"] = result, kind, number
+            for name, kind in result._outputs().items():
+                known[f"{_ordinal(number)}_{name}"] = result, kind, number
         for argument in sinks:
             if argument not in known:
                 rule = f"the outputs of earlier operators of this query are {sorted(known)} (semantics 42.9)"
                 raise SpecError(f"write({argument}=...)", rule, "give one of these, or one of this operator")
         return [_Earlier(*known[name], name, sink) for name, sink in sinks.items() if sink is not None]
-
-    @property
-    def _kinds(self) -> list[str]:
-        """The kinds of envelopes of all outputs."""
-        of_ports = ("late", "invalid", "counts")
-        return ["panes", *(labelled(kind, port) for port in self.spec.ports for kind in of_ports)]
 
     def _argument(self, kind: str) -> str:
         """Returns the name that an output has in `write`, given its kind of envelopes."""

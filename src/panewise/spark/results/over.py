@@ -8,14 +8,15 @@ from typing import Any, ClassVar, overload
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.single_input import SingleInputResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 from panewise.spec import Over, OverOperator, WindowSpec, over_operator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OverResult(SingleInputResult):
     """The outputs of an OVER operator.
 

@@ -5,13 +5,14 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.join import SidesResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PanesOfSides(SidesResult):
     """The outputs of an operator with two sides that emits panes.
 

@@ -6,13 +6,14 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.single_input import SingleInputResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 from panewise.spec import StreamWindow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PolicyResult(SingleInputResult):
     """The outputs of policy windows. The late rows are those after the end of input.
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from panewise.spark.results.operator_result import OperatorResult
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SingleInputResult(OperatorResult):
     """The outputs of an operator with one input: what it emits, and its late rows, invalid rows and counts.
 

@@ -7,7 +7,7 @@ from panewise.spark.results.panes_of_sides import PanesOfSides
 from panewise.spec import Aggregate, WindowedJoin
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WindowedJoinResult(PanesOfSides):
     """The outputs of windows over a join.
 

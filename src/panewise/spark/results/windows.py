@@ -6,13 +6,14 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
+from panewise.spark.query import WindowQuery
 from panewise.spark.results.single_input import SingleInputResult
 from panewise.spark.sinks import Sink
-from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spark.writer import WriteOptions
 from panewise.spec import Aggregate, Chain, WindowOperator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WindowResult(SingleInputResult):
     """The outputs of a window operator or a chain.
 

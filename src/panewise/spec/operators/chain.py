@@ -11,6 +11,7 @@ from panewise.spec.aggregates.aggregate import LISTS, Aggregate
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.fields import several
+from panewise.spec.notebook import Shown
 from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
 from panewise.spec.position import Position
 from panewise.spec.watermarks import has_key_watermarks
@@ -68,7 +69,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(Shown):
     """A window operator and the stages that follow it. :meth:`WindowOperator.then` creates it.
 
     The operator determines the windows, and when panes are emitted. The output consists of the panes of the

@@ -8,6 +8,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import DEDUPLICATE, INPUT, Family
 from panewise.spec.fields import several
+from panewise.spec.notebook import Shown
 from panewise.spec.operators.row_checks import check_arrival, check_names, check_source, skew_of
 from panewise.spec.position import Position
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
@@ -21,7 +22,7 @@ Emit: TypeAlias = Literal["at_once", "complete", "retracting"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeduplicateOperator:
+class DeduplicateOperator(Shown):
     """A deduplication: of rows with equal keys that are near in time, it emits one.
 
     Args:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from panewise.errors import SpecError
 from panewise.families import CHAIN, JOIN, WINDOWED_JOIN, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
 from panewise.spec.operators.join.entry import SideEntry
@@ -22,7 +23,7 @@ _APART = "give the result of the join to windowed(...)"
 
 
 @dataclass(frozen=True)
-class WindowedJoin:
+class WindowedJoin(Shown):
     """A join, and a window operator or chain over the rows that it emits. :meth:`JoinOperator.then` makes it.
 
     The output consists of the panes, and of the late and invalid rows of the two sides of the join.

@@ -13,6 +13,7 @@ from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.fields import several
+from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
 from panewise.spec.position import Position
@@ -40,7 +41,7 @@ ACCUMULATIONS = ("discarding", "accumulating", "retracting")
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowOperator:
+class WindowOperator(Shown):
     """A window operator: the windows of its rows, when panes are emitted, and what panes contain.
 
     Args:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from panewise.chrono import Duration
+from panewise.spec.notebook import Shown
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side import Side
 from panewise.spec.position import Position
@@ -74,7 +75,7 @@ class SideEntry:
         return self.side.watermark
 
 
-class TwoSided(ABC):
+class TwoSided(Shown, ABC):
     """What joins and cogroups have in common: two sides, and where their watermarks come from.
 
     Attributes:

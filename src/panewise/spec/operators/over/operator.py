@@ -10,6 +10,7 @@ from panewise.families import INPUT, OVER, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.fields import several
 from panewise.spec.frames import Frame
+from panewise.spec.notebook import Shown
 from panewise.spec.operators.row_checks import check_arrival, check_names, check_source, skew_of
 from panewise.spec.position import Position
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
@@ -157,7 +158,7 @@ class OverColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverOperator:
+class OverOperator(Shown):
     """An OVER operator: it emits each row once, with new columns computed from nearby rows of the same key.
 
     Args:

@@ -8,6 +8,7 @@ from panewise.errors import SpecError
 from panewise.families import INPUT, POLICY, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.fields import several
+from panewise.spec.notebook import Shown
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.policies import (
@@ -46,7 +47,7 @@ _EVICTIONS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamWindow:
+class StreamWindow(Shown):
     """Policy windows: policies determine their contents, and they emit events.
 
     They are made by :meth:`tumbling` and :meth:`sliding`.

@@ -1,0 +1,43 @@
+"""Results and queries as HTML, for notebooks."""
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from panewise.spec import Specification
+from panewise.spec.display import html_of
+
+_FIGURES = "observedMetrics"
+
+
+def result_html(spec: Specification, outputs: Mapping[str, Iterable[tuple[str, str]]]) -> str:
+    """Returns a specification and the columns of its outputs as HTML. Columns are names and types."""
+    rows = [
+        (name, ", ".join(f"{column} {kind}" for column, kind in columns)) for name, columns in outputs.items()
+    ]
+    return f"{html_of(spec)}{_table([('output', 'columns'), *rows])}"
+
+
+def query_html(query: Any) -> str:
+    """Returns name, id, status and the figures of the last micro-batch with rows as HTML."""
+    rows = [("query", query.name or "without a name"), ("id", query.id), ("run", query.runId)]
+    rows.append(("status", query.status.get("message", "")))
+    rows.append(("active", query.isActive))
+    # A micro-batch without rows has figures of some shards alone.
+    with_rows = [one for one in query.recentProgress if one["numInputRows"]]
+    progress = with_rows[-1] if with_rows else query.lastProgress
+    if progress is not None:
+        rows += [("micro-batch", progress["batchId"]), ("input rows", progress["numInputRows"])]
+        for name, figures in (progress[_FIGURES] or {}).items():
+            rows += [(f"{name}: {figure}", value) for figure, value in _items(figures)]
+    return f"<div>{_table(rows)}</div>"
+
+
+def _items(figures: Any) -> list[tuple[str, Any]]:
+    known = figures.asDict() if hasattr(figures, "asDict") else dict(figures)
+    return [(name, value) for name, value in known.items() if value not in (None, 0, {})]
+
+
+def _table(rows: Iterable[tuple[object, object]]) -> str:
+    lines = (f"<tr><th>{escape(str(one))}</th><td>{escape(str(other))}</td></tr>" for one, other in rows)
+    return f"<table>{''.join(lines)}</table>"
