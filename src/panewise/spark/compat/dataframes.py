@@ -69,6 +69,11 @@ class ResultBehind(OverResult):
         return super()._write(sinks, options, others)
 
     def check_input(self) -> None:
+        """Refuses it: the second operator would not get what Spark computes.
+
+        Raises:
+            SpecError: always.
+        """
         raise _without_steps("an operator")
 
     def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
