@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.house.sources import ROOT, SRC, files
+from tests.house.sources import ROOT, SRC, files, tree
 
 TEXT = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
 GUIDE = TEXT.partition("## 8 Where to read the code")[2]
@@ -34,7 +34,7 @@ def test_functions_exist(path: str, functions: str) -> None:
 
 def test_hops_exist() -> None:
     """The methods that are named in words, so that nobody has to open their files, exist somewhere."""
-    known = set[str]().union(*(names(ast.parse(path.read_text(encoding="utf-8"))) for path in files()))
+    known = set[str]().union(*(names(tree(path)) for path in files()))
     assert HOPS
     assert set(HOPS) <= known
 
