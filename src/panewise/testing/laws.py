@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from panewise.errors import InputError
-from panewise.spec import Chain, Specification, merging
+from panewise.spec import Specification, merging
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, MISSING, TIMING
 from panewise.spec.operators.join.operator import ONE_SIDED, JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
@@ -192,19 +192,20 @@ def _one_batch(events: Events) -> list[dict[str, Any]]:
 
 def _first(spec: Any) -> Any:
     """Returns the operator of a chain, or the specification itself."""
-    return spec.first if isinstance(spec, Chain) else spec
+    return getattr(spec, "first", spec)
 
 
 def _accumulating(spec: Any, how: str) -> Specification:
     """Returns the specification with another accumulation."""
-    changed = replace(_first(spec), accumulation=how, only_updated=False)
-    made: Specification = replace(spec, first=changed) if isinstance(spec, Chain) else changed
+    first = _first(spec)
+    changed = replace(first, accumulation=how, only_updated=False)
+    made: Specification = changed if first is spec else replace(spec, first=changed)
     return made
 
 
 def _window(spec: Any, pane: Mapping[str, Any]) -> Any:
     """Returns the identity of the window of a pane."""
-    keys = spec.stages[-1].keys if isinstance(spec, Chain) else spec.keys
+    keys = (spec, *getattr(spec, "stages", ()))[-1].keys
     return identity([pane[name] for name in (*keys, *BOUNDS)])
 
 

@@ -107,13 +107,13 @@ class WindowJoin(WindowsOfSides):
             self._merged.remove(merged)
             old = {**merged[1], **old}
         items, pane = list(self._items(numbers, last=pane["is_last"])), _numbered(pane, timings)
-        kept = old if self._match.accumulation == "discarding" or old.keys() == set(items) else {}
-        new = {item: kept.get(item, pane) for item in items}
+        remaining = old if self._match.accumulation == "discarding" or old.keys() == set(items) else {}
+        new = {item: remaining.get(item, pane) for item in items}
         if not pane["is_last"]:
             self._emitted_by[name], self._timings[name] = new, timings
-        gone = {item: of for item, of in old.items() if new.get(item) is not of}
-        retracted = [] if self._match.accumulation == "accumulating" else self._rows_of(gone, "-")
-        fresh = {item: of for item, of in new.items() if item not in kept}
+        dropped = {item: of for item, of in old.items() if new.get(item) is not of}
+        retracted = [] if self._match.accumulation == "accumulating" else self._rows_of(dropped, "-")
+        fresh = {item: of for item, of in new.items() if item not in remaining}
         if fresh:
             timings.append(pane["timing"])
         return [*retracted, *self._rows_of(fresh, "+")]

@@ -27,7 +27,7 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key, window_operator
 
 WINDOWS: Final = "windows"  # the name of the table of windows
-EMITTED: Final = "emitted"  # that of what windows have emitted, which retractions repeat
+EMITTED: Final = "emitted"  # that of what windows have emitted, for retractions and numbers
 
 
 class SameWindowEngine(WindowsOfSides):
@@ -71,7 +71,7 @@ class SameWindowEngine(WindowsOfSides):
         return {name: None if name in without else horizon for name in self.state.tables}
 
     def _emissions(self) -> StoredTable | None:
-        """Returns an empty table of what retractions repeat; None if there is nothing to store."""
+        """Returns an empty table of what windows have emitted; None if nothing of it is needed later."""
         return None
 
     @abstractmethod

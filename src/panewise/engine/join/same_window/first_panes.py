@@ -119,11 +119,11 @@ def origins_of(table: StoredTable, windows: pl.DataFrame, plan: Plan) -> tuple[S
     fired = own.join(known.select(*identity, _EARLY, _IN_TIME), on=identity, how="left")
     last = pl.col("is_last")
     put = fired.filter(~last).with_columns(_numbers(TIMING, pl.col(_EARLY), pl.col(_IN_TIME)))
-    gone = known.join(own.filter(last), on=WINDOW, how="semi") if merges else known.clear()
+    deleted = known.join(own.filter(last), on=WINDOW, how="semi") if merges else known.clear()
     origins = Origins(
         known, known[WINDOW].to_numpy().astype(np.intp), merges, closed_at_end(plan.spec.window)
     )
-    return sealed_if_long(table.changed(put.select(names), gone.select(names))), origins
+    return sealed_if_long(table.changed(put.select(names), deleted.select(names))), origins
 
 
 def merged_away(table: StoredTable, sessions: pl.DataFrame) -> StoredTable:

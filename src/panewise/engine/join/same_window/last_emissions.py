@@ -90,6 +90,6 @@ def stored(table: StoredTable, windows: pl.DataFrame, plan: Plan) -> StoredTable
     merges, ended = merging(plan.spec.window), (pl.col("op") == "-") | pl.col("is_last")
     end = pl.lit(MAX_INSTANT, dtype=pl.Int64) if merges else pl.col(END)
     rows = windows.with_columns(pl.col(END).alias(UNTIL), end.alias(END))
-    put, gone = rows.filter(~ended), rows.filter(ended) if merges else rows.clear()
+    put, deleted = rows.filter(~ended), rows.filter(ended) if merges else rows.clear()
     names = list(table.shape.schema)
-    return sealed_if_long(table.changed(put.select(names), gone.select(names)))
+    return sealed_if_long(table.changed(put.select(names), deleted.select(names)))
