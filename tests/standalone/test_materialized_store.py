@@ -379,7 +379,7 @@ def test_the_cost_of_sliding_windows_follows_the_step(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(store, "restore", noting)
     operator.add_message(message(18))
-    assert [(key, start) for key, _, start in put] == [("a", 8)]
+    assert [(one["key"], one["time"]) for one in put] == [("a", 8)]
 
 
 def test_keys_of_results() -> None:

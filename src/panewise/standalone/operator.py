@@ -183,9 +183,9 @@ class StandaloneOperator:
         """Adds one row.
 
         Args:
-            message: the values by column. A column that is missing is null. One that the schema lacks is
-                refused. A value of another type than its
-                column makes the row invalid, and the emission has the message among its `misfits`.
+            message: the values by column. A column that is missing is null, and one that the schema lacks is
+                refused. A value of another type than its column makes the row invalid, and the emission has
+                the message among its `misfits`.
             input: the name of the input, if the operator has several.
             position: `(partition, offset)` or `(source, partition, offset)`. If the specification declares
                 a position, the values go into its columns, and replays are dropped (semantics 4).
