@@ -1,8 +1,36 @@
 """The names of panewise.functions and those that it refuses."""
 
+import inspect
+import re
+
+import pyspark.sql.functions
 import pytest
 
 from panewise import functions as F
+from panewise.errors import RefusedNameError
+
+
+def spark_aggregates() -> list[str]:
+    """Returns the aggregate functions of Spark: pyspark lists its functions by kind."""
+    source = inspect.getsource(pyspark.sql.functions)
+    section = re.search(r"# Aggregate Functions\n(.*?)\n    # ", source, re.DOTALL)
+    assert section is not None
+    names = re.findall(r'"(\w+)"', section[1])
+    others = ["approxCountDistinct", "countDistinct", "sumDistinct"]
+    assert {"sum", "corr", "variance"} <= {*names}
+    return [*names, *(name for name in others if hasattr(pyspark.sql.functions, name))]
+
+
+@pytest.mark.parametrize("name", spark_aggregates())
+def test_every_aggregate_of_spark_is_offered_or_refused_by_name(name: str) -> None:
+    """semantics 24.23: the error has a rule, and says what to use instead."""
+    if name in F.__all__:
+        assert callable(getattr(F, name))
+        return
+    with pytest.raises(RefusedNameError, match=rf"^panewise.functions.{name} \| [^|]+ \| [^|]+$") as error:
+        getattr(F, name)
+    remedy = str(error.value).split(" | ")[2]
+    assert any(re.search(rf"\b{one}\b", remedy) for one in [*F.__all__, "operator", "pyspark's"])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,10 @@ from panewise.spec.aggregates.functions import (
     approx_count_distinct,
     array_agg,
     avg,
+    avg_distinct,
+    bit_and,
+    bit_or,
+    bit_xor,
     bool_and,
     bool_or,
     collect_list,
@@ -24,6 +28,7 @@ from panewise.spec.aggregates.functions import (
     count_if,
     every,
     first,
+    kurtosis,
     last,
     max,
     mean,
@@ -31,12 +36,15 @@ from panewise.spec.aggregates.functions import (
     min,
     mode,
     percentile,
+    product,
+    skewness,
     some,
     std,
     stddev,
     stddev_pop,
     stddev_samp,
     sum,
+    sum_distinct,
     var_pop,
     var_samp,
     variance,
@@ -58,6 +66,10 @@ __all__ = [
     "approx_count_distinct",
     "array_agg",
     "avg",
+    "avg_distinct",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
     "bool_and",
     "bool_or",
     "collect_list",
@@ -69,6 +81,7 @@ __all__ = [
     "every",
     "first",
     "first_value",
+    "kurtosis",
     "lag",
     "last",
     "last_value",
@@ -82,8 +95,10 @@ __all__ = [
     "mode",
     "nth_value",
     "percentile",
+    "product",
     "rank",
     "row_number",
+    "skewness",
     "some",
     "sort_list",
     "std",
@@ -91,6 +106,7 @@ __all__ = [
     "stddev_pop",
     "stddev_samp",
     "sum",
+    "sum_distinct",
     "top_n",
     "top_n_by",
     "var_pop",
@@ -100,6 +116,12 @@ __all__ = [
 
 _PARTITION = "it counts the rows of the whole partition, which has no end on a stream"
 _NAMES = "columns and expressions come from pyspark, and operators take these"
+_OTHER_NAME = "panewise has only its other name"
+_EXACT_ONLY = "percentiles are exact"
+_SKETCH = "the binary form of this sketch belongs to Spark"
+_TEXT = "aggregates do not join texts"
+_PAIRS = "aggregates read one column of values"
+_NEVER_NULL = "a sum or a mean that does not fit its type is an error, and never null"
 _REFUSED = {
     **dict.fromkeys(
         ("cume_dist", "ntile", "percent_rank"), (_PARTITION, "use row_number, rank or dense_rank")
@@ -109,12 +131,57 @@ _REFUSED = {
         (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2"),
     ),
     **dict.fromkeys(("asc", "desc"), ("rows are in ascending order, nulls first", "give the column's name")),
-    "countDistinct": ("panewise has only its other name", "use count_distinct"),
+    "countDistinct": (_OTHER_NAME, "use count_distinct"),
+    "sumDistinct": (_OTHER_NAME, "use sum_distinct"),
+    "approxCountDistinct": (_OTHER_NAME, "use approx_count_distinct"),
+    **dict.fromkeys(
+        ("approx_percentile", "percentile_approx"), (_EXACT_ONLY, "use percentile, or median for one half")
+    ),
+    **dict.fromkeys(
+        [f"kll_{kind}_agg_{of}" for kind in ("sketch", "merge") for of in ("bigint", "double", "float")],
+        (_SKETCH, "use percentile"),
+    ),
+    **dict.fromkeys(
+        ["count_min_sketch", "histogram_numeric"],
+        (_SKETCH, "add the value to the keys of the windows, and use count"),
+    ),
+    **dict.fromkeys(
+        [
+            *("hll_sketch_agg", "hll_union_agg", "bitmap_and_agg", "bitmap_construct_agg", "bitmap_or_agg"),
+            *("theta_intersection_agg", "theta_sketch_agg", "theta_union_agg"),
+            *(
+                f"tuple_{kind}_agg_{of}"
+                for kind in ("intersection", "sketch", "union")
+                for of in ("double", "integer")
+            ),
+        ],
+        (_SKETCH, "use approx_count_distinct, count_distinct or collect_set"),
+    ),
+    **dict.fromkeys(
+        ("listagg", "string_agg"), (_TEXT, "use collect_list, and pyspark's array_join on the panes")
+    ),
+    **dict.fromkeys(
+        ("listagg_distinct", "string_agg_distinct"),
+        (_TEXT, "use collect_set, and pyspark's array_join on the panes"),
+    ),
+    **dict.fromkeys(
+        ("corr", "covar_pop", "covar_samp", "regr_intercept", "regr_r2", "regr_slope", "regr_sxy"),
+        (_PAIRS, "add x * y as a column, and compute it on the panes from avg, var_pop and count"),
+    ),
+    **dict.fromkeys(
+        ("regr_avgx", "regr_avgy", "regr_count", "regr_sxx", "regr_syy"),
+        (_PAIRS, "make the column null where the other one is null, and use avg, count or var_pop"),
+    ),
+    **dict.fromkeys(("try_avg", "try_sum"), (_NEVER_NULL, "cast the column to double, and use avg or sum")),
+    **dict.fromkeys(
+        ("grouping", "grouping_id"), ("windows have one set of keys", "use one operator for each set of keys")
+    ),
+    "schema_of_variant_agg": ("columns have fixed types", "use pyspark's schema_of_variant before"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Refuses names of pyspark.sql.functions that panewise does not offer (semantics 29.7).
+    """Refuses names of pyspark.sql.functions that panewise does not offer (semantics 24.23, 29.7).
 
     Raises:
         RefusedNameError: if the name is one of these; the message says what to use instead.

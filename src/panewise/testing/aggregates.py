@@ -41,7 +41,10 @@ def _plain() -> list[Aggregate]:
             F.approx_count_distinct(name),
         ]
         made += [F.count_distinct(name), F.mode(name)]
-    made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price", "amount")]
+    sums = (F.sum, F.avg, F.sum_distinct, F.avg_distinct)
+    made += [fn(name) for fn in sums for name in (*numbers, "price", "amount")]
+    made += [fn(name) for fn in (F.skewness, F.kurtosis, F.product) for name in numbers]
+    made += [fn("n") for fn in (F.bit_and, F.bit_or, F.bit_xor)]
     made += [fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers]
     return [
         *made,

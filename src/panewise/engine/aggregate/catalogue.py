@@ -4,14 +4,17 @@ from collections.abc import Callable
 
 import polars as pl
 
+from panewise.engine.aggregate.deviations import deviation_parts
 from panewise.engine.aggregate.partials import (
     Part,
+    bits_part,
     count_part,
     edge_part,
     extreme_part,
     float_sum_part,
     list_part,
     moment_parts,
+    product_part,
     rows_part,
     set_part,
     sketch_part,
@@ -50,7 +53,20 @@ def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
         **dict.fromkeys(
             ("collect_list", "sort_list", "median", "percentile", "mode"), lambda: [list_part(column, dtype)]
         ),
-        **dict.fromkeys(("collect_set", "count_distinct"), lambda: [set_part(column, dtype)]),
+        **dict.fromkeys(
+            ("collect_set", "count_distinct", "sum_distinct", "avg_distinct"),
+            lambda: [set_part(column, dtype)],
+        ),
+        "product": lambda: [product_part(column)],
+        **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), lambda: [bits_part(aggregate.fn, column, dtype)]),
+        **dict.fromkeys(
+            ("skewness", "kurtosis"),
+            lambda: [
+                *(count_part(column), extreme_part("min", column, dtype), extreme_part("max", column, dtype)),
+                *moment_parts(column),
+                *deviation_parts(column),
+            ],
+        ),
         "approx_count_distinct": lambda: [sketch_part(column, dtype, aggregate.rsd or 0.05)],
         **dict.fromkeys(("max_by", "min_by"), lambda: extreme_row_parts(aggregate, index, schema)),
         "top_n": lambda: [top_part(aggregate, index, schema)],

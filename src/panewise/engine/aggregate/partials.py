@@ -18,7 +18,7 @@ depend on where batches are cut.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from operator import add
+from operator import add, and_, or_, xor
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -104,6 +104,42 @@ def float_sum_part(column: str) -> Part:
     name, value = f"__fsum:{column}", pl.col(column).cast(pl.Float64)
     return Part(
         name, pl.Float64(), value.sum(), pl.col(name).sum(), 0.0, pair=add, single=value.fill_null(0.0)
+    )
+
+
+def product_part(column: str) -> Part:
+    """Returns the part with the product as double, which is null without values."""
+    name, value = f"__product:{column}", pl.col(column).cast(pl.Float64)
+    stored = pl.col(name)
+    return Part(
+        name,
+        pl.Float64(),
+        pl.when(value.count() > 0).then(value.drop_nulls().product()),
+        pl.when(stored.count() > 0).then(stored.drop_nulls().product()),
+        None,
+        pair=lambda one, other: pl.coalesce(one * other, one, other),
+        single=value,
+    )
+
+
+def bits_part(fn: str, column: str, dtype: pl.DataType) -> Part:
+    """Returns the part with the values combined by bitwise AND, OR or XOR, which is null without values."""
+    name, value = f"__{fn}:{column}", pl.col(column)
+    combine: Pair = {"bit_and": and_, "bit_or": or_, "bit_xor": xor}[fn]
+    total: Callable[[pl.Expr], pl.Expr] = {
+        "bit_and": pl.Expr.bitwise_and,
+        "bit_or": pl.Expr.bitwise_or,
+        "bit_xor": pl.Expr.bitwise_xor,
+    }[fn]
+    stored = pl.col(name)
+    return Part(
+        name,
+        dtype,
+        pl.when(value.count() > 0).then(total(value.drop_nulls())),
+        pl.when(stored.count() > 0).then(total(stored.drop_nulls())),
+        None,
+        pair=lambda one, other: pl.coalesce(combine(one, other), one, other),
+        single=value,
     )
 
 

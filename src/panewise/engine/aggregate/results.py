@@ -1,15 +1,20 @@
 """Expressions that compute the results of aggregates from the partial columns."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
 
 from panewise.engine.aggregate import overflow, rankings, sketch, user
+from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.overflow import EXACT
+from panewise.engine.aggregate.sums import leaving_of_rows
 from panewise.engine.aggregate.types import mean_type, result_type, total_type
 from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
+
+_AT = "__at"  # the place of a set
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
@@ -29,6 +34,8 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
             fn: lambda: _spread(aggregate.fn, column)
             for fn in ("stddev", "variance", "stddev_pop", "var_pop")
         },
+        **{fn: lambda: _of_distinct(aggregate, schema) for fn in ("sum_distinct", "avg_distinct")},
+        **{fn: lambda: _shape(aggregate.fn, column) for fn in ("skewness", "kurtosis")},
         "count_distinct": lambda: pl.col(f"__set:{column}").list.len(),
         "approx_count_distinct": lambda: _estimate(aggregate, column),
         "median": lambda: _quantile(column, 0.5),
@@ -98,6 +105,36 @@ def _spread(fn: str, column: str) -> pl.Expr:
     divisor = n if fn.endswith("_pop") else n - 1
     variance = pl.when(divisor > 0).then(pl.col(f"__m2:{column}") / divisor)
     return variance.sqrt() if fn.startswith("stddev") else variance
+
+
+def _shape(fn: str, column: str) -> pl.Expr:
+    """Returns the skewness or the kurtosis; null if all values are equal.
+
+    Smallest and largest value decide about that, as rounding may leave a variance above 0.
+    """
+    n, m2 = pl.col(f"__n:{column}"), pl.col(f"__m2:{column}")
+    equal = (pl.col(f"__min:{column}") == pl.col(f"__max:{column}")) & ~m2.is_nan()
+    shape = n.sqrt() * pl.col(f"__m3:{column}") / m2**1.5
+    if fn == "kurtosis":
+        shape = n * pl.col(f"__m4:{column}") / m2**2 - 3
+    return pl.when((n > 0) & ~equal).then(shape)
+
+
+def _of_distinct(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Expr:
+    """Returns the sum or the mean of the distinct values."""
+    column = aggregate.column
+    assert column is not None
+    plain = replace(aggregate, fn=aggregate.fn.removesuffix("_distinct"))
+    parts, computed = parts_of(plain, 0, schema), result(plain, 0, schema)
+
+    def of_sets(sets: pl.Series) -> pl.Series:
+        numbered = sets.alias(column).to_frame().with_row_index(_AT)
+        rows = numbered.explode(column, empty_as_null=True)
+        beyond = leaving_of_rows(parts, rows)
+        lifted = [part.expressions(beyond).lift.alias(part.name) for part in parts]
+        return rows.group_by(_AT, maintain_order=True).agg(lifted).select(computed).to_series()
+
+    return pl.col(f"__set:{column}").map_batches(of_sets, return_dtype=result_type(aggregate, schema))
 
 
 def _quantile(column: str, fraction: float) -> pl.Expr:

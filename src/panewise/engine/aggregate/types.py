@@ -12,7 +12,7 @@ from panewise.spec.column_types import Type
 
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
 _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
-_SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by"})
+_SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bit_and", "bit_or", "bit_xor"})
 
 
 _NAMES: dict[Any, str] = {
@@ -66,9 +66,11 @@ def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Data
         return user.result_type(aggregate.user)
     if fn in _SAME or fn in _BOOLEAN:
         return dtype
-    if fn == "sum":
+    if fn in ("sum", "sum_distinct"):
         return total_type(dtype)
-    return mean_type(dtype) if fn == "avg" and isinstance(dtype, pl.Decimal) else pl.Float64()
+    return (
+        mean_type(dtype) if fn in ("avg", "avg_distinct") and isinstance(dtype, pl.Decimal) else pl.Float64()
+    )
 
 
 def total_type(dtype: pl.DataType) -> pl.DataType:

@@ -2,6 +2,8 @@
 
 import math
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import reduce
+from operator import and_, or_, xor
 from typing import Any
 
 from panewise.errors import AggregateOverflowError
@@ -72,10 +74,14 @@ def _count(what: Aggregate, values: list[Any]) -> int:
 def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
     """Returns an aggregate that is null without values; `values` is not empty."""
     match what.fn:
-        case "sum":
-            return _sum(what, values, kind)
-        case "avg":
-            return _avg(what, values, kind)
+        case "sum" | "sum_distinct":
+            return _sum(what, distinct(values) if what.fn == "sum_distinct" else values, kind)
+        case "avg" | "avg_distinct":
+            return _avg(what, distinct(values) if what.fn == "avg_distinct" else values, kind)
+        case "product":
+            return math.prod(map(float, values))
+        case "skewness" | "kurtosis":
+            return _shape(what, [float(value) for value in values])
         case "variance" | "stddev" | "var_pop" | "stddev_pop":
             return _spread(what, values)
         case "median" | "percentile":
@@ -95,6 +101,8 @@ def _one_of(what: Aggregate, values: list[Any]) -> Any:
             return most_frequent(values)
         case "bool_and":
             return all(values)
+        case "bit_and" | "bit_or" | "bit_xor":
+            return reduce({"bit_and": and_, "bit_or": or_, "bit_xor": xor}[what.fn], values)
         case _:
             assert what.fn == "bool_or", what.fn
             return any(values)
@@ -168,6 +176,17 @@ def _spread(what: Aggregate, values: list[Any]) -> float | None:
     mean = sum(numbers) / len(numbers)
     variance = sum((number - mean) * (number - mean) for number in numbers) / divisor
     return math.sqrt(variance) if what.fn.startswith("stddev") else variance
+
+
+def _shape(what: Aggregate, numbers: list[float]) -> float | None:
+    """Returns the skewness or the excess kurtosis; null if all values are equal (semantics 24.22)."""
+    if all(number == numbers[0] for number in numbers) and not math.isinf(numbers[0]):
+        return None
+    mean = sum(numbers) / len(numbers)
+    second, third, fourth = (sum((number - mean) ** power for number in numbers) for power in (2, 3, 4))
+    if what.fn == "skewness":
+        return math.sqrt(len(numbers)) * third / math.sqrt(second * second * second)
+    return len(numbers) * fourth / (second * second) - 3
 
 
 def _percentile(values: list[Any], percentage: float) -> float:

@@ -251,7 +251,14 @@ def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict
 
 
 _COUNTS = ("count", "count_if", "count_distinct", "approx_count_distinct")
-_OF_THE_COLUMN = ("min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or")
+_OF_THE_COLUMN = (
+    *("min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or"),
+    *("bit_and", "bit_or", "bit_xor"),
+)
+_DOUBLES = (
+    *("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"),
+    *("product", "skewness", "kurtosis"),
+)
 
 
 def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
@@ -260,17 +267,14 @@ def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
         return "bigint"
     if what.fn in _OF_THE_COLUMN:
         return kind
-    if what.fn in ("sum", "avg") and kind is not None and kind.startswith("decimal"):
+    fn = what.fn.removesuffix("_distinct")
+    if fn in ("sum", "avg") and kind is not None and kind.startswith("decimal"):
         precision, scale = int(kind[len("decimal(") :].split(",")[0]), decimal_scale(kind)
-        if what.fn == "sum":
+        if fn == "sum":
             return f"decimal({min(38, precision + 10)},{scale})"
         return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"
-    if what.fn == "sum":
+    if fn == "sum":
         return {"float": "double", "int": "bigint", "smallint": "bigint", "tinyint": "bigint"}.get(
             kind or "", kind
         )
-    return (
-        "double"
-        if what.fn in ("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile")
-        else None
-    )
+    return "double" if fn in _DOUBLES else None

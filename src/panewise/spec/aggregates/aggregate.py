@@ -16,10 +16,14 @@ from panewise.spec.window_spec import Over, WindowSpec
 # The state is of bounded size. The order of rows does not matter.
 ORDERLESS = frozenset(
     {"count", "count_if", "sum", "avg", "min", "max", "bool_and", "bool_or"}
-    | {"stddev", "variance", "stddev_pop", "var_pop", "top_n"}
+    | {"stddev", "variance", "stddev_pop", "var_pop", "skewness", "kurtosis", "top_n"}
+    | {"product", "bit_and", "bit_or", "bit_xor"}
 )
 # The state grows with the values; for approx_count_distinct up to a bound. The order of rows does not matter.
-GROWING = frozenset({"median", "percentile", "approx_count_distinct", "count_distinct", "mode", "sort_list"})
+GROWING = frozenset(
+    {"median", "percentile", "approx_count_distinct", "mode", "sort_list"}
+    | {"count_distinct", "sum_distinct", "avg_distinct"}
+)
 # Order-sensitive. For max_by, min_by and top_n_by only the order among rows of equal `by` matters.
 ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
 FUNCTIONS = ORDERLESS | GROWING | ORDERED

@@ -96,6 +96,82 @@ def avg(column: ColumnOrName) -> Aggregate:
 mean = avg
 
 
+def sum_distinct(column: ColumnOrName) -> Aggregate:
+    """Sums the distinct non-null values; null without any. Types and errors are those of :func:`sum`.
+
+    The state contains all distinct values.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(sum_distinct("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])
+    6
+
+    Source: semantics 24.21; pyspark sum_distinct.
+    """
+    return _over("sum_distinct", column)
+
+
+def avg_distinct(column: ColumnOrName) -> Aggregate:
+    """Computes the mean of the distinct non-null values; null without any. Types are those of :func:`avg`.
+
+    The state contains all distinct values.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(avg_distinct("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])
+    3.0
+
+    Source: semantics 24.21; avg(DISTINCT ...) of SQL.
+    """
+    return _over("avg_distinct", column)
+
+
+def product(column: ColumnOrName) -> Aggregate:
+    """Multiplies the non-null values; null without any. Type double.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(product("v"), [{"v": 4}, {"v": None}, {"v": 2}])
+    8.0
+
+    Source: semantics 24.22; pyspark product.
+    """
+    return _over("product", column)
+
+
+def bit_and(column: ColumnOrName) -> Aggregate:
+    """Combines the non-null whole numbers by bitwise AND; null without any. Type of the column.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(bit_and("v"), [{"v": 6}, {"v": None}, {"v": 3}])
+    2
+
+    Source: semantics 24.22; pyspark bit_and.
+    """
+    return _over("bit_and", column)
+
+
+def bit_or(column: ColumnOrName) -> Aggregate:
+    """Combines the non-null whole numbers by bitwise OR; null without any. Type of the column.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(bit_or("v"), [{"v": 6}, {"v": None}, {"v": 3}])
+    7
+
+    Source: semantics 24.22; pyspark bit_or.
+    """
+    return _over("bit_or", column)
+
+
+def bit_xor(column: ColumnOrName) -> Aggregate:
+    """Combines the non-null whole numbers by bitwise XOR; null without any. Type of the column.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(bit_xor("v"), [{"v": 6}, {"v": None}, {"v": 3}])
+    5
+
+    Source: semantics 24.22; pyspark bit_xor.
+    """
+    return _over("bit_xor", column)
+
+
 def min(column: ColumnOrName) -> Aggregate:
     """Finds the smallest non-null value; null without any. NaN is the largest value. Type of the column.
 
@@ -221,6 +297,30 @@ def var_pop(column: ColumnOrName) -> Aggregate:
     Source: semantics 24.8; pyspark var_pop.
     """
     return _over("var_pop", column)
+
+
+def skewness(column: ColumnOrName) -> Aggregate:
+    """Computes the skewness of the non-null values, as of a population; null if all are equal. Type double.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(skewness("v"), [{"v": 1}, {"v": 1}, {"v": None}, {"v": 1}, {"v": 5}])
+    1.1547005383792515
+
+    Source: semantics 24.22; pyspark skewness.
+    """
+    return _over("skewness", column)
+
+
+def kurtosis(column: ColumnOrName) -> Aggregate:
+    """Computes the excess kurtosis of the non-null values; null if all are equal. Type double.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(kurtosis("v"), [{"v": 1}, {"v": 2}, {"v": None}, {"v": 3}])
+    -1.5
+
+    Source: semantics 24.22; pyspark kurtosis.
+    """
+    return _over("kurtosis", column)
 
 
 def collect_list(column: ColumnOrName) -> Aggregate:

@@ -6,12 +6,16 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import LISTS, Aggregate
 from panewise.spec.column_types import BIGINT, BOOLEAN, DOUBLE, Type, check_bytes, decimal
 
-_NUMERIC = frozenset({"sum", "avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"})
+_NUMERIC = frozenset(
+    {"sum", "avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"}
+    | {"sum_distinct", "avg_distinct", "product", "skewness", "kurtosis"}
+)
+_WHOLE = frozenset({"bit_and", "bit_or", "bit_xor"})
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
 _SORTED = frozenset({"min", "max", "mode", "sort_list", "top_n"})
 _DISTINCT = frozenset({"count_distinct", "approx_count_distinct", "collect_set"})
 _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
-_SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or"})
+_SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or"}) | _WHOLE
 
 
 def check_aggregates(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> None:
@@ -29,6 +33,9 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
     kind = None if column is None else types.get(column)
     if kind is not None and fn in _NUMERIC and not kind.is_numeric:
         rule, remedy = f"{fn} takes numbers", f"cast {column} to a number, or use another aggregate"
+        raise SpecError(f"{aggregate.name!r} over {column}: {kind}", rule, remedy)
+    if kind is not None and fn in _WHOLE and not kind.is_integer:
+        rule, remedy = f"{fn} takes whole numbers", f"cast {column} to bigint before the operator"
         raise SpecError(f"{aggregate.name!r} over {column}: {kind}", rule, remedy)
     if kind is not None and fn in _BOOLEAN and kind != BOOLEAN:
         raise SpecError(
@@ -75,8 +82,8 @@ def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> 
 
 
 def _result(aggregate: Aggregate, types: Mapping[str, Type]) -> Type | None:
-    fn, kind = aggregate.fn, types.get(aggregate.column or "")
-    if fn in _COUNTS:
+    fn, kind = aggregate.fn.removesuffix("_distinct"), types.get(aggregate.column or "")
+    if aggregate.fn in _COUNTS:
         return BIGINT
     if aggregate.user is not None:
         return Type(aggregate.user.result)
