@@ -52,7 +52,7 @@ demo-join: $(READY) ## join these flights with the weather at their airports; dr
 
 test: $(READY) ## all tests except the long campaigns
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -n 3 --dist loadfile
+	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 matrix: $(READY) ## the tests that depend on PySpark, on each supported version; SPARK=4.1.4 selects one
 	@python3 tools/check_env.py

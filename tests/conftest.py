@@ -88,10 +88,17 @@ _OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults"
     _ROOT / "src" / "panewise" / "spark"
 ]
 
+_LONG = ("checkpoints", "docs", "families", "standalone", "stores")
+
 
 @cache
 def _is_of_spark(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in _OF_SPARK)
+
+
+@cache
+def _is_long(path: Path) -> bool:
+    return _is_of_spark(path) or any(path.is_relative_to(_ROOT / "tests" / name) for name in _LONG)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -106,3 +113,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if needs_session or _is_of_spark(item.path):
             item.add_marker(pytest.mark.versions)
+    # Files with few long tests come first, so that the processes of a test run end at about the same time.
+    items.sort(key=lambda item: not _is_long(item.path))
