@@ -1,4 +1,4 @@
-"""Every method of every builder: what was set before stays, or the call is refused (semantics 35.8)."""
+"""Every method of every builder: what was set before stays, or the call is refused."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -106,7 +106,7 @@ def methods(builder: Builder) -> Iterator[str]:
 
 @pytest.mark.parametrize("family", BUILDERS)
 def test_nothing_that_was_set_is_lost(family: str) -> None:
-    """Each method is in a table. Columns that are named again are refused, another value is replaced."""
+    """Each method is in a table. Columns named again are refused, others replace (semantics 35.8)."""
     builder = BUILDERS[family]
     several = isinstance(builder, (JoinBuilder, CogroupBuilder))
     of_cogroup = {"allowed_lateness": OF_ONE_INPUT["allowed_lateness"]} if family == "cogroup" else {}

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 
 import polars as pl
 
+from panewise.engine.columns import ROW
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
@@ -114,7 +115,8 @@ def for_schemas(spec: Any, schemas: Schemas) -> Any:
 
 def _check_columns(spec: Specification, schemas: Schemas) -> None:
     for port, entry in spec.ports.items():
-        flags = [name for name in schemas[port] if name.startswith("__")]
+        # The number that a caller gives to a row stays with the row.
+        flags = [name for name in schemas[port] if name.startswith("__") and name != ROW]
         if flags:
             rule = "names that start with '__' are the operator's own"
             raise SpecError(f"column {flags[0]!r}", rule, "rename the column")
