@@ -49,6 +49,20 @@ from panewise.spec.aggregates.functions import (
     var_samp,
     variance,
 )
+from panewise.spec.aggregates.pairs import (
+    corr,
+    covar_pop,
+    covar_samp,
+    regr_avgx,
+    regr_avgy,
+    regr_count,
+    regr_intercept,
+    regr_r2,
+    regr_slope,
+    regr_sxx,
+    regr_sxy,
+    regr_syy,
+)
 from panewise.spec.aggregates.rankings import max_by, min_by, sort_list, top_n, top_n_by
 from panewise.spec.operators.over.functions import (
     dense_rank,
@@ -74,9 +88,12 @@ __all__ = [
     "bool_or",
     "collect_list",
     "collect_set",
+    "corr",
     "count",
     "count_distinct",
     "count_if",
+    "covar_pop",
+    "covar_samp",
     "dense_rank",
     "every",
     "first",
@@ -97,6 +114,15 @@ __all__ = [
     "percentile",
     "product",
     "rank",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
     "row_number",
     "skewness",
     "some",
@@ -120,7 +146,6 @@ _OTHER_NAME = "panewise has only its other name"
 _EXACT_ONLY = "percentiles are exact"
 _SKETCH = "the binary form of this sketch belongs to Spark"
 _TEXT = "aggregates do not join texts"
-_PAIRS = "aggregates read one column of values"
 _NEVER_NULL = "a sum or a mean that does not fit its type is an error, and never null"
 _REFUSED = {
     **dict.fromkeys(
@@ -163,14 +188,6 @@ _REFUSED = {
     **dict.fromkeys(
         ("listagg_distinct", "string_agg_distinct"),
         (_TEXT, "use collect_set, and pyspark's array_join on the panes"),
-    ),
-    **dict.fromkeys(
-        ("corr", "covar_pop", "covar_samp", "regr_intercept", "regr_r2", "regr_slope", "regr_sxy"),
-        (_PAIRS, "add x * y as a column, and compute it on the panes from avg, var_pop and count"),
-    ),
-    **dict.fromkeys(
-        ("regr_avgx", "regr_avgy", "regr_count", "regr_sxx", "regr_syy"),
-        (_PAIRS, "make the column null where the other one is null, and use avg, count or var_pop"),
     ),
     **dict.fromkeys(("try_avg", "try_sum"), (_NEVER_NULL, "cast the column to double, and use avg or sum")),
     **dict.fromkeys(

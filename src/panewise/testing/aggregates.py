@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.spec import Aggregate
+from panewise.spec.aggregates.aggregate import PAIRS
 from panewise.testing.samples import ALL_TEXT, JOINED, LATEST, MEASURES, NULLS, TRUES
 
 
@@ -44,6 +45,8 @@ def _plain() -> list[Aggregate]:
     sums = (F.sum, F.avg, F.sum_distinct, F.avg_distinct)
     made += [fn(name) for fn in sums for name in (*numbers, "price", "amount")]
     made += [fn(name) for fn in (F.skewness, F.kurtosis, F.product) for name in numbers]
+    of_pairs = (getattr(F, name) for name in sorted(PAIRS))
+    made += [fn(*names) for fn in of_pairs for names in (("v", "n"), ("n", "v"))]
     made += [fn("n") for fn in (F.bit_and, F.bit_or, F.bit_xor)]
     made += [fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers]
     return [

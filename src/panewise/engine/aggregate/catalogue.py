@@ -5,6 +5,7 @@ from collections.abc import Callable
 import polars as pl
 
 from panewise.engine.aggregate.deviations import deviation_parts
+from panewise.engine.aggregate.pairs import pair_parts
 from panewise.engine.aggregate.partials import (
     Part,
     bits_part,
@@ -24,6 +25,7 @@ from panewise.engine.aggregate.partials import (
 from panewise.engine.aggregate.rankings import extreme_row_parts, top_part, top_rows_part
 from panewise.engine.aggregate.sums import sum_parts
 from panewise.spec import Aggregate
+from panewise.spec.aggregates.aggregate import PAIRS
 
 
 def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
@@ -57,6 +59,7 @@ def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
             ("collect_set", "count_distinct", "sum_distinct", "avg_distinct"),
             lambda: [set_part(column, dtype)],
         ),
+        **dict.fromkeys(PAIRS, lambda: pair_parts(aggregate, index, schema)),
         "product": lambda: [product_part(column)],
         **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), lambda: [bits_part(aggregate.fn, column, dtype)]),
         **dict.fromkeys(

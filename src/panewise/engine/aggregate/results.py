@@ -9,10 +9,12 @@ import polars as pl
 from panewise.engine.aggregate import overflow, rankings, sketch, user
 from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.overflow import EXACT
+from panewise.engine.aggregate.pairs import pair_result
 from panewise.engine.aggregate.sums import leaving_of_rows
 from panewise.engine.aggregate.types import mean_type, result_type, total_type
 from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
+from panewise.spec.aggregates.aggregate import PAIRS
 
 _AT = "__at"  # the place of a set
 
@@ -34,6 +36,7 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
             fn: lambda: _spread(aggregate.fn, column)
             for fn in ("stddev", "variance", "stddev_pop", "var_pop")
         },
+        **dict.fromkeys(PAIRS, lambda: pair_result(aggregate, index)),
         **{fn: lambda: _of_distinct(aggregate, schema) for fn in ("sum_distinct", "avg_distinct")},
         **{fn: lambda: _shape(aggregate.fn, column) for fn in ("skewness", "kurtosis")},
         "count_distinct": lambda: pl.col(f"__set:{column}").list.len(),

@@ -11,7 +11,7 @@ from panewise.spec.aggregates.aggregate import LISTS
 from panewise.spec.column_types import Type
 
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
-_COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
+_COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct", "regr_count"})
 _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bit_and", "bit_or", "bit_xor"})
 
 

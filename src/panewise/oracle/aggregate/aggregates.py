@@ -7,6 +7,7 @@ from operator import and_, or_, xor
 from typing import Any
 
 from panewise.errors import AggregateOverflowError
+from panewise.oracle.aggregate.pairs import is_of_pairs, of_pairs
 from panewise.oracle.aggregate.rankings import collected, distinct, most_frequent, ranked
 from panewise.oracle.columns import decimal_precision, decimal_scale, is_long, is_nan, sort_key
 from panewise.spec import Aggregate
@@ -28,6 +29,8 @@ def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> 
     """
     if what.column is None:
         return len(rows)
+    if is_of_pairs(what):
+        return of_pairs(what, rows)
     if what.by is not None:
         return ranked(what, rows)
     every = [row.get(what.column) for row in rows]

@@ -250,14 +250,24 @@ def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict
     return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
 
 
-_COUNTS = ("count", "count_if", "count_distinct", "approx_count_distinct")
+_COUNTS = ("count", "count_if", "count_distinct", "approx_count_distinct", "regr_count")
 _OF_THE_COLUMN = (
     *("min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or"),
     *("bit_and", "bit_or", "bit_xor"),
 )
 _DOUBLES = (
     *("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"),
-    *("product", "skewness", "kurtosis"),
+    *("product", "skewness", "kurtosis", "corr", "covar_pop", "covar_samp"),
+    *(
+        "regr_avgx",
+        "regr_avgy",
+        "regr_intercept",
+        "regr_r2",
+        "regr_slope",
+        "regr_sxx",
+        "regr_sxy",
+        "regr_syy",
+    ),
 )
 
 

@@ -54,7 +54,7 @@ class Derivation:
     result: OverResult | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ResultBehind(OverResult):
     """The outputs of the OVER operator behind a DataFrame, which has its rows and what Spark adds to them."""
 

@@ -13,7 +13,7 @@ from panewise.spark.writer import WriteOptions
 from panewise.spec import DeduplicateOperator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeduplicateResult(SingleInputResult):
     """The outputs of a deduplication.
 

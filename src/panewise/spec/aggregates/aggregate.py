@@ -13,8 +13,13 @@ from panewise.spec.aggregates.expressions import Expression, name_of
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.window_spec import Over, WindowSpec
 
+# They read two columns. Only rows in which neither is null count.
+PAIRS = frozenset(
+    {"corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2"}
+    | {"regr_slope", "regr_sxx", "regr_sxy", "regr_syy"}
+)
 # The state is of bounded size. The order of rows does not matter.
-ORDERLESS = frozenset(
+ORDERLESS = PAIRS | frozenset(
     {"count", "count_if", "sum", "avg", "min", "max", "bool_and", "bool_or"}
     | {"stddev", "variance", "stddev_pop", "var_pop", "skewness", "kurtosis", "top_n"}
     | {"product", "bit_and", "bit_or", "bit_xor"}
@@ -37,7 +42,7 @@ _OPTION_FUNCTIONS: Final = {
     "percentage": {"percentile"},
     "rsd": {"approx_count_distinct"},
     "user": {"user"},
-    "by": {"max_by", "min_by", "top_n_by"},
+    "by": {"max_by", "min_by", "top_n_by"} | PAIRS,
     "n": {"top_n", "top_n_by"},
     "ascending": {"sort_list", "top_n", "top_n_by"},
     "distinct": {"top_n_by"},
@@ -56,7 +61,8 @@ class Aggregate:
         percentage: for percentile: a number in [0, 1].
         rsd: for approx_count_distinct: the relative standard deviation of the estimate, in (0, 0.4].
         user: the user-defined aggregate.
-        by: for max_by, min_by and top_n_by: the column by whose values rows are ranked.
+        by: for max_by, min_by and top_n_by: the column by whose values rows are ranked; for aggregates of two
+            columns, such as corr: the second one.
         n: for top_n and top_n_by: the maximum length of the list, 1 or more.
         ascending: for sort_list, top_n and top_n_by: whether the smallest values come first.
         distinct: for top_n_by: whether each value of the column is taken only once.
@@ -237,7 +243,8 @@ def _check_ranking(aggregate: Aggregate) -> None:
     """Checks the options of rankings: `by`, `n`, `ascending` and `distinct`."""
     fn, by, n = aggregate.fn, aggregate.by, aggregate.n
     if fn in _OPTION_FUNCTIONS["by"] and (not isinstance(by, str) or not by):
-        raise SpecError(f"{fn}(by={by!r})", f"{fn} ranks rows by a column", "give by=, the name of a column")
+        rule = f"{fn} reads two columns" if fn in PAIRS else f"{fn} ranks rows by a column"
+        raise SpecError(f"{fn}(by={by!r})", rule, "give by=, the name of a column")
     if fn in _OPTION_FUNCTIONS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
         raise SpecError(
             f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"

@@ -3,18 +3,19 @@
 from collections.abc import Iterable, Mapping
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.aggregate import LISTS, Aggregate
+from panewise.spec.aggregates.aggregate import LISTS, PAIRS, Aggregate
 from panewise.spec.column_types import BIGINT, BOOLEAN, DOUBLE, Type, check_bytes, decimal
 
 _NUMERIC = frozenset(
     {"sum", "avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"}
     | {"sum_distinct", "avg_distinct", "product", "skewness", "kurtosis"}
+    | PAIRS
 )
 _WHOLE = frozenset({"bit_and", "bit_or", "bit_xor"})
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
 _SORTED = frozenset({"min", "max", "mode", "sort_list", "top_n"})
 _DISTINCT = frozenset({"count_distinct", "approx_count_distinct", "collect_set"})
-_COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
+_COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct", "regr_count"})
 _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or"}) | _WHOLE
 
 
@@ -30,6 +31,10 @@ def check_aggregates(aggregates: Iterable[Aggregate], types: Mapping[str, Type])
 
 def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
     column, fn = aggregate.column, aggregate.fn
+    second = None if aggregate.by is None or fn not in PAIRS else types.get(aggregate.by)
+    if second is not None and not second.is_numeric:
+        rule, remedy = f"{fn} takes numbers", f"cast {aggregate.by} to a number, or use another aggregate"
+        raise SpecError(f"{aggregate.name!r} over {aggregate.by}: {second}", rule, remedy)
     kind = None if column is None else types.get(column)
     if kind is not None and fn in _NUMERIC and not kind.is_numeric:
         rule, remedy = f"{fn} takes numbers", f"cast {column} to a number, or use another aggregate"

@@ -1,0 +1,135 @@
+"""Partials of two columns: the covariance, the correlation and the line of the pairs of values.
+
+A pair counts if neither value is null. A sum of products of deviations from the means merges as a sum of
+squares does: with d = mean - total mean of each column, it is the sum of c + n d d' over all partials.
+"""
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+import polars as pl
+
+from panewise.engine.aggregate.partials import Part, Side, extreme
+from panewise.spec import Aggregate
+
+Columns: TypeAlias = Mapping[str, pl.Expr]
+_PRODUCTS: Final = {"yy": ("y", "y"), "xx": ("x", "x"), "xy": ("x", "y")}
+
+
+def pair_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
+    """Returns the parts of an aggregate of two columns, which is the `index`-th of its specification."""
+    assert aggregate.column is not None
+    assert aggregate.by is not None
+    columns = {"y": aggregate.column, "x": aggregate.by}
+    known = pl.all_horizontal(pl.col(name).is_not_null() for name in columns.values())
+    values = {side: pl.col(name).filter(known).cast(pl.Float64) for side, name in columns.items()}
+    each = {side: pl.when(known).then(pl.col(name).cast(pl.Float64)) for side, name in columns.items()}
+    n = _name("n", index)
+    made = [
+        Part(
+            n,
+            pl.Int64(),
+            known.sum().cast(pl.Int64),
+            pl.col(n).sum(),
+            0,
+            pair=lambda one, other: one + other,
+            single=known.cast(pl.Int64),
+        )
+    ]
+    made += [_mean(side, index, values[side], each[side]) for side in columns]
+    made += [_products(name, index, values, each) for name in _PRODUCTS]
+    made += [_extreme(fn, side, index, values[side], each[side]) for side in columns for fn in ("min", "max")]
+    return made
+
+
+def _name(what: str, index: int) -> str:
+    return f"__pairs_{what}{index}"
+
+
+def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+    n, mean = pl.col(_name("n", index)), _name(side, index)
+    merged = (n * pl.col(mean)).sum() / n.sum()
+    return Part(
+        mean,
+        pl.Float64(),
+        values.mean().fill_null(0.0),
+        pl.when(n.sum() > 0).then(merged).otherwise(0.0),
+        0.0,
+        merge_sides=lambda one, other: _total_mean(side, index, one, other),
+        single=each.fill_null(0.0),
+    )
+
+
+def _total_mean(side: str, index: int, one: Side, other: Side) -> pl.Expr:
+    n, mean = _name("n", index), _name(side, index)
+    total = one(n) + other(n)
+    return pl.when(total > 0).then((one(n) * one(mean) + other(n) * other(mean)) / total).otherwise(0.0)
+
+
+def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
+    first, second = _PRODUCTS[name]
+    n, own = _name("n", index), _name(name, index)
+    total = pl.col(n).sum()
+
+    def moved(side: Side, means: dict[str, pl.Expr]) -> pl.Expr:
+        distances = [side(_name(one, index)) - means[one] for one in (first, second)]
+        return side(own) + side(n) * distances[0] * distances[1]
+
+    def merge_sides(one: Side, other: Side) -> pl.Expr:
+        means = {side: _total_mean(side, index, one, other) for side in (first, second)}
+        merged = moved(one, means) + moved(other, means)
+        return pl.when(one(n) + other(n) > 0).then(merged).otherwise(0.0)
+
+    means = {side: (pl.col(n) * pl.col(_name(side, index))).sum() / total for side in (first, second)}
+    deviations = [values[side] - values[side].mean() for side in (first, second)]
+    alone = (each[first] - each[first]) * (each[second] - each[second])
+    return Part(
+        own,
+        pl.Float64(),
+        (deviations[0] * deviations[1]).sum(),
+        pl.when(total > 0).then(moved(pl.col, means).sum()).otherwise(0.0),
+        0.0,
+        merge_sides=merge_sides,
+        single=alone.fill_null(0.0),  # NaN for an infinite value
+    )
+
+
+def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+    name = _name(f"{fn}_{side}", index)
+    horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
+    dtype = pl.Float64()
+    return Part(
+        name,
+        dtype,
+        extreme(fn, values, dtype),
+        extreme(fn, pl.col(name), dtype),
+        None,
+        merge_sides=lambda one, other: horizontal(one(name), other(name)),
+        single=each,
+    )
+
+
+def pair_result(aggregate: Aggregate, index: int) -> pl.Expr:
+    """Returns the expression of the result. There is no correlation and no line if a column is flat."""
+    part = {what: pl.col(_name(what, index)) for what in ("n", "y", "x", *_PRODUCTS)}
+    n, fn = part["n"].cast(pl.Float64), aggregate.fn
+    if fn == "regr_count":
+        return part["n"]
+    if fn == "covar_samp":
+        return pl.when(n > 1).then(part["xy"] / (n - 1))
+    flat_x, flat_y = _is_flat("x", index), _is_flat("y", index)
+    if fn == "corr":
+        return pl.when((n > 1) & ~flat_x & ~flat_y).then(part["xy"] / (part["xx"] * part["yy"]).sqrt())
+    slope = part["xy"] / part["xx"]
+    if fn in ("regr_slope", "regr_intercept", "regr_r2"):
+        fit = pl.when(flat_y).then(1.0).otherwise(part["xy"] ** 2 / (part["xx"] * part["yy"]))
+        lines = {"regr_slope": slope, "regr_intercept": part["y"] - slope * part["x"], "regr_r2": fit}
+        return pl.when((n > 0) & ~flat_x).then(lines[fn])
+    what = {"regr_avgy": "y", "regr_avgx": "x", "regr_syy": "yy", "regr_sxx": "xx"}.get(fn, "xy")
+    return pl.when(n > 0).then(part[what] / n if fn == "covar_pop" else part[what])
+
+
+def _is_flat(side: str, index: int) -> pl.Expr:
+    """Returns whether all values are equal. Rounding may leave a sum of squares above 0."""
+    equal = pl.col(_name(f"min_{side}", index)) == pl.col(_name(f"max_{side}", index))
+    return equal & pl.col(_name(side * 2, index)).is_finite()
