@@ -7,8 +7,6 @@ from typing import Any
 from panewise.spec import Specification
 from panewise.spec.display import html_of
 
-_FIGURES = "observedMetrics"
-
 
 def result_html(spec: Specification, outputs: Mapping[str, Iterable[tuple[str, str]]]) -> str:
     """Returns a specification and the columns of its outputs as HTML. Columns are names and types."""
@@ -28,7 +26,7 @@ def query_html(query: Any) -> str:
     progress = with_rows[-1] if with_rows else query.lastProgress
     if progress is not None:
         rows += [("micro-batch", progress["batchId"]), ("input rows", progress["numInputRows"])]
-        for name, figures in (progress[_FIGURES] or {}).items():
+        for name, figures in (progress["observedMetrics"] or {}).items():
             rows += [(f"{name}: {figure}", value) for figure, value in _items(figures)]
     return f"<div>{_table(rows)}</div>"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
+from panewise.chrono import Duration
 from panewise.spec.describe import describe
 from panewise.spec.protocol import Specification
 from panewise.spec.windows.kinds import Calendar, Cumulating, Global, Hopping, Session, Tumbling
@@ -87,8 +88,8 @@ def _equal(size: float, hop: float) -> list[Bar]:
     return [(n * hop / span, (n * hop + size) / span) for n in range(count)]
 
 
-def _length(value: object) -> float:
-    return float(value.n if isinstance(value, Rows) else getattr(value, "us"))  # noqa: B009 - a Duration
+def _length(value: Duration | Rows) -> float:
+    return float(value.n if isinstance(value, Rows) else value.us)
 
 
 def _in_lanes(bars: Sequence[Bar]) -> list[int]:
