@@ -120,11 +120,11 @@ def test_every_name_of_the_operator_passes_through(family: str, runtime: str) ->
     spec = FAMILIES[family]
     timed = family not in ("policies", "windows of rows")
     values = {name: place for place, name in enumerate(NAMES)}
-    side = {"side": "left"} if len(spec.ports) > 1 else {}
+    side = {"input": "left"} if len(spec.ports) > 1 else {}
     row, invalid = {"event_time": 1, "k": "a", **values}, {"event_time": None, "k": "a", **values}
     events: list[dict[str, Any]] = [{"op": "add", "rows": [row], **side}]
     if side:
-        events += [{"op": "add", "rows": [{**row, "event_time": 2}], "side": "right"}]
+        events += [{"op": "add", "rows": [{**row, "event_time": 2}], "input": "right"}]
     if timed:
         events += [{"op": "watermark", "to": 30}, {"op": "add", "rows": [row, invalid], **side}]
     outputs = run(spec, [*events, {"op": "finish"}], runtime)

@@ -78,7 +78,7 @@ def test_every_run_is_checked(spec: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     """What a runtime returns is checked where all runtimes are called."""
     monkeypatch.setattr(runner, "runtime_named", lambda name: lambda script: after(MINUS))
     rows = {"rows": [{"k": "a", "event_time": 1}]}
-    event = {"op": "add", **rows} if len(spec.ports) == 1 else {"op": "add", "side": "left", **rows}
+    event = {"op": "add", **rows} if len(spec.ports) == 1 else {"op": "add", "input": "left", **rows}
     types = {side: {"k": "string", "event_time": "bigint"} for side in spec.ports}
     with pytest.raises(AssertionError, match=r"semantics 20\.5"):
         run(spec, [event], types=types if len(types) > 1 else None)

@@ -59,8 +59,8 @@ def check_early(spec: JoinOperator, events: Events, runtime: str = "oracle", **o
 
     >>> from panewise import Interval, Side
     >>> join = JoinOperator(left=Side(), right=Side(prefix="r_"), match=Interval(0, 5), how="left")
-    >>> check_early(join, [{"op": "add", "side": "left", "rows": [{"event_time": 1}]},
-    ...     {"op": "add", "side": "right", "rows": [{"event_time": 3}]}])
+    >>> check_early(join, [{"op": "add", "input": "left", "rows": [{"event_time": 1}]},
+    ...     {"op": "add", "input": "right", "rows": [{"event_time": 3}]}])
     """
     match = spec.match
     if not spec.outer_sides or (isinstance(match, SameWindow) and match.accumulation == "accumulating"):
@@ -127,7 +127,7 @@ def check_cuts(spec: Any, events: Events, cut: Events, runtime: str = "oracle", 
         one, other = (
             sorted(
                 (row for output in outputs for row in output[name]),
-                key=lambda row: str(row.get("side", row.get("input"))) if name != "panes" else "",
+                key=lambda row: str(row.get("input")) if name != "panes" else "",
             )
             for outputs in (whole, pieces)
         )
@@ -180,11 +180,11 @@ def last_panes(spec: Any, outputs: Iterable[Mapping[str, Any]]) -> Rows:
 def _one_batch(events: Events) -> list[dict[str, Any]]:
     """Returns all rows in one batch: by input, if events name one."""
     added = [event for event in events if event["op"] == "add"]
-    if not any(isinstance(event["rows"], Mapping) or "side" in event for event in added):
+    if not any(isinstance(event["rows"], Mapping) or "input" in event for event in added):
         return [{"op": "add", "rows": [row for event in added for row in event["rows"]]}]
     rows: dict[str, Rows] = {}
     for event in added:
-        of = event["rows"] if isinstance(event["rows"], Mapping) else {event["side"]: event["rows"]}
+        of = event["rows"] if isinstance(event["rows"], Mapping) else {event["input"]: event["rows"]}
         for side, more in of.items():
             rows[side] = [*rows.get(side, []), *more]
     return [{"op": "add", "rows": rows}]

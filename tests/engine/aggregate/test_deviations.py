@@ -1,4 +1,4 @@
-"""Aggregates of distinct values, of bits, and of powers of deviations (semantics 24.21, 24.22)."""
+"""Aggregates of distinct values, of bits, and of powers of deviations (semantics 24.25, 24.22)."""
 
 import math
 from decimal import Decimal
@@ -57,7 +57,7 @@ def result(aggregate: pw.Aggregate, values: list[Any], kind: str, runtime: str) 
 
 @pytest.mark.parametrize("runtime", ["engine", "oracle"])
 def test_sums_of_distinct_values_fit_their_type_or_are_an_error(runtime: str) -> None:
-    """semantics 24.3, 24.21: the sum of 2^62, 2^62 - 1, ... may leave its type on the way."""
+    """semantics 24.3, 24.25: the sum of 2^62, 2^62 - 1, ... may leave its type on the way."""
     values = [2**62, 2**62, 2**62 - 1, 2, -2]
     assert result(F.sum_distinct("v"), values, "bigint", runtime) == 2**63 - 1
     with pytest.raises(AggregateOverflowError):

@@ -105,7 +105,7 @@ def sum_distinct(column: ColumnOrName) -> Aggregate:
     >>> result_of(sum_distinct("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])
     6
 
-    Source: semantics 24.21; pyspark sum_distinct.
+    Source: semantics 24.25; pyspark sum_distinct.
     """
     return _over("sum_distinct", column)
 
@@ -119,7 +119,7 @@ def avg_distinct(column: ColumnOrName) -> Aggregate:
     >>> result_of(avg_distinct("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])
     3.0
 
-    Source: semantics 24.21; avg(DISTINCT ...) of SQL.
+    Source: semantics 24.25; avg(DISTINCT ...) of SQL.
     """
     return _over("avg_distinct", column)
 
