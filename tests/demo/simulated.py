@@ -41,7 +41,8 @@ class Query:
     def __init__(self, schema: pl.Schema) -> None:
         self.row = pl.Struct(schema)
         self.windows: dict[tuple[str, datetime], Window] = {}
-        self.watermark: datetime | None = None
+        self.watermark: datetime | None = None  # in force for the rows of the next batch
+        self.following: datetime | None = None  # to which it moves after the next batch
         self.panes: list[tuple[Any, ...]] = []
         self.late: list[dict[str, Any]] = []
         self.invalid: list[dict[str, Any]] = []
@@ -49,12 +50,13 @@ class Query:
 
     def step(self, batch_id: int, rows: list[dict[str, Any]]) -> None:
         before = len(self.late), len(self.invalid)
-        self._advance(batch_id)
         touched = {key for row in rows if (key := self._add(row)) is not None}
         for key in sorted(touched):
             window = self.windows[key]
             if window.flipped or window.pending >= EARLY:
                 self._fire(batch_id, key, "LATE" if window.flipped else "EARLY")
+        self.watermark = self.following
+        self._advance(batch_id)
         late, invalid = len(self.late) - before[0], len(self.invalid) - before[1]
         counts = {
             "rows_in": len(rows),
@@ -66,7 +68,7 @@ class Query:
         self.counts.append({"batch_id": batch_id, "watermark": self.watermark, **counts})
         latest = max((row["scheduled"] for row in rows if row["scheduled"]), default=None)
         if latest is not None:
-            self.watermark = max(latest - DELAY, self.watermark or latest - DELAY)
+            self.following = max(latest - DELAY, self.following or latest - DELAY)
 
     def _add(self, row: dict[str, Any]) -> tuple[str, datetime] | None:
         if row["scheduled"] is None:

@@ -45,7 +45,7 @@ def paired(df: DataFrame) -> DataFrame:
     """Rows of the key a by Spark's outer join: every third one at once, the others 30 seconds later."""
     left = df.where("k = 'a'").select("ts", "k", "v")
     right = df.where("k = 'b'").select(SF.col("ts").alias("other"), SF.col("v").alias("w"))
-    within = SF.expr("v = 2 AND w = 3 AND other >= ts AND other <= ts + INTERVAL 30 SECONDS")
+    within = SF.expr("w = v + 1 AND v % 4 = 2 AND other >= ts AND other <= ts + INTERVAL 30 SECONDS")
     return left.join(right, within, "leftOuter").select("ts", "k", SF.lit(1).alias("n"))
 
 

@@ -49,14 +49,16 @@ def read_output(folder: Path) -> pl.DataFrame:
 
 
 def watermarks(outputs: Outputs) -> pl.DataFrame:
-    """Returns the watermark in force in each micro-batch that had rows.
+    """Returns the watermark in force for the rows of each micro-batch that had rows.
 
+    It is that of the micro-batch before (semantics 18.3); `counts` has the watermark after each micro-batch.
     `batch` numbers these micro-batches from 0, as the input files are numbered. `batch_id` is Spark's number.
     """
     each = outputs.counts.group_by("batch_id").agg(pl.col("rows_in").sum(), pl.col("watermark").max())
     return (
-        each.filter(pl.col("rows_in") > 0)
-        .sort("batch_id")
+        each.sort("batch_id")
+        .with_columns(pl.col("watermark").shift(1))
+        .filter(pl.col("rows_in") > 0)
         .with_row_index("batch")
         .with_columns(pl.col("batch").cast(pl.Int64))
     )

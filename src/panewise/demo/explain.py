@@ -84,18 +84,10 @@ def _clock(arrived: pl.DataFrame, outputs: Outputs) -> pl.DataFrame:
 def _fired(panes: pl.DataFrame, clock: pl.DataFrame) -> pl.DataFrame:
     """Returns the panes with the arrival time at which they were emitted.
 
-    In a micro-batch the watermark moves first, and then rows arrive (semantics 18). So an on-time pane is
-    emitted at the beginning of its micro-batch, and other panes at the end. A retraction is emitted with the
-    pane that replaces the retracted one, which has the next index.
+    In a micro-batch rows arrive, and then the watermark moves (semantics 18.3). So all panes are emitted at
+    the end of their micro-batch.
     """
-    by = panes.filter(pl.col("op") == "+").select("window_start", by="index", cause="timing")
-    caused = panes.with_columns(by=pl.col("index") + (pl.col("op") == "-")).join(
-        by, on=("window_start", "by")
-    )
-    on_time = pl.col("cause") == "ON_TIME"
-    return caused.join(clock, on="batch_id").with_columns(
-        arrival=pl.when(on_time).then("since").otherwise("arrival")
-    )
+    return panes.join(clock.select("batch_id", "arrival"), on="batch_id")
 
 
 def tables(outputs: Outputs) -> list[Table]:
