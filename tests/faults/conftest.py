@@ -1,13 +1,23 @@
 """Input files, and the contents of the sinks after runs without faults."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.faults.job import begin
+from tests.faults.job import Asked, begin
 from tests.faults.sinks import Contents, contents
 from tests.faults.stream_files import write_files
+
+
+def some_files(source: Path, folder: Path, count: int) -> Path:
+    """Copies the first files of a directory to `folder`. A call with a higher count adds the next ones."""
+    folder.mkdir(exist_ok=True)
+    for path in sorted(source.glob("*.parquet"))[:count]:
+        if not (folder / path.name).exists():
+            shutil.copy2(path, folder / path.name)
+    return folder
 
 
 class Expected:
@@ -35,6 +45,20 @@ class Expected:
     def sinks(self, spec: str, cuts: tuple[int, ...]) -> Contents:
         """Returns the contents of the sinks after a run with one micro-batch for each cut."""
         return contents(self.folder(spec, cuts), len(cuts))
+
+    def in_halves(self, spec: str, files: int) -> tuple[Path, Contents]:
+        """Returns input of `files` files, and the contents of the sinks after two runs, each of half of them.
+
+        A run ends with a micro-batch without rows, which moves the watermark before the next rows (18.3).
+        """
+        source, key = self.source((1,) * files), (f"{spec} in halves", (1,) * files)
+        if key not in self._folders:
+            folder = self._factory.mktemp("halves")
+            for count, asked in ((files // 2, Asked("never")), (files, Asked())):
+                half = some_files(source, folder / "in", count)
+                begin(self._spark, str(half), str(folder / "out"), spec, asked).awaitTermination()
+            self._folders[key] = folder / "out"
+        return source, contents(self._folders[key], files)
 
     def __call__(self, spec: str, files: int) -> tuple[Path, Contents]:
         """Returns input of `files` files, and the contents of the sinks if each file is a micro-batch."""

@@ -7,11 +7,11 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from tests.faults.conftest import Expected
+from tests.faults.conftest import Expected, some_files
 from tests.faults.rounds import Job
 from tests.faults.sinks import contents
 from tests.faults.test_killed import OFTEN_SNAPSHOTS
-from tests.faults.test_restarts import FILES, SPEC, Stage, some_files, without_numbers
+from tests.faults.test_restarts import FILES, SPEC, Stage, without_numbers
 
 
 def truncated(data: bytes) -> bytes:

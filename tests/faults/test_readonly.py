@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.faults.conftest import Expected
+from tests.faults.conftest import Expected, some_files
 from tests.faults.rounds import PATIENCE, Job, bury
 from tests.faults.sinks import check_same, contents
 from tests.faults.test_restarts import FILES as RESTART_FILES
 from tests.faults.test_restarts import SPEC as RESTARTED
-from tests.faults.test_restarts import Stage, some_files
+from tests.faults.test_restarts import Stage
 
 pytestmark = pytest.mark.soak
 

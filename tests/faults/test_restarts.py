@@ -1,6 +1,5 @@
 """Restarts with other numbers of cores, shuffle partitions and shards, and after state was written twice."""
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.faults.conftest import Expected
+from tests.faults.conftest import Expected, some_files
 from tests.faults.job import Asked, begin
 from tests.faults.rounds import Job
 from tests.faults.sinks import Contents, check_same, contents
@@ -17,15 +16,6 @@ from tests.faults.test_killed import OFTEN_SNAPSHOTS
 
 FILES = 4
 SPEC = "tumbling-retracting"
-
-
-def some_files(source: Path, folder: Path, count: int) -> Path:
-    """Copies the first files of a directory to `folder`. A call with a higher count adds the next ones."""
-    folder.mkdir(exist_ok=True)
-    for path in sorted(source.glob("*.parquet"))[:count]:
-        if not (folder / path.name).exists():
-            shutil.copy2(path, folder / path.name)
-    return folder
 
 
 @contextmanager
@@ -43,7 +33,7 @@ class Stage:
 
     def __init__(self, spark: SparkSession, undisturbed: Expected, folder: Path) -> None:
         self.spark, self.folder, self.out = spark, folder, folder / "out"
-        self.all, self.expected = undisturbed(SPEC, FILES)
+        self.all, self.expected = undisturbed.in_halves(SPEC, FILES)
 
     def first(self, shards: str = "") -> None:
         source = some_files(self.all, self.folder / "in", FILES // 2)
@@ -103,8 +93,8 @@ def test_a_snapshot_of_a_micro_batch_that_was_repeated(undisturbed: Expected, tm
     A later restart loads the snapshot of the first attempt and the change logs since the second. Spark relies
     on both attempts having written the same state.
     """
-    source, expected = undisturbed(SPEC, FILES)
-    first = some_files(source, tmp_path / "in", 2)
+    source, expected = undisturbed.in_halves(SPEC, FILES)
+    first = some_files(source, tmp_path / "in", FILES // 2)
     snapshots = OFTEN_SNAPSHOTS | {"spark.sql.streaming.stateStore.minDeltasForSnapshot": "1"}
     with pytest.raises(AssertionError, match="the sink fails after the snapshots"):
         Job(tmp_path, first, SPEC, settings={**snapshots, "job.finish": "never", "job.fails_at": "1"}).run()
