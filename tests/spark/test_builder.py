@@ -21,7 +21,7 @@ BUILDERS: dict[str, Any] = {
     "cogroup": CogroupBuilder({}, {}, sides=SIDES),
 }
 # These end a description.
-ENDS = {"agg", "how", "tuples", "listen", "withColumn", "withColumns", "df"}
+ENDS = {"agg", "how", "ordered", "tuples", "listen", "withColumn", "withColumns", "df"}
 Call = Callable[[Any], Any]
 # Of each method two calls that set the same value, or name columns.
 NAMING = {"groupBy", "partition_by", "delta", "events", "on", "select", "order_by"}

@@ -88,6 +88,7 @@ def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
     build, expected = QUERIES[name]
     for rows in ROWS:
         feed.put(*rows)
+        feed.put()  # the watermark moves before the next rows (semantics 18.3)
     output = build(feed.stream())
     writer = (
         output.writeStream.format("parquet")
@@ -115,6 +116,7 @@ def test_counts_of_a_query_whose_panes_have_text_in_lists(feed: Feed) -> None:
     """Such panes are encoded before the state is committed. No count of the step is lost (semantics 15.1)."""
     for rows in ROWS:
         feed.put(*rows)
+        feed.put()  # the watermark moves before the next rows (semantics 18.3)
     counts = saved(
         feed, minutes(feed.stream()).trigger(pw.Always()).agg(F.collect_list("k").alias("l")).counts
     )
@@ -133,6 +135,7 @@ def test_a_written_query(feed: Feed) -> None:
     """The metrics are the sums of the counts (semantics 15.5)."""
     for rows in ROWS:
         feed.put(*rows)
+        feed.put()  # the watermark moves before the next rows (semantics 18.3)
     result = minutes(feed.stream()).agg(F.sum("v").alias("s"))
     sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "counts")}
     query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)
@@ -145,6 +148,7 @@ def test_a_micro_batch_says_what_is_stored(feed: Feed) -> None:
     """Every shard counts, also those whose state a micro-batch does not change (semantics 15.6, 15.7)."""
     for rows in (*ROWS[:2], ((91, "c", 1), (3, "a", 6))):
         feed.put(*rows)
+        feed.put()  # the watermark moves before the next rows (semantics 18.3)
     result = minutes(feed.stream()).allowed_lateness("5 minutes").agg(F.sum("v").alias("s"))
     query = result.write(
         panes=ParquetSink(feed.sink("panes")), checkpoint=feed.sink("checkpoint"), available_now=True
@@ -173,6 +177,7 @@ def test_late_rows_by_reason(feed: Feed, output: str) -> None:
     """Also of rows that were combined before they reached the state."""
     for rows in ROWS:
         feed.put(*rows)
+        feed.put()  # the watermark moves before the next rows (semantics 18.3)
     result = minutes(feed.stream()).agg(F.sum("v").alias("s"))
     sinks = {output: ParquetSink(feed.sink(output))}
     query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)

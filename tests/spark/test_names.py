@@ -79,6 +79,7 @@ def test_names_in_another_case(feed: Feed) -> None:
     """A key has the spelling of groupBy, late and invalid rows have that of the input (semantics 35.2)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
     feed.put((200, "a", 1))
+    feed.put()  # the watermark moves before the next rows (semantics 18.3)
     feed.put((1, "a", 9), (400, "a", 0))
     described = (
         windowed(feed.stream().withWatermark("ts", "1 second"), event_time="TS")
@@ -166,6 +167,7 @@ def test_dotted_names_and_maps_on_a_stream(feed: Feed) -> None:
     """Late and invalid rows, deltas and aggregates contain the maps of the input (semantics 35.3)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
     feed.put((200, "a", 1))
+    feed.put()  # the watermark moves before the next rows (semantics 18.3)
     feed.put((1, "a", 9), (400, "a", 0))
     df = dotted(feed.stream()).withWatermark("`event.ts`", "1 second")
     described = (
@@ -398,6 +400,7 @@ def test_names_that_begin_with_underscores_on_a_stream(feed: Feed) -> None:
     """Such names are in all outputs, and collide with none of the operator's (semantics 35.4)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3), (6, None, 4))
     feed.put((200, "a", 1))
+    feed.put()  # the watermark moves before the next rows (semantics 18.3)
     feed.put((1, "a", 9), (400, "a", 0))
     described = (
         windowed(reserved(feed.stream()).withWatermark("__time", "1 second"), event_time="__time")

@@ -289,6 +289,7 @@ def test_what_is_no_specification_is_refused(spark: SparkSession) -> None:
     known = [
         "Chain",
         "CogroupOperator",
+        "DeduplicateOperator",
         "JoinOperator",
         "OverOperator",
         "StreamWindow",

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SetupError, SpecError
 from panewise.spark.checks import watermarked
+from panewise.spark.emitted import watermarked_anyway
 from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, counted, parts, row_driven
 
 _CONSTANT = "__clockless"
@@ -54,11 +55,8 @@ def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
     """
     if not makes_own(spec) or watermarked(df):
         return df
-    return (
-        df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0)))
-        .withWatermark(_CONSTANT, "0 seconds")
-        .drop(_CONSTANT)
-    )
+    constant = df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0)))
+    return watermarked_anyway(constant, _CONSTANT, "0 seconds").drop(_CONSTANT)
 
 
 def check_inputs(spec: Entry) -> None:
