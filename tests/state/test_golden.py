@@ -49,8 +49,8 @@ def load(name: str) -> StoredOperator:
 
 def windows(stored: StoredOperator) -> list[tuple[Any, ...]]:
     """Returns the key, start and end in seconds, and pending rows of each live window."""
-    held = stored.operator.live()
-    return [(k, start // SECOND, end // SECOND, pending) for k, start, end, pending, _ in held.rows()]
+    live = stored.operator.live().select(pl.exclude("input", "closed"))
+    return [(k, start // SECOND, end // SECOND, pending) for k, start, end, pending in live.rows()]
 
 
 def panes(sent: pl.DataFrame) -> list[tuple[Any, ...]]:
