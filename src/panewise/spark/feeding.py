@@ -90,21 +90,24 @@ def time_of(given: OperatorResult | ResultRows, entry: Entry) -> str | None:
     Raises:
         SpecError: if there is none otherwise, or the operator emits retractions.
     """
+    time, spec = default_time(given), result_of(given).spec
+    if time is None and not makes_own(entry):
+        missing = parts(spec).output_time(spec)
+        assert not isinstance(missing, str), "the time of a result is known"
+        raise SpecError(*missing)
+    return time
+
+
+def default_time(given: OperatorResult | ResultRows) -> str | None:
+    """Returns the column of the event time of a result, None if it has none.
+
+    Raises:
+        SpecError: if the operator emits retractions.
+    """
     spec = result_of(given).spec
     again, found = parts(spec).emits_again(spec), parts(spec).output_time(spec)
     if again is not None:
         raise SpecError(*again)
-    if isinstance(found, str):
-        return found
-    if makes_own(entry):
-        return None
-    raise SpecError(*found)
-
-
-def default_time(given: OperatorResult | ResultRows) -> str | None:
-    """Returns the column of the event time of a result, None if it has none."""
-    spec = result_of(given).spec
-    found = parts(spec).output_time(spec)
     return found if isinstance(found, str) else None
 
 
