@@ -20,7 +20,7 @@ def test_streaming_and_batch_through_connect(feed: Feed) -> None:
         [sys.executable, str(job), str(feed.path), str(feed.folder)],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("told ")]

@@ -427,8 +427,8 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         ),
         (
             "aggregates.0.fn",
-            "kurtosis",
-            f"aggregates[0].fn='kurtosis' | the functions are {sorted(FUNCTIONS)} | give one of these",
+            "listagg",
+            f"aggregates[0].fn='listagg' | the functions are {sorted(FUNCTIONS)} | give one of these",
         ),
         ("aggregates.0.fn", 3, "aggregates[0].fn=3 | aggregates[0].fn is a string | give a string"),
         ("aggregates.0.rsd", "x", "aggregates[0].rsd='x' | aggregates[0].rsd is a number | give a number"),
