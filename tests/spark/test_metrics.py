@@ -148,7 +148,6 @@ def test_a_micro_batch_says_what_is_stored(feed: Feed) -> None:
     """Every shard counts, also those whose state a micro-batch does not change (semantics 15.6, 15.7)."""
     for rows in (*ROWS[:2], ((91, "c", 1), (3, "a", 6))):
         feed.put(*rows)
-        feed.put()  # the watermark moves before the next rows (semantics 18.3)
     result = minutes(feed.stream()).allowed_lateness("5 minutes").agg(F.sum("v").alias("s"))
     query = result.write(
         panes=ParquetSink(feed.sink("panes")), checkpoint=feed.sink("checkpoint"), available_now=True
