@@ -32,7 +32,7 @@ STEPS: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_second_watermark(feed: Feed, name: str) -> None:
-    """semantics 42.9"""
+    """semantics 42.12"""
     rows = STEPS[name](counts(feed.stream()).panes)
     with pytest.raises(
         SetupError, match=rf"^withWatermark\('window_end', '0 seconds'\){RULE}give the result"

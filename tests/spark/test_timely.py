@@ -54,7 +54,7 @@ def minutes(df: DataFrame, window: Any) -> DataFrame:
 def test_sparks_windows_over_panes(halves: Feed) -> None:
     """They emit what Spark's windows over Spark's windows emit, and what a second operator emits.
 
-    Source: semantics 42.8
+    Source: semantics 42.11
     """
     counts = stream(halves).groupBy(SF.window("ts", "30 seconds"), "k").agg(SF.count("*").alias("n"))
     of_spark = emitted(halves, minutes(counts, SF.window("window", "1 minute")), "of_spark")
@@ -126,7 +126,7 @@ BEHIND: dict[str, Callable[[DataFrame], DataFrame]] = {
 
 @pytest.mark.parametrize("name", BEHIND)
 def test_rows_that_can_be_behind_the_watermark(feed: Feed, name: str) -> None:
-    """semantics 42.8"""
+    """semantics 42.11"""
     assert watermark_columns(BEHIND[name](stream(feed))) == []
 
 
