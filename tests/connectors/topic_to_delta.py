@@ -17,7 +17,7 @@ from tests.connectors.delta_sink import SETTINGS, DeltaSink
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
 from tests.faults.job import CONF
 
-PHASES, FAILS_AT = 3, 1  # two micro-batches with messages; the second one has the late messages
+PHASES, FAILS_AT = 3, 1  # three micro-batches with messages; the third one has the late messages
 
 
 def operator(rows: DataFrame) -> WindowResult:
@@ -39,7 +39,7 @@ def main(broker: str, out: str, jars: str) -> None:
 
     def start(fails_at: int | None) -> WindowQuery:
         sink = DeltaSink(Path(out), fails_at, _fail)
-        result = operator(topic_twice(spark, broker, 2 * PHASE))
+        result = operator(topic_twice(spark, broker, PHASE))
         return result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True)
 
     try:

@@ -323,12 +323,12 @@ def test_what_is_refused(make: Any, message: str) -> None:
 
 
 def test_other_names_are_attribute_errors() -> None:
-    assert not hasattr(F, "corr")
+    assert not hasattr(F, "harmonic_mean")
     with pytest.raises(
         AttributeError,
-        match=r"no attribute 'corr'; user-defined aggregates are made by panewise.UserAggregate",
+        match=r"no attribute 'harmonic_mean'; user-defined aggregates are made by panewise.UserAggregate",
     ):
-        _ = F.corr
+        _ = F.harmonic_mean
 
 
 def test_windows_as_pyspark_writes_them() -> None:
