@@ -133,7 +133,9 @@ def test_an_inspection_shows_the_windows_of_the_rows(keys: list[str]) -> None:
     operator.add(rows((3, 1, 40), (12, 1, 50)), "right")
     operator.advance(watermark=10)
 
-    def read(table: int, columns: list[str], identity: Any, cell: Any, horizon: int | None) -> pl.DataFrame:
+    def read(
+        table: int, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
+    ) -> pl.DataFrame:
         return list(operator.state.tables.values())[table].expired(horizon).all().select(columns)
 
     found = engine_parts(spec).inspect(spec, operator.header(), read)
