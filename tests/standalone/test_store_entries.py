@@ -41,8 +41,8 @@ def test_values_can_be_stored(dtype: Any, value: Any, stored: Any) -> None:
     [made, none] = values_of(pl.DataFrame({"a": pl.Series([value, None], dtype=dtype)}))
     assert (made, none) == ({"a": stored}, {"a": None})
     store = WindowStore(10, 1)
-    store.put("k", made, 0)
-    assert store.fetch("k", 0) == made
+    store.put("k", made, time=0)
+    assert store.fetch("k", time=0) == made
 
 
 def test_bytes_are_found_however_deep() -> None:

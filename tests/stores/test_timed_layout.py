@@ -101,8 +101,8 @@ def test_a_window_store_skips_other_keys(monkeypatch: pytest.MonkeyPatch) -> Non
     store = WindowStore(1_000, 5, duplicates=True)
     for time in range(5):
         for key in range(20):
-            store.put(key, (time + key) % 7, time)
-            store.put(key, "again", time)
-    found = store.fetch_keys(7, 8, 1, 3)
+            store.put(key, (time + key) % 7, time=time)
+            store.put(key, "again", time=time)
+    found = store.fetch_keys(7, 8, first=1, last=3)
     expected = [value for time in (1, 2, 3) for key in (7, 8) for value in ((time + key) % 7, "again")]
     assert [entry.value for entry in found] == expected
