@@ -188,7 +188,7 @@ def test_duplicates_are_in_the_order_of_their_puts(directory: Path | None) -> No
         assert store.ignored_deletes == 1
         assert values(store.fetch("a", first=1, last=1)) == ["one", "two", "three"]
         assert values(store.all(backward=True)) == ["three", "two", "one"]
-        with pytest.raises(InputError, match=r"several values \| call fetch\('a', 1, 1\)"):
+        with pytest.raises(InputError, match=r"several values \| call fetch\('a', first=1, last=1\)"):
             store.fetch("a", time=1)
 
 

@@ -42,18 +42,18 @@ class AnyKeyed(AnyStore):
 
     @rule(window=WINDOWS, key=KEYS, value=st.integers(0, 9))
     def put(self, window: Any, key: Any, value: int) -> None:
-        self.store.put(window, value=value, **self.names(key))
+        self.store.put(window=window, value=value, **self.names(key))
         self.model[self.place(window, key)] = value
 
     @rule(window=WINDOWS, key=KEYS)
     def get(self, window: Any, key: Any) -> None:
-        assert self.store.get(window, **self.names(key)) == self.model.get(self.place(window, key))
+        assert self.store.get(window=window, **self.names(key)) == self.model.get(self.place(window, key))
         assert self.store.contains(window) == any(place[:2] == window[::-1] for place in self.model)
 
     @rule(window=WINDOWS, key=KEYS)
     def remove(self, window: Any, key: Any) -> None:
         removed = self.model.pop(self.place(window, key), None) is not None
-        assert self.store.remove(window, **self.names(key)) == removed
+        assert self.store.remove(window=window, **self.names(key)) == removed
 
     @precondition(lambda self: self.kind is not WindowedStorage)
     @rule(window=WINDOWS)
@@ -129,11 +129,11 @@ def test_what_is_refused(kind: Any) -> None:
     storage = kind()
     names = {} if kind is WindowedStorage else {"key": "a"}
     with pytest.raises(InputError, match="a window does not end before it starts"):
-        storage.put((5, 4), value=1, **names)
+        storage.put(window=(5, 4), value=1, **names)
     with pytest.raises(InputError, match="a storage has no null values"):
-        storage.put((4, 5), value=None, **names)
+        storage.put(window=(4, 5), value=None, **names)
     storage.close()
-    for call in (storage.entries, lambda: storage.get((0, 1), **names), lambda: storage.purge(0)):
+    for call in (storage.entries, lambda: storage.get(window=(0, 1), **names), lambda: storage.purge(0)):
         with pytest.raises(StoreError, match=r"a closed .*windowed store"):
             call()
 
@@ -143,7 +143,7 @@ def test_a_null_key_removes_nothing(kind: Any, directory: Path | None) -> None:
     """semantics 34.1, 34.18"""
     with kind(directory=directory) as storage:
         storage.put("a", 1, window=(0, 10))
-        for call in (storage.remove, storage.get, lambda window, key: storage.put(key, 1, window=window)):
+        for call in (storage.remove, storage.get, lambda key, window: storage.put(key, 1, window=window)):
             with pytest.raises(InputError, match="a key is not null"):
                 call((0, 10), None)
         assert [entry.value for entry in storage.entries()] == [1]
@@ -196,12 +196,12 @@ resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 draw = random.Random(7)
 with KeyedWindowedStorage(directory=directory, cache_bytes=32 << 20) as storage:
     for number in range(megabytes * 64):
-        storage.put((number // 1000 * 10, number // 1000 * 10 + 10), number, draw.randbytes(16_384))
+        storage.put(number, draw.randbytes(16_384), window=(number // 1000 * 10, number // 1000 * 10 + 10))
         if number % 500 == 499:
             storage.commit()
     assert len(storage) == megabytes * 64
     for number in range(0, megabytes * 64, 997):
-        assert len(storage.get((number // 1000 * 10, number // 1000 * 10 + 10), number)) == 16_384
+        assert len(storage.get(number, window=(number // 1000 * 10, number // 1000 * 10 + 10))) == 16_384
     with storage.entries() as entries:
         assert sum(1 for _ in entries) == megabytes * 64
 with open("/proc/self/status") as status:
