@@ -145,7 +145,7 @@ def test_a_null_key_removes_nothing(kind: Any, directory: Path | None) -> None:
         storage.put("a", 1, window=(0, 10))
         for call in (storage.remove, storage.get, lambda key, window: storage.put(key, 1, window=window)):
             with pytest.raises(InputError, match="a key is not null"):
-                call((0, 10), None)
+                call(None, window=(0, 10))
         assert [entry.value for entry in storage.entries()] == [1]
         assert storage.remove("a", window=(0, 10)) is True
         assert storage.remove("a", window=(0, 10)) is False
