@@ -116,7 +116,8 @@ def for_schemas(spec: Any, schemas: Schemas) -> Any:
 def _check_columns(spec: Specification, schemas: Schemas) -> None:
     for port, entry in spec.ports.items():
         # The number that a caller gives to a row stays with the row.
-        flags = [name for name in schemas[port] if name.startswith("__") and name != ROW]
+        numbered = schemas[port].get(ROW) == pl.Int64()
+        flags = [name for name in schemas[port] if name.startswith("__") and not (numbered and name == ROW)]
         if flags:
             rule = "names that start with '__' are the operator's own"
             raise SpecError(f"column {flags[0]!r}", rule, "rename the column")
