@@ -42,7 +42,7 @@ def test_an_expiry_needs_memory_for_a_slice(tmp_path: Path, monkeypatch: pytest.
     """semantics 34.23: a commit has at most a slice of deletions in memory, of which each has two places."""
     monkeypatch.setattr(retaining_store, "_DELETED_AT_ONCE", 100)
     pending: list[int] = []
-    commit = DurableMap.commit
+    commit = PlainDurableMap.commit
 
     def counted(self: Any) -> None:
         pending.append(self.pending)
@@ -53,7 +53,7 @@ def test_an_expiry_needs_memory_for_a_slice(tmp_path: Path, monkeypatch: pytest.
             store.put(number, number, time=0)
             if number % 100 == 99:
                 store.commit()
-        monkeypatch.setattr(DurableMap, "commit", counted)
+        monkeypatch.setattr(PlainDurableMap, "commit", counted)
         store.advance(10_000)
         assert list(store.all()) == []
         store.commit()
