@@ -8,6 +8,7 @@ import pytest
 
 from panewise import InputError, StoreError
 from panewise.stores import DurableMap, SessionStore, WindowStore, retaining_store
+from panewise.stores.durable_map import PlainDurableMap
 from panewise.stores.keys import decode_int64
 from tests.stores.make_golden import folder_of
 from tests.stores.played import CASES, model
