@@ -208,7 +208,7 @@ class ShardRunner:
     def _timer(self, last: int | None, watermark: int | None) -> int | None:
         """Sets a timer that wakes this shard in the next micro-batch in which the watermark has moved.
 
-        So each shard stores the watermark of every micro-batch, by which it judges the rows of the next one.
+        So each shard stores the watermark of every micro-batch, by which rows of the next one are late.
         Returns the timer, in milliseconds of the watermark. `last` is the one that was set before. Spark
         deletes a timer when it expires.
         """
