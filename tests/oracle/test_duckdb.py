@@ -148,7 +148,7 @@ def joined(spec: JoinOperator, data: st.DataObject, one: Rows, other: Rows) -> R
     """Plays the rows of both sides in batches; returns the rows that are not retracted."""
     cuts = [data.draw(st.integers(0, len(of))) for of in (one, other)]
     events = [
-        {"op": "add", "side": side, "rows": batch}
+        {"op": "add", "input": side, "rows": batch}
         for side, batch in (
             ("left", one[: cuts[0]]),
             ("right", other[: cuts[1]]),
