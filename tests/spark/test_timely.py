@@ -86,7 +86,7 @@ def test_sparks_deduplication_of_the_rows_of_a_join(halves: Feed) -> None:
 
 
 def test_sparks_windows_over_a_deduplication(halves: Feed) -> None:
-    """They count each value once, in the first half minute. Rows are emitted as they arrive, and none is late."""
+    """They count each value once. Its row is emitted when it arrives, and is not late for them."""
     once = deduplicate(stream(halves), "ts").on("v").within("1 hour")
     counts = once.rows.groupBy(SF.window("ts", "30 seconds"), "k").count().select("k", "count")
     assert emitted(halves, counts, "once") == [Row(k="a", count=5), Row(k="b", count=5)]
