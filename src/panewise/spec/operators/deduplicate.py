@@ -149,7 +149,7 @@ class DeduplicateOperator(Shown):
 
 def _within(value: Any) -> Duration | Literal["unlimited"]:
     if value is None:
-        rule = "the state of a deduplication is bounded by within, unless that is 'unlimited'"
+        rule = "within limits how long the state is stored, so it has no default"
         raise SpecError("within=None", rule, "give a duration, or within='unlimited'")
     return UNLIMITED if isinstance(value, str) and value == UNLIMITED else positive(value, "within")
 
@@ -174,18 +174,17 @@ def _check_choices(spec: DeduplicateOperator) -> None:
 def _check_time(spec: DeduplicateOperator) -> None:
     if spec.event_time is not None:
         return
-    remedy = "name the event time"
     if spec.within != UNLIMITED:
-        raise SpecError(
-            f"event_time=None, within={spec.within!r}", "within is a length of event time", remedy
-        )
+        given, remedy = f"event_time=None, within={spec.within!r}", "name the event time, or give 'unlimited'"
+        raise SpecError(given, "within is a length of event time", remedy)
     if spec.by == "event_time":
-        raise SpecError("event_time=None, by='event_time'", "by='event_time' compares event times", remedy)
+        given, remedy = "event_time=None, by='event_time'", "name the event time, or use by='arrival'"
+        raise SpecError(given, "by='event_time' compares event times", remedy)
 
 
 def _check_emit(spec: DeduplicateOperator) -> None:
     if spec.emit == "at_once" and (spec.keep, spec.by) != ("first", "arrival"):
-        rule = "only the first row by arrival is known when it arrives (semantics 45.6)"
+        rule = "only the first row by arrival is certain to be chosen when it arrives (semantics 45.6)"
         raise SpecError(
             f"keep={spec.keep!r}, by={spec.by!r}, emit='at_once'",
             rule,
