@@ -51,7 +51,7 @@ class DeduplicateBuilder(SingleInputBuilder):
 
     def on(self, *columns: str) -> Self:
         """Sets the keys. Only rows that are equal in all of these columns are duplicates."""
-        return self._with(keys=columns)
+        return self._once(keys=columns)
 
     def watermark(self, watermark: Watermark) -> Self:
         """Sets the source of the watermark: FixedLag, Inputs with a column, or StreamTime(per="all").

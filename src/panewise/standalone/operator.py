@@ -415,7 +415,9 @@ class StandaloneOperator:
         >>> from panewise import Tumbling, UserAggregate, WindowOperator
         >>> def with_inverse(total, v):
         ...     return total + 1 / v
-        >>> inverses = UserAggregate.fold("inverses", 0.0, with_inverse, combine=float.__add__, result="double")
+        >>> inverses = UserAggregate.fold(
+        ...     "inverses", 0.0, with_inverse, combine=float.__add__, result="double"
+        ... )
         >>> spec = WindowOperator(window=Tumbling(10), aggregates=[inverses("v").alias("total")])
         >>> operator = StandaloneOperator(spec, {"event_time": "bigint", "v": "bigint"}, buffer=None)
         >>> for v in (4, 0):
