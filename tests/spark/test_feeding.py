@@ -192,7 +192,7 @@ def test_what_a_second_operator_refuses(feed: Feed, other: Feed) -> None:
         windowed(first, "window_end").window(TEN).agg(F.count())
     both = joined(first, other.stream(), ("timestamp", "ts")).on("k").within(0, 5).select("k", ("left", "v"))
     with pytest.raises(
-        SetupError, match=r"^a stream without a watermark \(right\) \| the operator behind left"
+        SetupError, match=r"^a stream without a watermark \(right\) \| the operator whose result is the left"
     ):
         both.watermark(right=pw.StreamTime(per="all")).how("inner")
     with pytest.raises(
