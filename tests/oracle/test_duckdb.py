@@ -148,7 +148,7 @@ def joined(spec: JoinOperator, data: st.DataObject, one: Rows, other: Rows) -> R
     """Plays the rows of both sides in batches; returns the rows that are not retracted."""
     cuts = [data.draw(st.integers(0, len(of))) for of in (one, other)]
     events = [
-        {"op": "add", "side": side, "rows": batch}
+        {"op": "add", "input": side, "rows": batch}
         for side, batch in (
             ("left", one[: cuts[0]]),
             ("right", other[: cuts[1]]),
@@ -224,13 +224,16 @@ def test_window_joins(data: st.DataObject, how: Any, one: Rows, other: Rows, siz
     strategy=st.sampled_from(["backward", "forward"]),
 )
 def test_as_of_joins(data: st.DataObject, how: Any, one: Rows, other: Rows, strategy: Any) -> None:
-    """semantics 37.2: the latest row before, or the earliest one after."""
-    tolerance = data.draw(st.integers(0, 9))
-    spec = JoinOperator(**sides(how), match=AsOf(strategy, tolerance), how=how)
+    """semantics 37.2, 37.22: the latest row before, or the earliest one after."""
+    exact = data.draw(st.booleans())
+    tolerance = data.draw(st.integers(0 if exact else 1, 9))
+    match = AsOf(strategy, tolerance, allow_exact_matches=exact)
+    spec = JoinOperator(**sides(how), match=match, how=how)
     compared, near = {
         "backward": (">=", f"l.t - r.t <= {tolerance}"),
         "forward": ("<=", f"r.t - l.t <= {tolerance}"),
     }[strategy]
+    compared = compared if exact else compared[0]
     query = f"""
         with r as (select * from given
             qualify row_number() over (partition by k, t order by n desc) = 1),

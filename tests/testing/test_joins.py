@@ -50,7 +50,12 @@ def _of_match(spec: JoinOperator) -> set[str]:
     if isinstance(match, AsOf):
         far = "no" if match.tolerance is None else "zero" if match.tolerance.us == 0 else "a"
         condition = "no condition" if spec.condition is None else "condition"
-        return {f"{match.strategy} {far} tolerance", f"{match.strategy} {condition}"}
+        exact = "exact" if match.allow_exact_matches else "not exact"
+        return {
+            f"{match.strategy} {far} tolerance",
+            f"{match.strategy} {condition}",
+            f"{match.strategy} {exact}",
+        }
     if isinstance(match, Latest):
         deletes = " ".join(side for side, column in match.deletes_by_side.items() if column)
         return {f"latest {'no ' if match.ttl is None else ''}ttl", f"deletes {deletes}"}
@@ -247,6 +252,7 @@ OF_SPECS = {
     *CELLS, *AS_OF_CELLS, "backward no tolerance", "interval condition",
     *(f"{strategy} {far} tolerance" for strategy in STRATEGIES for far in ("zero", "a")),
     *(f"{strategy} {condition}" for strategy in STRATEGIES for condition in ("condition", "no condition")),
+    *(f"{strategy} {exact}" for strategy in STRATEGIES for exact in ("exact", "not exact")),
     *(f"closed {closed}" for closed in CLOSED), "batch", "record", "equal bounds", "select",
     "selected left", "selected right", "selected either", "prefix left", "prefix right",
     "0 keys", "1 keys", "2 keys", "other names", "same names",

@@ -118,6 +118,8 @@ class JoinBuilder(SidesBuilder):
         self,
         strategy: Literal["backward", "forward", "nearest"] = "backward",
         tolerance: DurationLike | None = None,
+        *,
+        allow_exact_matches: bool = True,
     ) -> Self:
         """Looks for one right row for each left row, by default the one in force at the time of the left row.
 
@@ -132,18 +134,19 @@ class JoinBuilder(SidesBuilder):
             strategy: "backward" (the latest right row that is not after the left one), "forward" (the
                 earliest one that is not before it) or "nearest".
             tolerance: the largest distance of both event times, included. "forward" and "nearest" need it.
+            allow_exact_matches: whether a right row at the time of the left row matches it.
 
         Raises:
-            SpecError: for another strategy, a negative tolerance, and a strategy without the tolerance that
-                it needs.
+            SpecError: for another strategy, a negative tolerance, a strategy without the tolerance that it
+                needs, and a tolerance of 0 without exact matches.
 
         Example::
 
             joined(flights, weather).on("origin").as_of(tolerance="2 hours").how("left")
 
-        Source: semantics 37.2, 37.3; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
+        Source: semantics 37.2, 37.3, 37.22; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
         """
-        return self._with(match=AsOf(strategy, tolerance))
+        return self._with(match=AsOf(strategy, tolerance, allow_exact_matches=allow_exact_matches))
 
     def window(
         self,

@@ -63,6 +63,32 @@ def test_a_tolerance_of_zero_needs_equal_times(strategy: Any) -> None:
     assert partner(AsOf(strategy, 0), 10, 9, 11) is None
 
 
+@pytest.mark.parametrize(
+    ("strategy", "found"),
+    [("backward", [None, 3, 3, 8]), ("forward", [8, 8, 12, 12]), ("nearest", [8, 3, 12, 8])],
+)
+def test_without_exact_matches_equal_times_do_not_match(strategy: Any, found: list[int | None]) -> None:
+    """semantics 37.22: for left rows at 3, 4, 8 and 9, among right rows at 3, 8 and 12."""
+    match = AsOf(strategy, 10, allow_exact_matches=False)
+    assert [partner(match, at, 3, 8, 8, 12) for at in (3, 4, 8, 9)] == found
+    exact = AsOf(strategy, 1, allow_exact_matches=False)
+    assert partner(exact, MAX - 1, MAX - 1) is None
+    assert partner(exact, -MAX, -MAX) is None
+    with pytest.raises(SpecError, match=r"a tolerance of 0 there are only .* \| give a tolerance above 0"):
+        AsOf(strategy, 0, allow_exact_matches=False)
+
+
+def test_a_row_before_which_all_is_known_is_decided() -> None:
+    """semantics 37.22: with "backward" when H is above l - 1; a row at l that comes then does not match."""
+    one = oracle(AsOf(allow_exact_matches=False), how="left")
+    one.add_batch({"left": left(8), "right": right(3)})
+    assert shown(one.watermark(7, "right")) == []
+    assert shown(one.add(right(7), "right")) == []
+    assert shown(one.watermark(8, "right")) == [("+", 8, 7)]
+    assert shown(one.add_batch({"left": left(8, 9), "right": right(8)})) == [("+", 8, 7)]
+    assert shown(one.watermark(9, "right")) == [("+", 9, 8)]
+
+
 def test_without_a_tolerance_the_distance_has_no_limit() -> None:
     """semantics 37.2: it may exceed 64 bits."""
     assert partner(AsOf(), MAX - 1, -MAX) == -MAX
@@ -371,7 +397,13 @@ def of_polars(match: AsOf, rows: list[tuple[str, Row]]) -> list[tuple[str, str |
         other = other.unique(["k", "at"], keep="last", maintain_order=True)
     tolerance = None if match.tolerance is None else match.tolerance.us * 4 + int(nearest)
     joined = one.join_asof(
-        other, on="at", by="k", strategy=match.strategy, tolerance=tolerance, check_sortedness=False
+        other,
+        on="at",
+        by="k",
+        strategy=match.strategy,
+        tolerance=tolerance,
+        allow_exact_matches=match.allow_exact_matches,
+        check_sortedness=False,
     )
     return [(row["a"], row["b"]) for row in joined.to_dicts()]
 
@@ -379,6 +411,12 @@ def of_polars(match: AsOf, rows: list[tuple[str, Row]]) -> list[tuple[str, str |
 MATCHES = (
     *(AsOf(tolerance=tolerance) for tolerance in (None, 0, 1, 4, 12)),
     *(AsOf(strategy, far) for strategy in ("forward", "nearest") for far in (0, 1, 4, 12)),  # type: ignore[arg-type]
+    *(
+        AsOf(strategy, far, allow_exact_matches=False)
+        for strategy in ("backward", "forward")
+        for far in (1, 4)
+    ),  # type: ignore[arg-type]
+    AsOf(allow_exact_matches=False),
 )
 
 
@@ -386,7 +424,7 @@ MATCHES = (
 @settings(max_examples=60, derandomize=True, database=None, deadline=None)
 @given(data=st.data())
 def test_partners_are_those_of_polars(match: AsOf, data: st.DataObject) -> None:
-    """semantics 37.2: without late rows, however batches are cut."""
+    """semantics 37.2, 37.22: without late rows, however batches are cut."""
     rows = data.draw(sequences())
     side = {"watermark": StreamTime(DELAY, per="all"), "order": ["n"]}
     types: Any = {name: {**columns, "n": "bigint"} for name, columns in TYPES.items()}

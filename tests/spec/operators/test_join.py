@@ -70,6 +70,8 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a column that is none", lambda: Latest(deletes=5), "a column of each side"),  # type: ignore[arg-type]
     ("a column without a name", lambda: Latest(deletes=("", None)), "non-empty string"),
     ("semi of latest rows", lambda: join(match=Latest(), how="semi"), "inner, left, right or full"),
+    ("exact matches", lambda: AsOf(allow_exact_matches=0), "give one of these"),  # type: ignore[arg-type]
+    ("no match", lambda: AsOf("nearest", 0, allow_exact_matches=False), "give a tolerance above 0"),
     ("right as of", lambda: join(match=AsOf(), how="right"), "exchange the sides"),
     ("full as of", lambda: join(match=AsOf(), how="full"), "inner, left, semi or anti"),
     ("early as of", lambda: join(match=AsOf(), how="left", unmatched="early"), "once its partner is known"),
@@ -220,10 +222,13 @@ def test_a_retention_in_words(match: Interval, number: int) -> None:
         (AsOf("forward", 7), 7, (7, 0)),
         (AsOf("nearest", 7), 7, (7, 7)),
         (AsOf("nearest", 0), 0, (0, 0)),
+        (AsOf(allow_exact_matches=False), -1, (-1, 2**63 - 1)),
+        (AsOf("forward", 7, allow_exact_matches=False), 7, (7, -1)),
+        (AsOf("nearest", 7, allow_exact_matches=False), 7, (7, 7)),
     ],
 )
 def test_a_left_row_waits_for_later_right_rows(match: AsOf, waits: int, reach: tuple[int, int]) -> None:
-    """Semantics 37.2, 37.3."""
+    """Semantics 37.2, 37.3, 37.22."""
     assert (match.waits, match.reach) == (waits, reach)
 
 
@@ -302,6 +307,7 @@ def test_json_is_read_back(spec: JoinOperator) -> None:
         ({"kind": "as_of"}, AsOf()),
         ({"kind": "as_of", "tolerance": None}, AsOf()),
         ({"kind": "as_of", "tolerance": 0}, AsOf(tolerance=0)),
+        ({"kind": "as_of", "allow_exact_matches": False}, AsOf(allow_exact_matches=False)),
         ({"kind": "as_of", "strategy": "nearest", "tolerance": 60_000_000}, AsOf("nearest", "1 minute")),
     ],
 )
@@ -313,6 +319,7 @@ def test_as_of_in_json(document: dict[str, Any], match: AsOf) -> None:
         "kind": "as_of",
         "strategy": match.strategy,
         "tolerance": match.tolerance and match.tolerance.us,
+        "allow_exact_matches": match.allow_exact_matches,
     }
     assert json.loads(to_json(read))["match"] == written
 
@@ -454,7 +461,7 @@ def test_a_description_says_what_is_emitted_and_stored() -> None:
 
 
 def test_a_description_of_an_as_of_join() -> None:
-    """semantics 37.2, 37.3, 41.1: the partner, and how long rows are stored."""
+    """semantics 37.2, 37.3, 37.22, 41.1: the partner, and how long rows are stored."""
     for match, parts_of_text in (
         (
             AsOf(),
@@ -471,6 +478,21 @@ def test_a_description_of_an_as_of_join() -> None:
             ),
         ),
         (AsOf("nearest", 5), ("the one whose shipped is nearest to the left ordered",)),
+        (
+            AsOf(allow_exact_matches=False),
+            (
+                "the right row is the latest one whose shipped is before the left ordered.",
+                "a left row until the right watermark is at or after it; the latest right row",
+            ),
+        ),
+        (
+            AsOf("forward", 5, allow_exact_matches=False),
+            ("the earliest one whose shipped is after the left",),
+        ),
+        (
+            AsOf("nearest", 5, allow_exact_matches=False),
+            ("nearest to the left ordered, but not equal to it",),
+        ),
     ):
         text = describe(join(match=match, how="left"))
         for part in parts_of_text:
@@ -479,6 +501,8 @@ def test_a_description_of_an_as_of_join() -> None:
     text = describe(join(match=AsOf("forward", "1 hour"), right=patient))
     assert "a left row until the right watermark is more than 4 hours after it" in text
     assert "more than 3 hours after it" in describe(join(match=AsOf(), right=patient))
+    text = describe(join(match=AsOf(allow_exact_matches=False), right=patient))
+    assert "until the right watermark is 3 hours or more after it" in text
 
 
 def test_a_description_of_a_join_with_last_rows() -> None:

@@ -100,7 +100,7 @@ class AsOfJoin:
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon."""
         if self.spec.timestamp not in (RIGHT, "earlier"):
-            return self.match.waits
+            return max(self.match.waits, 0)
         if self.match.tolerance is None:
             return None
         return self.match.tolerance.us * (2 if self.match.strategy == "nearest" else 1)

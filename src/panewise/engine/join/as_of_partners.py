@@ -73,11 +73,12 @@ def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) 
 
 def _range(match: AsOf, times: pl.Series) -> tuple[Instants, Instants]:
     """Returns the first and the last time of the right rows that can be the partner of each left row."""
+    near = 0 if match.allow_exact_matches else 1  # the last instant of all may be among these, see _compared
     if match.tolerance is None:
-        return np.full(len(times), MIN_INSTANT), times.to_numpy()
+        return np.full(len(times), MIN_INSTANT), saturating_sum(times, -near).to_numpy()
     far = match.tolerance.us
-    low = saturating_sum(times, -far) if match.strategy != "forward" else times
-    high = saturating_sum(times, far) if match.strategy != "backward" else times
+    low = saturating_sum(times, near if match.strategy == "forward" else -far)
+    high = saturating_sum(times, -near if match.strategy == "backward" else far)
     return low.to_numpy(), high.to_numpy()
 
 
@@ -109,10 +110,10 @@ def _nearest(match: AsOf, times: Instants, part: Slices) -> Places:
     low, high = part.starts, part.starts + part.lengths
     if match.strategy == "backward":
         return np.where(part.lengths == 0, -1, high - 1)  # the slice ends at the time of the left row
-    stored = part.rows[TIME].to_numpy()
-    backward = bisect_left(stored, low, high, times, past_equal=True) - 1
+    stored, exact = part.rows[TIME].to_numpy(), match.allow_exact_matches
+    backward = bisect_left(stored, low, high, times, past_equal=exact) - 1
     backward = np.where(backward >= low, backward, -1)
-    forward = bisect_left(stored, low, high, times)
+    forward = bisect_left(stored, low, high, times, past_equal=not exact)
     some = forward < high
     following = np.where(some, stored[np.minimum(forward, len(stored) - 1)], 0)
     # Of equal times the last row arrived last.
@@ -143,6 +144,9 @@ def _compared(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices, sto
     which = np.repeat(np.arange(rows.height), part.lengths)
     at = expand_ranges(part.starts, part.lengths)
     which, at = with_equal_keys(plan.ports, LEFT, rows, which, stored, at)
+    if not match.allow_exact_matches:
+        other = stored[TIME].to_numpy()[at] != rows[TIME].to_numpy()[which]
+        which, at = which[other], at[other]
     both = {LEFT: (rows, which), RIGHT: (stored, at)}
     true = meeting(plan, lambda side, names: take_rows(both[side][0].select(*names), both[side][1]))
     if true is not None:

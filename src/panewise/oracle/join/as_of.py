@@ -68,6 +68,8 @@ class AsOfJoin:
     def _is_decided(self, left: Row) -> bool:
         """Returns whether no right row can come that would be the partner (semantics 37.3)."""
         last = left.time
+        if self._match.strategy == "backward" and not self._match.allow_exact_matches:
+            last -= 1
         if self._match.strategy != "backward" and self._match.tolerance is not None:
             last = min(last + self._match.tolerance.us, MAX_INSTANT)
         return has_null_key(left) or self._clocks.horizon(RIGHT) > last
@@ -117,6 +119,8 @@ def can_be_partner(match: AsOf, left: int, right: int) -> bool:
     if match.strategy == "backward" and right > left:
         return False
     if match.strategy == "forward" and right < left:
+        return False
+    if right == left and not match.allow_exact_matches:
         return False
     return match.tolerance is None or abs(right - left) <= match.tolerance.us
 

@@ -121,9 +121,10 @@ def _match(value: Any, where: str) -> Match:
     if kind == WindowedStreams.kind:
         return streams_from(value, where)
     if kind == AsOf.kind:
-        members = members_of(value, where, {"kind", "strategy", "tolerance"})
+        members = members_of(value, where, {"kind", "strategy", "tolerance", "allow_exact_matches"})
         tolerance = or_null(duration)(members.get("tolerance"), f"{where}.tolerance")
-        return AsOf(members.get("strategy", "backward"), tolerance)
+        exact = flag(members.get("allow_exact_matches", True), f"{where}.allow_exact_matches")
+        return AsOf(members.get("strategy", "backward"), tolerance, allow_exact_matches=exact)
     if kind == Latest.kind:
         members = members_of(value, where, {"kind", "ttl", "deletes"})
         ttl = or_null(duration)(members.get("ttl"), f"{where}.ttl")

@@ -38,28 +38,34 @@ class AsOf:
             "backward".
         tolerance: the largest distance between both rows, 0 or more, included. Default: no limit; "forward"
             and "nearest" need one.
+        allow_exact_matches: whether a right row at the time of the left row matches it. Default: True.
 
     Raises:
-        SpecError: for another strategy, a negative tolerance, and a missing one.
+        SpecError: for another strategy, a negative tolerance, a missing one, an `allow_exact_matches` that is
+            no bool, and a tolerance of 0 without exact matches.
 
     >>> AsOf(tolerance="1 hour")
-    AsOf(strategy='backward', tolerance=Duration('1 hour'))
+    AsOf(strategy='backward', tolerance=Duration('1 hour'), allow_exact_matches=True)
 
-    Source: semantics 37.2; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
+    Source: semantics 37.2, 37.22; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
     """
 
     kind: ClassVar[str] = "as_of"
     strategy: Literal["backward", "forward", "nearest"]
     tolerance: Duration | None
+    allow_exact_matches: bool
 
     def __init__(
         self,
         strategy: Literal["backward", "forward", "nearest"] = "backward",
         tolerance: DurationLike | None = None,
+        *,
+        allow_exact_matches: bool = True,
     ) -> None:
         given = None if tolerance is None else Duration.of(tolerance, "tolerance")
         object.__setattr__(self, "strategy", strategy)
         object.__setattr__(self, "tolerance", given)
+        object.__setattr__(self, "allow_exact_matches", allow_exact_matches)
         if strategy not in STRATEGIES:
             raise SpecError(f"strategy={strategy!r}", f"strategy is one of {STRATEGIES}", "give one of these")
         if given is not None and given.us < 0:
@@ -67,11 +73,31 @@ class AsOf:
         if given is None and strategy != "backward":
             rule = "a row that comes at any later time could be the next or nearest one"
             raise SpecError(f"strategy={strategy!r} without a tolerance", rule, "give a tolerance")
+        self._check_exact()
+
+    def _check_exact(self) -> None:
+        given: Any = self.allow_exact_matches
+        if not isinstance(given, bool):
+            rule = "whether rows of equal time match is True or False"
+            raise SpecError(f"allow_exact_matches={given!r}", rule, "give one of these")
+        if not given and self.tolerance is not None and self.tolerance.us == 0:
+            rule = "within a tolerance of 0 there are only rows of equal time"
+            raise SpecError(f"{self!r}", rule, "give a tolerance above 0, or leave allow_exact_matches out")
 
     @property
     def waits(self) -> int:
-        """How far beyond a left row the right rows reach that it waits for, in microseconds."""
-        return 0 if self.tolerance is None or self.strategy == "backward" else self.tolerance.us
+        """How far beyond a left row the right rows reach that it waits for, in microseconds.
+
+        -1 if they are before it.
+        """
+        if self.tolerance is None or self.strategy == "backward":
+            return self._nearest
+        return self.tolerance.us
+
+    @property
+    def _nearest(self) -> int:
+        """How far the last right row at or before a left row can be after it: 0, or -1 if it is before it."""
+        return 0 if self.allow_exact_matches else -1
 
     @property
     def reach(self) -> tuple[int, int]:
@@ -80,7 +106,7 @@ class AsOf:
         A right row can match any later left row if there is no tolerance.
         """
         if self.strategy == "forward":
-            return self.waits, 0
+            return self.waits, self._nearest
         return self.waits, MAX_INSTANT if self.tolerance is None else self.tolerance.us
 
 
