@@ -124,8 +124,10 @@ class JoinBuilder(SidesBuilder):
         """Looks for one right row for each left row, by default the one in force at the time of the left row.
 
         A left row is emitted once the right watermark, less the allowed lateness of the right side, has
-        passed it, and with "forward" and "nearest" also the tolerance after it. A left row with a null key is
-        emitted at once. The types of such a join are "inner", "left", "semi" and "anti".
+        passed it, and with "forward" and "nearest" also the tolerance after it. Without a tolerance these
+        wait until their partner is known, and left rows of keys without later right rows stay in the state
+        until the input ends. A left row with a null key is emitted at once. The types of such a join are
+        "inner", "left", "semi" and "anti".
 
         If the left side is a stream, the right side may be a batch DataFrame. It is read once, when the query
         starts with a new checkpoint, and each left row is emitted at once (semantics 36.8).
@@ -133,18 +135,17 @@ class JoinBuilder(SidesBuilder):
         Args:
             strategy: "backward" (the latest right row that is not after the left one), "forward" (the
                 earliest one that is not before it) or "nearest".
-            tolerance: the largest distance of both event times, included. "forward" and "nearest" need it.
+            tolerance: the largest distance of both event times, included. Default: no limit.
             allow_exact_matches: whether a right row at the time of the left row matches it.
 
         Raises:
-            SpecError: for another strategy, a negative tolerance, a strategy without the tolerance that it
-                needs, and a tolerance of 0 without exact matches.
+            SpecError: for another strategy, a negative tolerance, and a tolerance of 0 without exact matches.
 
         Example::
 
             joined(flights, weather).on("origin").as_of(tolerance="2 hours").how("left")
 
-        Source: semantics 37.2, 37.3, 37.22; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
+        Source: semantics 37.2, 37.3, 37.22, 37.23; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
         """
         return self._with(match=AsOf(strategy, tolerance, allow_exact_matches=allow_exact_matches))
 

@@ -108,7 +108,7 @@ def _interval(lower: int, length: int, closed: Any) -> Interval:
 
 
 def as_ofs() -> st.SearchStrategy[AsOf]:
-    """Returns a strategy of as-of matches: each strategy with and without a tolerance, as far as allowed."""
+    """Returns a strategy of as-of matches: each strategy with and without a tolerance."""
     exact = st.sampled_from([True, True, False])
     made = st.tuples(st.sampled_from(STRATEGIES), st.sampled_from([None, 0, 1, 2, 3, 7]), exact)
     return made.map(lambda it: _as_of(*it))
@@ -139,9 +139,8 @@ def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) ->
 
 
 def _as_of(strategy: Any, tolerance: int | None, exact: bool) -> AsOf:
-    """Returns an as-of match; one that needs a tolerance has it, and no tolerance of 0 is without effect."""
-    needs = tolerance is None and strategy != "backward"
-    return AsOf(strategy, 4 if needs else tolerance, allow_exact_matches=exact or tolerance == 0)
+    """Returns an as-of match; one with a tolerance of 0 allows exact matches."""
+    return AsOf(strategy, tolerance, allow_exact_matches=exact or tolerance == 0)
 
 
 def last_rows(*, of_left: bool = False) -> st.SearchStrategy[LastRows]:

@@ -53,8 +53,6 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("strategy", lambda: AsOf("latest"), "strategy is one of"),  # type: ignore[arg-type]
     ("a negative tolerance", lambda: AsOf(tolerance=-1), "not negative"),
     ("a fraction of a tolerance", lambda: AsOf(tolerance=0.5), "tolerance"),  # type: ignore[arg-type]
-    ("forward without a tolerance", lambda: AsOf("forward"), "give a tolerance"),
-    ("nearest without a tolerance", lambda: AsOf("nearest"), "give a tolerance"),
     ("a number of rows", lambda: LastRows(-1), "a number of rows, count, time or delta"),
     ("a fraction of rows", lambda: LastRows(1.5), "give one such as 3"),  # type: ignore[arg-type]
     ("a Boolean of rows", lambda: LastRows(True), "give one such as 3"),
@@ -223,8 +221,10 @@ def test_a_retention_in_words(match: Interval, number: int) -> None:
         (AsOf("nearest", 7), 7, (7, 7)),
         (AsOf("nearest", 0), 0, (0, 0)),
         (AsOf(allow_exact_matches=False), -1, (-1, 2**63 - 1)),
-        (AsOf("forward", 7, allow_exact_matches=False), 7, (7, -1)),
+        (AsOf("forward", 7, allow_exact_matches=False), 7, (7, 0)),
         (AsOf("nearest", 7, allow_exact_matches=False), 7, (7, 7)),
+        (AsOf("forward"), 0, (2**63 - 1, 0)),
+        (AsOf("nearest"), 0, (2**63 - 1, 2**63 - 1)),
     ],
 )
 def test_a_left_row_waits_for_later_right_rows(match: AsOf, waits: int, reach: tuple[int, int]) -> None:
@@ -461,7 +461,7 @@ def test_a_description_says_what_is_emitted_and_stored() -> None:
 
 
 def test_a_description_of_an_as_of_join() -> None:
-    """semantics 37.2, 37.3, 37.22, 41.1: the partner, and how long rows are stored."""
+    """semantics 37.2, 37.3, 37.22, 37.23, 41.1: the partner, and how long rows are stored."""
     for match, parts_of_text in (
         (
             AsOf(),
@@ -497,6 +497,17 @@ def test_a_description_of_an_as_of_join() -> None:
         text = describe(join(match=match, how="left"))
         for part in parts_of_text:
             assert part in text
+    for match, state in (
+        (
+            AsOf("forward"),
+            "until the right watermark has passed its partner, for good if none comes; a right row",
+        ),
+        (
+            AsOf("nearest"),
+            "until no nearer right row can come, for good if there is no right row of its key; the",
+        ),
+    ):
+        assert f"State: a left row {state}" in describe(join(match=match))
     patient = Side(keys=["order_id"], event_time="shipped", allowed_lateness="3 hours")
     text = describe(join(match=AsOf("forward", "1 hour"), right=patient))
     assert "a left row until the right watermark is more than 4 hours after it" in text

@@ -112,11 +112,11 @@ class IntervalJoin:
         joined.emit_final(emission, state, state.with_tables(tables))
         return emission.pieces(), {**tables, **joined.counts(state)}
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
         """Returns the rows without a partner that expire while the clocks move to these."""
         found = {side: self.expiring(state, side, clocks) for side in self.awaits}
         rows, _ = by_time(self.plan, found.items())
-        return rows
+        return rows, {}
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the stored rows that can get a partner.

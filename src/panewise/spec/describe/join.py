@@ -237,9 +237,20 @@ def _stored(spec: JoinOperator, match: Interval, side: str) -> str:
 
 def _state_of_as_of(match: AsOf, right: Side) -> str:
     lasting = "the latest right row of each key for good, and later ones"
+    if match.waits_for_partner:
+        return _state_of_awaited(match, lasting)
     if match.tolerance is not None:
         lasting = "a right row as long as it can be the partner of a left row"
     return f"State: a left row until the right watermark is {_decides(match, right)} it; {lasting}."
+
+
+def _state_of_awaited(match: AsOf, lasting: str) -> str:
+    """Returns how long rows are stored if a left row waits for its partner."""
+    if match.strategy == "nearest":
+        waits = "until no nearer right row can come, for good if there is no right row of its key"
+        return f"State: a left row {waits}; {lasting}."
+    waits = "until the right watermark has passed its partner, for good if none comes"
+    return f"State: a left row {waits}; a right row until both watermarks have passed it."
 
 
 def _decides(match: AsOf, right: Side) -> str:
