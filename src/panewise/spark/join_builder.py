@@ -85,7 +85,7 @@ class JoinBuilder(SidesBuilder):
         upper: DurationLike | None,
         closed: Literal["both", "left", "right", "neither"] = "both",
         *,
-        retain_for: DurationLike | None = None,
+        retain_for: DurationLike | Literal["unlimited"] | None = None,
         retain_rows: int | None = None,
     ) -> Self:
         """Sets how far the event time of the right row may lie after that of the left row.
@@ -95,8 +95,8 @@ class JoinBuilder(SidesBuilder):
                 earlier one. None: no bound, so right rows are retained.
             upper: the largest difference. None: no bound, so left rows are retained.
             closed: the bounds that the interval includes.
-            retain_for: how long a row is retained that a row of any later time could match, in event time.
-                Without a bound `retain_for`, `retain_rows` or both are needed.
+            retain_for: how long a row is retained that a row of any later time could match, in event time;
+                or "unlimited". Without a bound `retain_for`, `retain_rows` or both are needed.
             retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
                 compared with all rows of its key in the same micro-batch that the interval includes,
                 whatever the number.
@@ -109,7 +109,7 @@ class JoinBuilder(SidesBuilder):
 
             joined(orders, prices).on("product").within(None, 0, retain_rows=100).how("left")
 
-        Source: semantics 37, 37.1.
+        Source: semantics 37, 37.1, 37.24.
         """
         match = Interval(lower, upper, closed, retain_for=retain_for, retain_rows=retain_rows)
         return self._with(match=match)

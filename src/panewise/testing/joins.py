@@ -90,7 +90,8 @@ def unbounded_intervals() -> st.SearchStrategy[Interval]:
     """Returns a strategy of intervals without one bound or both: with each retention, and each `closed`."""
     of_one = [(None, 3), (None, -2), (None, 0), (-4, None), (0, None), (3, None)]
     bounds = st.sampled_from([*of_one, (None, None)])
-    limits = st.sampled_from([(2, None), (6, None), (None, 1), (None, 2), (4, 1), (3, 2)])
+    of_both = [(2, None), (6, None), (None, 1), (None, 2), (4, 1), (3, 2)]
+    limits = st.sampled_from([*of_both, (UNLIMITED, None)])
     made = st.tuples(bounds, limits, st.sampled_from(["both", "neither"]))
     return made.map(lambda it: _unbounded(*it))
 

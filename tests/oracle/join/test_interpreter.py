@@ -448,6 +448,22 @@ def test_the_examples_of_retention() -> None:
     assert shown(some.finish("left")) == []
 
 
+def test_rows_may_be_retained_until_the_other_input_ends() -> None:
+    """semantics 37.24, 27.1: whatever the watermarks are, and however many rows there are."""
+    one = oracle(Interval(None, 0, retain_for="unlimited"), how="right")
+    one.add(right(5, 1, 7), "right")
+    assert shown(one.watermark(10**15)) == []
+    assert shown(one.add(left(10**15), "left")) == [("+", 10**15, 1), ("+", 10**15, 5), ("+", 10**15, 7)]
+    one.add(right(10**15, 10**15 + 1), "right")
+    assert one.output_watermark() is None
+    assert shown(one.finish("right")) == []
+    assert shown(one.finish("left")) == [("+", None, 10**15 + 1)]
+    both = [oracle(Interval(None, None, retain_for="unlimited")) for _ in range(2)]
+    both[0].add_batch({"left": left(3, 2), "right": right(1, 9)})
+    both[1].add(right(9, 1), "right")
+    assert len(both[1].add(left(2, 3), "left")["panes"]) == 4
+
+
 def test_rows_that_are_evicted_together_are_emitted_in_one_evaluation() -> None:
     """semantics 37.1, 39, 40.3: with "record" each in its own; a row with a partner is not emitted."""
     one = oracle(Interval(None, None, retain_rows=1), how="full")
@@ -478,10 +494,12 @@ def test_a_row_that_is_not_retained_matches_what_is() -> None:
         (Interval(None, 5, retain_rows=9), {"how": "right"}, None),
         (Interval(None, 5, retain_rows=9), {}, 100),
         (Interval(0, None, retain_rows=9), {"how": "semi"}, None),
+        (Interval(0, None, retain_for="unlimited"), {"how": "semi"}, None),
+        (Interval(0, None, retain_for="unlimited"), {"how": "right"}, 100),
     ],
 )
 def test_the_output_watermark_of_retained_rows(match: Any, fields: Any, mark: int | None) -> None:
-    """semantics 37.1, 40.4."""
+    """semantics 37.1, 37.24, 40.4."""
     one = oracle(match, **fields)
     one.watermark(100)
     assert one.output_watermark() == mark

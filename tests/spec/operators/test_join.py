@@ -39,6 +39,13 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a fraction", lambda: Interval(0.5, 3), "lower"),  # type: ignore[arg-type]
     ("no bound without a retention", lambda: Interval(None, 5), "would be stored for good"),
     ("no bounds without a retention", lambda: Interval(None, None), "give retain_for='1 day'"),
+    (
+        "two limits",
+        lambda: Interval(None, 5, retain_for="unlimited", retain_rows=1),
+        "leave out retain_for or",
+    ),
+    ("bounds and no limit", lambda: Interval(0, 5, retain_for="unlimited"), "leave it out"),
+    ("another word", lambda: Interval(None, 5, retain_for="never"), "retain_for"),
     ("a retention with bounds", lambda: Interval(0, 5, retain_rows=3), "an interval without a bound keeps"),
     ("a retention of no time", lambda: Interval(None, 5, retain_for=0), "above zero"),
     (
@@ -167,6 +174,7 @@ def test_an_interval_includes_the_bounds_that_it_names(closed: Any, first: int, 
         (Interval(None, 5, "neither", retain_for=9), None, 4, {"left": 4, "right": 9}),
         (Interval(-2, None, retain_rows=3), -2, None, {"left": None, "right": 2}),
         (Interval(None, None, retain_for=7, retain_rows=3), None, None, {"left": 7, "right": 7}),
+        (Interval(None, 5, retain_for="unlimited"), None, 5, {"left": 5, "right": None}),
     ],
 )
 def test_rows_of_a_side_without_a_bound_are_retained(
@@ -194,6 +202,9 @@ if their keys are equal, at any distance of the right shipped from the left orde
 State: the last 3 left rows of each key, by arrival, until the right watermark is more than 5 microseconds
 after them; the last 3 right rows of each key, by arrival, until the left watermark is more than 5
 microseconds after them.
+
+if the right shipped is the same as the left ordered or earlier.
+State: a left row until the right watermark is after it; each right row until the left input ends.
 """
 
 
@@ -203,6 +214,7 @@ microseconds after them.
         (Interval(None, "1 hour", retain_for="1 day"), 0),
         (Interval(0, None, "neither", retain_rows=1), 1),
         (Interval(None, None, retain_for=5, retain_rows=3), 2),
+        (Interval(None, 0, retain_for="unlimited"), 3),
     ],
 )
 def test_a_retention_in_words(match: Interval, number: int) -> None:

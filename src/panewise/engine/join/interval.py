@@ -49,6 +49,7 @@ from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec import UNLIMITED
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import Interval
 
@@ -210,7 +211,8 @@ class _Joined(Outcome):
         keyed |= {side: one.rows for side, one in counted.items()}
         match = method.match
         retention = Retention(plan, batch, match.retained, match.retain_rows, counted)
-        chosen = retention.of_pairs if match.retained else None
+        limited = match.retained and match.retain_for != UNLIMITED
+        chosen = retention.of_pairs if limited else None
         stored = {side: rows_of(state, side) for side in rows}
         matching = Matching.of(method, stored, keyed, chosen)
         if counted and matching.long:

@@ -42,7 +42,8 @@ class IntervalJoin(PairingJoin):
     def _longest_wait(self, side: str) -> float:
         last = reach(self._match, side)
         if last is None:
-            return math.inf if self._match.retain_for is None else self._match.retain_for.us
+            limit = self._match.retain_for
+            return math.inf if limit is None or limit == "unlimited" else limit.us
         return max(0, last)
 
     def _partners(self, new: Applied) -> list[Applied]:
@@ -62,6 +63,8 @@ class IntervalJoin(PairingJoin):
         if reach(self._match, one.side) is not None:
             return True
         limit, count = self._match.retain_for, self._match.retain_rows
+        if limit == "unlimited":
+            return True  # semantics 37.24
         if limit is not None and self._clocks.horizon(OTHER[one.side]) > one.row.time + limit.us:
             return False
         after = [it for it in self._applied if it.side == one.side and it.place > one.place]

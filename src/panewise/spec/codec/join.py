@@ -33,6 +33,7 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
+from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.position import Position
 from panewise.spec.protocol import Users
 from panewise.spec.watermarks import FixedLag, StreamTime
@@ -139,9 +140,9 @@ def _match(value: Any, where: str) -> Match:
 def _interval(value: Any, where: str) -> Interval:
     names = {"kind", "lower", "upper", "closed", "retain_for", "retain_rows"}
     members = members_of(value, where, names, required=("lower", "upper"))
-    lower, upper, limit = (
-        or_null(duration)(members.get(name), f"{where}.{name}") for name in ("lower", "upper", "retain_for")
-    )
+    lower, upper = (or_null(duration)(members.get(name), f"{where}.{name}") for name in ("lower", "upper"))
+    limit = members.get("retain_for")
+    limit = limit if limit == UNLIMITED else or_null(duration)(limit, f"{where}.retain_for")
     count = or_null(whole)(members.get("retain_rows"), f"{where}.retain_rows")
     return Interval(lower, upper, members.get("closed", "both"), retain_for=limit, retain_rows=count)
 

@@ -228,6 +228,8 @@ def _stored(spec: JoinOperator, match: Interval, side: str) -> str:
     rows = f"a {side} row" if count is None else f"the last {count} {side} rows of each key, by arrival"
     if count == 1:
         rows = f"the last {side} row of each key, by arrival"
+    if us is None and count is None:
+        return f"each {side} row until the {OTHER[side]} input ends"
     if us is None:
         return f"{rows}, for good if no other follows"
     each = "it" if count is None or count == 1 else "them"

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.windows.kinds import positive
 from panewise.spec.windows.measure import MOST_ROWS, is_number_of_rows
 
@@ -22,16 +23,16 @@ class Interval:
         closed: the bounds that the interval includes: "both", "left" (`lower` only), "right" (`upper` only)
             or "neither". Default: "both".
         retain_for: how long a row is retained that a row of any later time could match, in event time: until
-            the horizon of the other side is more than that after it. An interval without an upper bound
-            retains left rows, one without a lower bound right rows. It needs `retain_for`, `retain_rows` or
-            both.
+            the horizon of the other side is more than that after it; or "unlimited", until the input of the
+            other side ends. An interval without an upper bound retains left rows, one without a lower bound
+            right rows. No watermark bounds their number, so it needs `retain_for`, `retain_rows` or both.
         retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
             compared with all rows of its key in the same batch that the interval includes, whatever the
             number.
 
     Raises:
         SpecError: for bounds the wrong way round, an interval without any whole microsecond, other values of
-            `closed`, a missing retention, and one that has no effect.
+            `closed`, a missing retention, and one that has no effect or contradicts the other.
 
     >>> Interval("-5 minutes", "1 hour")
     Interval(lower=Duration('-5 minutes'), upper=Duration('1 hour'), closed='both', retain_for=None,
@@ -39,14 +40,15 @@ class Interval:
     >>> Interval(None, "1 hour", retain_for="1 day").retained
     ('right',)
 
-    Source: semantics 37, 37.1; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d PRECEDING".
+    Source: semantics 37, 37.1, 37.24; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d
+    PRECEDING".
     """
 
     kind: ClassVar[str] = "interval"
     lower: Duration | None
     upper: Duration | None
     closed: Literal["both", "left", "right", "neither"]
-    retain_for: Duration | None
+    retain_for: Duration | Literal["unlimited"] | None
     retain_rows: int | None
 
     def __init__(
@@ -55,13 +57,13 @@ class Interval:
         upper: DurationLike | None,
         closed: Literal["both", "left", "right", "neither"] = "both",
         *,
-        retain_for: DurationLike | None = None,
+        retain_for: DurationLike | Literal["unlimited"] | None = None,
         retain_rows: int | None = None,
     ) -> None:
         object.__setattr__(self, "lower", None if lower is None else signed(lower, "lower"))
         object.__setattr__(self, "upper", None if upper is None else signed(upper, "upper"))
         object.__setattr__(self, "closed", closed)
-        limit = None if retain_for is None else positive(retain_for, "retain_for")
+        limit = _limit(retain_for)
         object.__setattr__(self, "retain_for", limit)
         object.__setattr__(self, "retain_rows", retain_rows)
         if closed not in CLOSED:
@@ -90,10 +92,14 @@ class Interval:
         given = self.retain_for is not None or count is not None
         if self.retained and not given:
             rule = "a row of any later time could match, so rows would be stored for good"
-            raise SpecError(f"{self!r}", rule, "give retain_for='1 day', retain_rows=1000, or both")
+            remedy = "give retain_for='1 day', retain_rows=1000, or both; or retain_for='unlimited'"
+            raise SpecError(f"{self!r}", rule, remedy)
         if given and not self.retained:
             rule = "a retention is of the rows that an interval without a bound keeps"
             raise SpecError(f"{self!r}", rule, "leave it out, or give None for a bound")
+        if self.retain_for == UNLIMITED and count is not None:
+            rule = "rows that are stored for good are not limited in number"
+            raise SpecError(f"{self!r}", rule, "leave out retain_for or retain_rows")
 
     @property
     def first(self) -> int | None:
@@ -114,11 +120,22 @@ class Interval:
     def waits(self) -> dict[str, int | None]:
         """How long after a row of each side rows of the other side can match it, in microseconds.
 
-        Of a retained row this is `retain_for`; None if only the number of rows is limited.
+        Of a retained row this is `retain_for`; None if there is no such limit.
         """
-        limit = None if self.retain_for is None else self.retain_for.us
+        limit = self.retain_for.us if isinstance(self.retain_for, Duration) else None
         first, last = self.first, self.last
         return {"left": limit if last is None else last, "right": limit if first is None else -first}
+
+
+def _limit(value: Any) -> Duration | Literal["unlimited"] | None:
+    """Returns how long rows are retained by event time.
+
+    >>> _limit("unlimited"), _limit("1 day")
+    ('unlimited', Duration('1 day'))
+    """
+    if isinstance(value, str) and value == UNLIMITED:
+        return UNLIMITED
+    return None if value is None else positive(value, "retain_for")
 
 
 def signed(value: Any, name: str) -> Duration:
