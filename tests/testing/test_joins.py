@@ -65,7 +65,11 @@ def _of_match(spec: JoinOperator) -> set[str]:
         pair = f"windows {kinds['left']} {kinds['right']}"
         return {f"{match.order} {condition}", pair if match.order == "arrival" else "event_time"}
     sign = {-1: "negative", 0: "zero", 1: "positive"}
-    found = {f"closed {match.closed}", "interval condition" if spec.condition is not None else ""}
+    found = {
+        f"closed {match.closed}",
+        f"late {match.late}",
+        "interval condition" if spec.condition is not None else "",
+    }
     found |= {f"lower {sign[(match.lower.us > 0) - (match.lower.us < 0)]}"}
     found |= {f"upper {sign[(match.upper.us > 0) - (match.upper.us < 0)]}"}
     return found | ({"equal bounds"} if match.lower == match.upper else set())
@@ -253,7 +257,8 @@ OF_SPECS = {
     *(f"{strategy} {far} tolerance" for strategy in STRATEGIES for far in ("no", "zero", "a")),
     *(f"{strategy} {condition}" for strategy in STRATEGIES for condition in ("condition", "no condition")),
     *(f"{strategy} {exact}" for strategy in STRATEGIES for exact in ("exact", "not exact")),
-    *(f"closed {closed}" for closed in CLOSED), "batch", "record", "equal bounds", "select",
+    *(f"closed {closed}" for closed in CLOSED),
+    "late output", "late join", "batch", "record", "equal bounds", "select",
     "selected left", "selected right", "selected either", "prefix left", "prefix right",
     "0 keys", "1 keys", "2 keys", "other names", "same names",
     "idle", "of both", "delay", "lag False", "lag True", "orders [1, 0]", "orders [1, 1]", "orders [1, 2]",

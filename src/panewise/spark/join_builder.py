@@ -87,6 +87,7 @@ class JoinBuilder(SidesBuilder):
         *,
         retain_for: DurationLike | Literal["unlimited"] | None = None,
         retain_rows: int | None = None,
+        late: Literal["output", "join"] = "output",
     ) -> Self:
         """Sets how far the event time of the right row may lie after that of the left row.
 
@@ -100,18 +101,21 @@ class JoinBuilder(SidesBuilder):
             retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
                 compared with all rows of its key in the same micro-batch that the interval includes,
                 whatever the number.
+            late: "join" joins a row behind the watermark of its side, less the allowed lateness, with the
+                rows of the other side that are stored. Only a row that can have no partner is late then.
 
         Raises:
             SpecError: for bounds the wrong way round, an interval that includes no whole microsecond, other
-                values of `closed`, a missing retention, and one that has no effect.
+                values of `closed` and `late`, `late="join"` without a bound, a missing retention, and one
+                that has no effect.
 
         Example::
 
             joined(orders, prices).on("product").within(None, 0, retain_rows=100).how("left")
 
-        Source: semantics 37, 37.1, 37.24.
+        Source: semantics 37, 37.1, 37.24, 37.25.
         """
-        match = Interval(lower, upper, closed, retain_for=retain_for, retain_rows=retain_rows)
+        match = Interval(lower, upper, closed, retain_for=retain_for, retain_rows=retain_rows, late=late)
         return self._with(match=match)
 
     def as_of(

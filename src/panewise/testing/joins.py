@@ -80,9 +80,10 @@ _DELTAS: Final = {
 
 
 def intervals() -> st.SearchStrategy[Interval]:
-    """Returns a strategy of intervals: bounds of both signs, equal ones, and each form of `closed`."""
+    """Returns a strategy of intervals: bounds of both signs, equal ones, each form of `closed` and `late`."""
     lengths = st.sampled_from([0, 0, 1, 2, 3, 7])
-    made = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED))
+    late = st.sampled_from(["output", "output", "join"])
+    made = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED), late)
     return made.map(lambda it: _interval(*it))
 
 
@@ -102,10 +103,10 @@ def _unbounded(bounds: Any, limits: Any, closed: Any) -> Interval:
     return Interval(bounds[0], bounds[1], of_none, retain_for=limits[0], retain_rows=limits[1])
 
 
-def _interval(lower: int, length: int, closed: Any) -> Interval:
+def _interval(lower: int, length: int, closed: Any, late: Any) -> Interval:
     """Returns an interval; one that would include nothing includes both bounds."""
     empty = length < {"both": 0, "left": 1, "right": 1, "neither": 2}[closed]
-    return Interval(lower, lower + length, "both" if empty else closed)
+    return Interval(lower, lower + length, "both" if empty else closed, late=late)
 
 
 def as_ofs() -> st.SearchStrategy[AsOf]:

@@ -44,6 +44,8 @@ REFUSED: list[tuple[str, Any, str]] = [
         lambda: Interval(None, 5, retain_for="unlimited", retain_rows=1),
         "leave out retain_for or",
     ),
+    ("another fate", lambda: Interval(0, 5, late="drop"), "late is one of"),  # type: ignore[arg-type]
+    ("late rows without a bound", lambda: Interval(None, 5, retain_rows=1, late="join"), "give both bounds"),
     ("bounds and no limit", lambda: Interval(0, 5, retain_for="unlimited"), "leave it out"),
     ("another word", lambda: Interval(None, 5, retain_for="never"), "retain_for"),
     ("a retention with bounds", lambda: Interval(0, 5, retain_rows=3), "an interval without a bound keeps"),

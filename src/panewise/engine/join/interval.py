@@ -20,6 +20,7 @@ from panewise.engine.join.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import EXPIRED, UNMATCHED, Emission, by_time
 from panewise.engine.join.expiry import expiry_turns
+from panewise.engine.join.late_rows import furthest_behind_with_late_rows
 from panewise.engine.join.matching import Matching
 from panewise.engine.join.outcome import (
     FIRST,
@@ -133,6 +134,8 @@ class IntervalJoin:
 
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any."""
+        if self.match.late == "join":
+            return furthest_behind_with_late_rows(self.spec, self.match)
         waits = self.match.waits
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
@@ -210,9 +213,10 @@ class _Joined(Outcome):
         }
         keyed |= {side: one.rows for side, one in counted.items()}
         match = method.match
-        retention = Retention(plan, batch, match.retained, match.retain_rows, counted)
-        limited = match.retained and match.retain_for != UNLIMITED
-        chosen = retention.of_pairs if limited else None
+        # A row that is not behind the horizon of its side matches no row that has expired.
+        sides = tuple(plan.ports) if match.late == "join" else match.retained
+        retention = Retention(plan, batch, sides, match.retain_rows, counted)
+        chosen = retention.of_pairs if sides and match.retain_for != UNLIMITED else None
         stored = {side: rows_of(state, side) for side in rows}
         matching = Matching.of(method, stored, keyed, chosen)
         if counted and matching.long:
@@ -221,8 +225,11 @@ class _Joined(Outcome):
         pieces = matching if matching.long else [*matching]
         shapes = {side: method.rows[side] for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
-        sides = [side for side in method.remembers if side in counted]
-        evicted = {side: retention.evicted(side, rows_of(state, side)) for side in sides}
+        evicted = {
+            side: retention.evicted(side, rows_of(state, side))
+            for side in method.remembers
+            if side in counted
+        }
         return cls(plan, batch, rows, pieces, partnered, method, keyed, retention, evicted)
 
     def emit(self, emission: Emission) -> None:

@@ -58,7 +58,8 @@ def to_dict(spec: JoinOperator) -> dict[str, Any]:
 
     >>> side = Side(keys=["id"])
     >>> to_dict(JoinOperator(left=side, right=side, match=Interval(-2, 5), how="left"))["match"]
-    {'kind': 'interval', 'lower': -2, 'upper': 5, 'closed': 'both', 'retain_for': None, 'retain_rows': None}
+    {'kind': 'interval', 'lower': -2, 'upper': 5, 'closed': 'both', 'retain_for': None, 'retain_rows': None,
+    'late': 'output'}
     """
     return {name: plain_value(getattr(spec, name)) for name in _NAMES}
 
@@ -138,13 +139,14 @@ def _match(value: Any, where: str) -> Match:
 
 
 def _interval(value: Any, where: str) -> Interval:
-    names = {"kind", "lower", "upper", "closed", "retain_for", "retain_rows"}
+    names = {"kind", "lower", "upper", "closed", "retain_for", "retain_rows", "late"}
     members = members_of(value, where, names, required=("lower", "upper"))
     lower, upper = (or_null(duration)(members.get(name), f"{where}.{name}") for name in ("lower", "upper"))
     limit = members.get("retain_for")
     limit = limit if limit == UNLIMITED else or_null(duration)(limit, f"{where}.retain_for")
     count = or_null(whole)(members.get("retain_rows"), f"{where}.retain_rows")
-    return Interval(lower, upper, members.get("closed", "both"), retain_for=limit, retain_rows=count)
+    closed, late = members.get("closed", "both"), members.get("late", "output")
+    return Interval(lower, upper, closed, retain_for=limit, retain_rows=count, late=late)
 
 
 def _with_function(match: Match, users: Users) -> Match:

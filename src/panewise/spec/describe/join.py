@@ -204,6 +204,9 @@ def _side(spec: JoinOperator, name: str, side: Side) -> str:
         return f"{name.capitalize()} watermark: {mark}{of_replays(side.position)}."
     lateness = f" by more than {side.allowed_lateness}" if side.allowed_lateness.us else ""
     late = f"A row behind it{lateness} is late{of_replays(side.position)}."
+    if isinstance(spec.match, Interval) and spec.match.late == "join":
+        behind = f"A row behind it{lateness} is joined with what is stored"
+        late = f"{behind}, and late if it can have no partner{of_replays(side.position)}."
     return f"{name.capitalize()} watermark: {mark}. {late}"
 
 

@@ -10,6 +10,7 @@ from panewise.spec.windows.kinds import positive
 from panewise.spec.windows.measure import MOST_ROWS, is_number_of_rows
 
 CLOSED: Final = ("both", "left", "right", "neither")
+LATE: Final = ("output", "join")
 
 
 @dataclass(frozen=True, init=False)
@@ -30,17 +31,21 @@ class Interval:
             compared with all rows of its key in the same batch that the interval includes, whatever the
             number.
 
+        late: what happens to a row behind the horizon of its side: "output" (it is emitted to the late
+            output) or "join" (it is joined with the rows of the other side that are stored, and only a row
+            that can have no partner is late), which needs both bounds. Default: "output".
+
     Raises:
         SpecError: for bounds the wrong way round, an interval without any whole microsecond, other values of
-            `closed`, a missing retention, and one that has no effect or contradicts the other.
+            `closed` and `late`, a missing retention, and one that has no effect or contradicts the other.
 
     >>> Interval("-5 minutes", "1 hour")
     Interval(lower=Duration('-5 minutes'), upper=Duration('1 hour'), closed='both', retain_for=None,
-    retain_rows=None)
+    retain_rows=None, late='output')
     >>> Interval(None, "1 hour", retain_for="1 day").retained
     ('right',)
 
-    Source: semantics 37, 37.1, 37.24; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d
+    Source: semantics 37, 37.1, 37.24, 37.25; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d
     PRECEDING".
     """
 
@@ -50,6 +55,7 @@ class Interval:
     closed: Literal["both", "left", "right", "neither"]
     retain_for: Duration | Literal["unlimited"] | None
     retain_rows: int | None
+    late: Literal["output", "join"]
 
     def __init__(
         self,
@@ -59,6 +65,7 @@ class Interval:
         *,
         retain_for: DurationLike | Literal["unlimited"] | None = None,
         retain_rows: int | None = None,
+        late: Literal["output", "join"] = "output",
     ) -> None:
         object.__setattr__(self, "lower", None if lower is None else signed(lower, "lower"))
         object.__setattr__(self, "upper", None if upper is None else signed(upper, "upper"))
@@ -66,10 +73,16 @@ class Interval:
         limit = _limit(retain_for)
         object.__setattr__(self, "retain_for", limit)
         object.__setattr__(self, "retain_rows", retain_rows)
+        object.__setattr__(self, "late", late)
         if closed not in CLOSED:
             raise SpecError(f"closed={closed!r}", f"closed is one of {CLOSED}", "give one of these")
+        if late not in LATE:
+            raise SpecError(f"late={late!r}", f"late is one of {LATE}", "give one of these")
         self._check_bounds()
         self._check_retention()
+        if late == "join" and self.retained:
+            rule = "without a bound a row could match however late it is, so no row would be late"
+            raise SpecError(f"{self!r}", rule, "give both bounds, or allowed_lateness on the side")
 
     def _check_bounds(self) -> None:
         if self.lower is None or self.upper is None:
@@ -110,6 +123,11 @@ class Interval:
     def last(self) -> int | None:
         """The largest difference that it includes, in microseconds; None without an upper bound."""
         return None if self.upper is None else self.upper.us - (self.closed in ("left", "neither"))
+
+    @property
+    def length(self) -> int | None:
+        """The largest difference less the least one, in microseconds; None if there is a bound missing."""
+        return None if self.first is None or self.last is None else self.last - self.first
 
     @property
     def retained(self) -> tuple[str, ...]:
