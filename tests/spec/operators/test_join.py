@@ -12,6 +12,7 @@ from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, t
 from panewise.spec.column_types import Type
 from panewise.spec.conditions import left, right
 from panewise.spec.describe import describe
+from panewise.spec.families.join import timely_column
 from panewise.spec.operators.join.columns import Selected, all_columns
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
@@ -44,6 +45,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         lambda: Interval(None, 5, retain_for="unlimited", retain_rows=1),
         "leave out retain_for or",
     ),
+    ("no event time", lambda: Side(event_time=None), "watermark=FixedLag(0)"),  # type: ignore[arg-type]
     ("another fate", lambda: Interval(0, 5, late="drop"), "late is one of"),  # type: ignore[arg-type]
     ("late rows without a bound", lambda: Interval(None, 5, retain_rows=1, late="join"), "give both bounds"),
     ("bounds and no limit", lambda: Interval(0, 5, retain_for="unlimited"), "leave it out"),
@@ -472,6 +474,12 @@ def test_a_description_says_what_is_emitted_and_stored() -> None:
         assert part in text
     assert "one shard" in describe(JoinOperator(left=Side(), right=Side(), match=WITHIN))
     assert "follows the other one" in describe(join(idle_after="1 minute"))
+
+
+def test_rows_of_a_join_may_have_the_watermark_of_the_query() -> None:
+    """semantics 42.11, 37.25: an inner join with an interval, unless it joins late rows."""
+    assert timely_column(join(match=Interval(0, 5))) == "join_time"
+    assert timely_column(join(match=Interval(0, 5, late="join"))) is None
 
 
 def test_a_description_of_an_as_of_join() -> None:
