@@ -19,7 +19,7 @@ export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names notebooks format bench bench-peers soak kills lock clean
+.PHONY: help env venv demo demo-join test matrix check names notebooks format bench bench-peers nightly soak kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -50,7 +50,7 @@ demo-join: $(READY) ## join these flights with the weather at their airports; dr
 	@python3 tools/check_env.py
 	@$(PYTHON) -m panewise.demo.join
 
-test: $(READY) ## all tests except the long campaigns
+test: $(READY) ## all tests except the nightly ones and the long campaigns
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
@@ -107,6 +107,11 @@ bench-peers: $(READY) $(FLINK_READY) $(PEERS_READY) ## compare with Flink, Bytew
 	@$(PYTHON) -m bench.flink
 	@$(PYTHON) -m bench.joins flink
 	@$(PYTHON) -m bench.standalone_peers
+
+nightly: $(READY) ## the tests that `make test` leaves out for their length, and those of each PySpark version
+	@python3 tools/check_env.py
+	@$(PYTHON) -m pytest -m nightly -n 2 --dist loadfile --no-loadscope-reorder
+	@$(PYTHON) tools/matrix.py all -n 3 --dist loadfile
 
 soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted
 	@python3 tools/check_env.py

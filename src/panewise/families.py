@@ -19,6 +19,7 @@ from typing import Any, Final
 
 ENTRY_POINTS: Final = "panewise.families"
 INPUT: Final = "input"  # the name of the input port of an operator that has one
+WRONG_WORDS: Final = frozenset({"port", "side", "source"})  # that somebody may say for `input` in a call
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from bench import cold, cold_job, data, session
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("runner", [cold_job.native, cold_job.panes, cold_job.write])
 def test_a_runner_emits_the_key_of_each_row(
     spark: SparkSession, tmp_path: Path, runner: cold_job.Runner

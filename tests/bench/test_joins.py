@@ -94,6 +94,7 @@ def emitted(rows: "DataFrame", scratch: Path) -> list[tuple[Any, ...]]:
     return sorted(found, key=repr)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_panewise_joins_as_by_hand(
     beside: "SparkSession", sides: data.Sides, shape: compare.Shape, tmp_path: Path
@@ -104,6 +105,7 @@ def test_panewise_joins_as_by_hand(
     assert emitted(ours(*sides.read(beside), join), tmp_path) == wanted
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("shape", "name"),
     [("inner", "rocksdb_v2"), ("inner", "hdfs_v2"), ("left", "rocksdb_v2"), ("window", "rocksdb_v2")],
@@ -128,6 +130,7 @@ def test_two_aggregations_of_spark_are_a_cogroup(
     assert emitted(aggregates(*sides.read(beside), join), tmp_path) == wanted
 
 
+@pytest.mark.nightly
 def test_one_call_for_each_key_joins_as_by_hand(
     beside: "SparkSession", sides: data.Sides, tmp_path: Path
 ) -> None:
@@ -135,6 +138,7 @@ def test_one_call_for_each_key_joins_as_by_hand(
     assert emitted(per_key.query(*sides.read(beside), join), tmp_path) == by_hand(sides, join)
 
 
+@pytest.mark.nightly
 def test_runs_that_emit_other_numbers_of_rows_fail(beside: "SparkSession", sides: data.Sides) -> None:
     runs, join = Runs(beside), SHAPES["inner"].join
     seconds = runs.ours(sides, join)
@@ -149,6 +153,7 @@ def test_runs_that_emit_other_numbers_of_rows_fail(beside: "SparkSession", sides
         runs.native("hdfs_v2", sides, join)
 
 
+@pytest.mark.nightly
 def test_the_empty_stages_emit_as_many_rows(
     beside: "SparkSession", sides: data.Sides, tmp_path: Path
 ) -> None:

@@ -133,6 +133,7 @@ def test_polars_computes_the_shape(events: Events, shape: Windows | Sessions | C
     assert {row[:3]: plain(row[3:]) for row in micros.rows()} == by_hand(events, shape)
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize(
     ("runner", "shape"),
@@ -151,6 +152,7 @@ def test_answers_agree_with_polars(
     assert sorted(map(plain, found.select(wanted.columns).rows())) == sorted(map(plain, wanted.rows()))
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_the_empty_stages_read_every_row(beside: "SparkSession", events: Events, tmp_path: Path) -> None:
     seen: list[int] = []
@@ -184,6 +186,7 @@ def test_polars_computes_the_rows(events: Events) -> None:
     assert sorted(found.select("ts", "k", "v", "s").rows()) == rows_by_hand(events, in_batches=False)
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize("runner", [ours, per_key], ids=["ours", "per_key"])
 def test_rows_agree(beside: "SparkSession", events: Events, runner: Any, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from bench.retained import CASES, Case, messages
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_both_operators_emit_the_same(case: Case) -> None:
     retained, standalone = case.retained(), case.standalone()

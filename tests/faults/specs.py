@@ -85,8 +85,18 @@ def _taken(self: Any, event: Any) -> Any:
 # Made here, so that Spark's workers need not import this module.
 _ADDING = WindowListener(type("Adding", (), {"handle": _taken}), name="adding", outputs={"total": "bigint"})
 _SUMS = F.sum("v").alias("sum")
-# Sliding windows, windows of rows, OVER operators and policy windows.
+# Sliding windows, windows of rows, OVER operators, deduplications and policy windows.
 OF_ROWS: dict[str, Specification] = {
+    "deduplicate": pw.DeduplicateOperator(keys=["k"], within="20 seconds", event_time="ts", order=["id"]),
+    "deduplicate-complete": pw.DeduplicateOperator(
+        keys=["k"], within="20 seconds", keep="last", event_time="ts", order=["id"]
+    ),
+    "deduplicate-retracting": pw.DeduplicateOperator(
+        keys=["k", "v"], within="2 minutes", keep="last", by="event_time", emit="retracting", event_time="ts"
+    ),
+    "deduplicate-unlimited": pw.DeduplicateOperator(
+        keys=["k", "part"], within="unlimited", position=pw.Position("part", "off"), event_time="ts"
+    ),
     "frames": OverOperator(
         columns=[
             OverColumn(_SUMS, Frame("rows", -2, 0)),

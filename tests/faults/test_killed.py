@@ -1,8 +1,8 @@
 """A kill -9 of any process at any moment does not change the contents of the sinks (semantics 33 and 35).
 
-Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, 24
-over sliding windows, windows of rows, OVER operators and policy windows, and 34 over joins and cogroups. The
-number of a round repeats it.
+Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, 36
+over sliding windows, windows of rows, OVER operators, deduplications and policy windows, and 34 over joins and
+cogroups. The number of a round repeats it.
 """
 
 import os
@@ -84,7 +84,7 @@ def test_a_hundred_rounds(tmp_path: Path, undisturbed: Expected, number: int) ->
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(36))
 def test_rounds_over_windows_of_rows(tmp_path: Path, undisturbed: Expected, number: int) -> None:
     spec, master, plan = drawn(number, OF_ROWS)
     _play(tmp_path, undisturbed, spec, master, plan, OFTEN_SNAPSHOTS | (LOCAL if number // 4 % 2 else {}))
@@ -113,7 +113,7 @@ def test_the_rounds_cover_everything() -> None:
             "worker",
             "executor",
         }
-    of_rows = [drawn(number, OF_ROWS) for number in range(24)]
+    of_rows = [drawn(number, OF_ROWS) for number in range(36)]
     assert {plan.victim for _, _, plan in of_rows} == {"driver", "worker", "executor"}
     for name in OF_ROWS:
         assert len({plan.victim for spec, _, plan in of_rows if spec == name}) > 1

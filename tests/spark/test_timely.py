@@ -9,7 +9,7 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, cogrouped, joined, over, windowed
+from panewise.spark import ParquetSink, cogrouped, deduplicate, joined, over, windowed
 from panewise.spark.checks import watermark_columns
 from tests.spark.conftest import Feed
 
@@ -85,6 +85,13 @@ def test_sparks_deduplication_of_the_rows_of_a_join(halves: Feed) -> None:
     assert emitted(halves, first, "first") == sorted(batch.collect())
 
 
+def test_sparks_windows_over_a_deduplication(halves: Feed) -> None:
+    """They count each value once. Its row is emitted when it arrives, and is not late for them."""
+    once = deduplicate(stream(halves), "ts").on("v").within("1 hour")
+    counts = once.rows.groupBy(SF.window("ts", "30 seconds"), "k").count().select("k", "count")
+    assert emitted(halves, counts, "once") == [Row(k="a", count=5), Row(k="b", count=5)]
+
+
 TIMELY: dict[str, Callable[[DataFrame], DataFrame]] = {
     "timestamp": lambda df: panes(df).panes,
     "timestamp ": lambda df: panes(df).then(aggregates=[F.sum("n").alias("m")]).panes,
@@ -92,6 +99,7 @@ TIMELY: dict[str, Callable[[DataFrame], DataFrame]] = {
     "timestamp   ": lambda df: (
         cogrouped(df, df).on("k").window(HALF).options(timestamp="end").agg(left=[F.count().alias("n")]).panes
     ),
+    "ts": lambda df: deduplicate(df, "ts").on("v").within("1 hour").rows,
     "join_time": lambda df: pairs(df, df).rows,
     "join_time ": lambda df: pairs(df.groupBy(SF.window("ts", "1 minute"), "k").agg(
         SF.max("v").alias("v")).select(SF.window_time("window").alias("ts"), "k", "v"), df).rows,
@@ -117,6 +125,8 @@ BEHIND: dict[str, Callable[[DataFrame], DataFrame]] = {
         timestamp="end").agg(COUNT).panes,
     "a second operator": lambda df: windowed(panes(df)).groupBy("k").window(HALF).options(
         timestamp="end").agg(COUNT).panes,
+    "a deduplication that waits": lambda df: deduplicate(df, "ts").on("v").within(
+        "1 hour", keep="last").rows,
     "an outer join": lambda df: pairs(df, df, "left").rows,
     "a filter before a join": lambda df: pairs(df.where("v > 1"), df).rows,
     "invalid rows of a join": lambda df: pairs(df, df, null_keys=False).rows,

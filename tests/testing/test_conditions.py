@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
@@ -98,6 +99,7 @@ FLOORS = {
 }
 
 
+@pytest.mark.nightly
 def test_every_class_is_reached() -> None:
     counts: Counter[str] = Counter()
 

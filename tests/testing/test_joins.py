@@ -318,6 +318,7 @@ def test_each_match_is_drawn() -> None:
     assert seen == set(HOWS_OF)
 
 
+@pytest.mark.nightly
 @pytest.mark.soak
 def test_every_edge_class_is_generated() -> None:
     """Each class is reached within ROUNDS fixed samples, in every cell of semantics 27.2.

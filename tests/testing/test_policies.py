@@ -99,6 +99,7 @@ OF_KINDS = {
 ROUNDS, SAMPLES = 8, 150
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", sorted(OF_KINDS))
 def test_every_edge_class_is_generated(kind: str) -> None:
     counts: Counter[str] = Counter()

@@ -242,6 +242,7 @@ LIKE_ANOTHER = {
 KINDS = [pytest.param(kind, marks=pytest.mark.soak) if kind in LIKE_ANOTHER else kind for kind in ALL_KINDS]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_edge_class_is_generated(kind: str) -> None:
     """Each class is reached within ROUNDS fixed samples. The examples of a single sample are much alike."""

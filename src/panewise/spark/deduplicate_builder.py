@@ -20,11 +20,12 @@ def deduplicate(df: Source, event_time: str | None = "event_time") -> "Deduplica
     """Begins a deduplication of a DataFrame, streaming or batch, or of the result of another operator.
 
     Args:
-        df: the input. A stream needs a watermark: call `withWatermark`, or .watermark(...). A result is that
-            of a join, or of windows whose panes have a `timestamp`. Its output watermark is then the
-            watermark (semantics 42.5).
-        event_time: column of the event time, a TIMESTAMP; of a result it need not be given. None: there is no
-            event time, which needs .within("unlimited").
+        df: the input: a DataFrame, or the result of another operator. A stream needs a watermark: call
+            `withWatermark`, or .watermark(...). For a result, the watermark is the output watermark of that
+            operator (semantics 42.5).
+        event_time: the name of the column of the event time, a TIMESTAMP. Default: "event_time" for a
+            DataFrame, for a result the column of its event time. None: there is no event time, which requires
+            .within("unlimited").
 
     Example::
 
@@ -42,19 +43,20 @@ def deduplicate(df: Source, event_time: str | None = "event_time") -> "Deduplica
 class DeduplicateBuilder(SingleInputBuilder):
     """The description of a deduplication.
 
-    Every method returns a new description. :meth:`within` ends it.
+    Every method returns a new description. The last method to call is :meth:`within`, which returns the
+    outputs.
     """
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset({"null_keys", "max_future_skew"})
 
     def on(self, *columns: str) -> Self:
-        """Sets the columns that make rows duplicates of each other: those that are equal in all of them."""
-        return self._with(keys=columns)
+        """Sets the keys. Only rows that are equal in all of these columns are duplicates."""
+        return self._once(keys=columns)
 
     def watermark(self, watermark: Watermark) -> Self:
-        """Sets the source of the watermark, if that is not `withWatermark` alone.
+        """Sets the source of the watermark: FixedLag, Inputs with a column, or StreamTime(per="all").
 
-        It is FixedLag, Inputs with a column, or StreamTime(per="all").
+        Default: the watermark of the query, which `withWatermark` makes.
         """
         return self._with(watermark=watermark)
 
@@ -69,10 +71,11 @@ class DeduplicateBuilder(SingleInputBuilder):
         """Ends the description, and returns the outputs.
 
         Args:
-            duration: how near in event time duplicates are; or "unlimited", whose state is never deleted.
-            keep: as in :class:`panewise.DeduplicateOperator`, like the other arguments.
-            by: see `keep`.
-            emit: see `keep`.
+            duration: the limit of the distance of duplicates, in event time. A row that is this far away, or
+                farther, is no duplicate. With "unlimited" there is no limit, and state is never deleted.
+            keep: as in :class:`panewise.DeduplicateOperator`.
+            by: as in :class:`panewise.DeduplicateOperator`.
+            emit: as in :class:`panewise.DeduplicateOperator`.
 
         Raises:
             SpecError: if the description breaks a rule, or does not fit the input's columns.

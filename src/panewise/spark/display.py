@@ -21,7 +21,7 @@ def query_html(query: Any) -> str:
     rows = [("query", query.name or "without a name"), ("id", query.id), ("run", query.runId)]
     rows.append(("status", query.status.get("message", "")))
     rows.append(("active", query.isActive))
-    # A micro-batch without rows has figures of some shards alone.
+    # In a micro-batch without rows it can be that no shard runs.
     with_rows = [one for one in query.recentProgress if one["numInputRows"]]
     progress = with_rows[-1] if with_rows else query.lastProgress
     if progress is not None:

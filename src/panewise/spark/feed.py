@@ -1,4 +1,4 @@
-"""What feeds an input that is the result of another operator (semantics 42.5)."""
+"""An operator whose emitted rows are the input of another operator (semantics 42.5)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ class Feed:
 
     Attributes:
         first: the operator.
-        shape: makes the input from its rows and envelopes (:meth:`Dataflow.as_input`).
-        others: the number of operators behind other inputs.
+        shape: a function that makes the input from its rows and envelopes (:meth:`Dataflow.as_input`).
+        others: the number of operators before the other inputs, for the names of metrics.
     """
 
     first: "Dataflow"
@@ -37,7 +37,7 @@ class Feed:
 def renamed_inputs(
     dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], names: Mapping[str, str]
 ) -> tuple[dict[str, DataFrame], dict[str, Feed]]:
-    """Returns inputs, and what feeds them, with other names of columns."""
+    """Returns inputs and their feeds with renamed columns; `names` has the new name of each old one."""
 
     def rename(df: DataFrame) -> DataFrame:
         return df.withColumnsRenamed(dict(names))

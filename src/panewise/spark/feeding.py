@@ -1,8 +1,8 @@
 """The emitted rows of one operator as the input of another, with the output watermark (semantics 42.5).
 
 Besides its rows the first operator emits a report from each shard that runs: the number of the shard, and its
-output watermark. A report is a row without values, whose text is in a further column. Where the rows are
-packed for the second operator, the reports go to all of its shards.
+output watermark. A report is a row without values, whose text is in a further column. The pack of the second
+operator delivers each report to all of its shards.
 """
 
 from collections.abc import Mapping
@@ -39,12 +39,12 @@ class Fed:
 
 
 def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Fed]:
-    """Returns those inputs that are results of operators over streams, with the output watermark.
+    """Returns the inputs that are results of operators over streams.
 
     Raises:
         SpecError: if such an operator emits retractions, or if its rows have no output watermark and `spec`
             needs one.
-        SetupError: if metrics of the operators of the query have one name.
+        SetupError: if two different operators of the query have the same name for their metrics.
     """
     found: dict[str, Fed] = {}
     for port, one in given.items():
@@ -56,7 +56,7 @@ def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Fed]
 
 
 def result_of(given: OperatorResult | ResultRows) -> OperatorResult:
-    """Returns the result that an input is, or whose rows it has."""
+    """Returns the result of an input, which is this result or its filtered rows."""
     return given.result if isinstance(given, ResultRows) else given
 
 
@@ -83,12 +83,17 @@ def _fed(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
 
 
 def time_of(given: OperatorResult | ResultRows, entry: Entry) -> str | None:
-    """Returns the column of a result whose values the output watermark bounds.
+    """Returns the column of the event time of a result, to which its output watermark applies.
 
-    None if there is none, and the second operator, with this entry, makes its own watermark.
+    Returns None if there is no such column and the second operator makes its own watermark.
+
+    Args:
+        given: the result.
+        entry: the specification of this input of the second operator.
 
     Raises:
-        SpecError: if there is none otherwise, or the operator emits retractions.
+        SpecError: if there is no such column and the second operator needs one, or if the first operator
+            emits retractions.
     """
     time, spec = default_time(given), result_of(given).spec
     if time is None and not makes_own(entry):
@@ -123,15 +128,19 @@ def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Sp
     """Checks the inputs of an operator over results.
 
     Raises:
-        SpecError: if one has another event time or watermark than that of the rows of the first operator.
-        SetupError: if another input holds the watermark of the query back for which the first operator waits.
+        SpecError: if the specification of an input has another event time than the result, or a watermark.
+        SetupError: if a first operator waits for the watermark of the query, and a stream without a watermark
+            would stop it.
     """
     for port, feed in feeds.items():
         if feed.time is not None:
             _check_entry(spec.ports[port], feed.time)
         without = [one for one, df in dfs.items() if one not in feeds and not watermarked(df)]
         if without and waits_for_the_query(feed.df):
-            rule = f"the operator behind {port} waits for the query's watermark, which it would delay"
+            rule = (
+                f"the operator whose result is the {port} input waits for the watermark of the query, which "
+                "this stream would stop"
+            )
             raise SetupError(f"a stream without a watermark ({without[0]})", rule, "call withWatermark on it")
 
 
@@ -140,5 +149,5 @@ def _check_entry(entry: Entry, time: str) -> None:
         rule = "the watermark of these rows is the output watermark of the first operator (semantics 42.5)"
         raise SpecError(f"watermark={entry.watermark!r} over a result", rule, "leave watermark out")
     if entry.time_columns and entry.time_columns != (time,):
-        rule = f"the output watermark of the first operator bounds the column {time} (semantics 42.5)"
+        rule = f"the event time of these rows is the column {time} (semantics 42.5)"
         raise SpecError(f"event time {entry.time_columns[0]} over a result", rule, f"give {time!r}")

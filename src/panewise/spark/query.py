@@ -13,7 +13,11 @@ from panewise.spark.failures import QueryError
 
 
 class WindowQuery:
-    """A running query: all of Spark's StreamingQuery, which with `finish="at_end"` also ends the input."""
+    """A query that `write` has started, with all methods and properties of Spark's StreamingQuery.
+
+    With `finish="at_end"`, :meth:`awaitTermination` also ends the input. On a batch DataFrame the outputs are
+    already written, and every method returns immediately.
+    """
 
     def __init__(self, query: StreamingQuery, finisher: Callable[[], StreamingQuery] | None) -> None:
         self.query = query
@@ -23,8 +27,8 @@ class WindowQuery:
         """Waits for the end of the query. With `finish="at_end"` it then ends the input and waits again.
 
         Args:
-            timeout: seconds to wait until the input has been processed. The wait for the last panes, after
-                the end of input, has no limit.
+            timeout: the longest time to wait until the input has been processed, in seconds. Default: no
+                limit. The wait for the last panes, after the end of input, never has a limit.
 
         Returns:
             False if the timeout passed, else True.
@@ -49,31 +53,31 @@ class WindowQuery:
 
     @property
     def lastProgress(self) -> Any:  # noqa: N802 - PySpark's name
-        """Spark's progress report of the last micro-batch."""
+        """Spark's progress report of the last micro-batch, None if there is none."""
         return self.query.lastProgress
 
     @property
     def recentProgress(self) -> list[Any]:  # noqa: N802 - PySpark's name
-        """Spark's progress reports of the last micro-batches, the oldest first."""
+        """Spark's progress reports of recent micro-batches, the oldest first."""
         return list(self.query.recentProgress)
 
     @property
     def status(self) -> dict[str, Any]:
-        """What the query is doing now, as Spark says it."""
+        """Spark's description of what the query is doing."""
         return dict(self.query.status)
 
     @property
     def id(self) -> str | None:
-        """The id of the query, which a restart from the same checkpoint keeps; None on a batch."""
+        """The id of the query, None on a batch. After a restart from the same checkpoint it is the same."""
         return self.query.id
 
     @property
     def runId(self) -> str | None:  # noqa: N802 - PySpark's name
-        """The id of this run of the query, None on a batch. The run that ends the input has another one."""
+        """The id of this run of the query, None on a batch. The run that ends the input has a new id."""
         return self.query.runId
 
     def explain(self, extended: bool = False) -> None:
-        """Prints Spark's plan of the last micro-batch. `extended` prints the logical plans, too."""
+        """Prints Spark's physical plan of the last micro-batch, with `extended` also the logical plans."""
         self.query.explain(extended)
 
     def __repr__(self) -> str:
@@ -81,7 +85,7 @@ class WindowQuery:
         return f"<WindowQuery{name} id={self.id} {'active' if self.isActive else 'ended'}>"
 
     def _repr_html_(self) -> str:
-        """Returns name, status and the figures of the last micro-batch as an HTML table."""
+        """Returns name, status and the metrics of the last micro-batch with rows as an HTML table."""
         return query_html(self)
 
     @property
@@ -95,7 +99,7 @@ class WindowQuery:
         return self.query.name
 
     def exception(self) -> QueryError | None:
-        """Returns why the query failed, or None if it runs or ended without an error."""
+        """Returns the error of a query that failed, None if the query runs or has ended without an error."""
         found = self.query.exception()
         return None if found is None else QueryError(str(found))
 
@@ -111,9 +115,10 @@ class WindowQuery:
 
 @contextmanager
 def _short_reports() -> Iterator[None]:
-    """Raises a QueryError, whose message begins with the reason, in the place of Spark's error.
+    """Replaces an error of Spark by a QueryError, whose message begins with the reason.
 
-    The message contains Spark's report, so Spark's error is not its cause as well.
+    The message contains Spark's report. So Spark's error is not attached as the cause, which would print the
+    report twice.
     """
     try:
         yield
@@ -122,7 +127,7 @@ def _short_reports() -> Iterator[None]:
 
 
 class Done:
-    """Stands for the query of a batch DataFrame, whose outputs are already written."""
+    """Takes the place of Spark's query for a batch DataFrame, whose outputs are already written."""
 
     name = id = runId = None  # noqa: N815 - PySpark's name
     isActive = False  # noqa: N815 - PySpark's name
@@ -145,7 +150,7 @@ class Done:
         """Does nothing."""
 
     def exception(self) -> None:
-        """Does nothing, as nothing failed."""
+        """Returns None: an error of a batch is raised by `write`."""
 
     def stop(self) -> None:
         """Does nothing."""

@@ -2,12 +2,11 @@
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from panewise.errors import InputError
+from panewise.families import WRONG_WORDS
 from panewise.spec import Inputs
-
-WRONG_WORDS: Final = frozenset({"port", "side", "source"})  # that somebody may say for `input`
 
 
 def check_mode(

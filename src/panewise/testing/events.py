@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecError
-from panewise.families import INPUT, Family
+from panewise.families import INPUT, WRONG_WORDS, Family
 from panewise.spec import (
     Entry,
     Inputs,
@@ -25,7 +25,6 @@ from panewise.spec.codec import from_dict
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 from panewise.spec.operators.policy.events import name_of
-from panewise.standalone.arguments import WRONG_WORDS
 from panewise.testing.columns import Row, infer, inferred
 from panewise.testing.families import parts_for_tests
 

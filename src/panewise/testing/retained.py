@@ -1,24 +1,18 @@
 """Plays events in retained windows: a windowed aggregator, or a join window operator."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from panewise.chrono import instant_us
 from panewise.errors import InputError
 from panewise.spec import Aggregate
-from panewise.standalone import (
-    AggregatorSettings,
-    JoinWindowOperator,
-    JoinWindowSettings,
-    WindowedAggregator,
-)
-from panewise.standalone.retained.outputs import WindowOutput
-from panewise.testing.columns import Row, infer
+from panewise.testing.columns import infer
 
-_OFFSET: Final = "offset"
+if TYPE_CHECKING:
+    from panewise.standalone import AggregatorSettings
+
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "add": frozenset({"rows"}),
     "clock": frozenset({"to"}),
@@ -27,7 +21,7 @@ _FIELDS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def run_retained(
-    settings: AggregatorSettings,
+    settings: "AggregatorSettings",
     events: Iterable[Mapping[str, Any]],
     aggregates: Iterable[Aggregate] = (),
     *,
@@ -60,6 +54,7 @@ def run_retained(
         SpecError: if a column or an aggregate does not fit the settings.
 
     >>> from panewise import functions as F
+    >>> from panewise.standalone import AggregatorSettings
     >>> settings = AggregatorSettings(
     ...     measure="time", size=10, advance=10, retention_size=100, retention_time=100
     ... )
@@ -71,63 +66,16 @@ def run_retained(
     Source: S1; semantics 26 to 26.14.
     """
     played = [_checked(event, f"events[{number}]") for number, event in enumerate(events)]
-    rows = [_values(row) for event in played for row in event.get("rows", ())]
+    runtime = import_module("panewise.testing.runtimes.retained")  # needs libraries that `run` may not need
+    rows = [runtime.values(row) for event in played for row in event.get("rows", ())]
     needed = [settings.time, *([settings.session_key] if settings.session_key else [])]
     columns = infer(rows, types or {}, needed, [settings.time])
     with TemporaryDirectory(prefix="panewise-") as directory:
-        player = _Player(settings, tuple(aggregates), columns, Path(directory))
+        player = runtime.Player(settings, tuple(aggregates), columns, Path(directory))
         try:
             return [player.after(event) for event in played]
         finally:
             player.operator.close()
-
-
-class _Player:
-    """Retained windows that play events."""
-
-    def __init__(
-        self,
-        settings: AggregatorSettings,
-        aggregates: tuple[Aggregate, ...],
-        types: Mapping[str, str],
-        directory: Path,
-    ) -> None:
-        self._settings, self._aggregates, self._types = settings, aggregates, types
-        self._directory = directory
-        self.operator = self._opened()
-
-    def _opened(self) -> WindowedAggregator | JoinWindowOperator:
-        if isinstance(self._settings, JoinWindowSettings):
-            return JoinWindowOperator(self._settings, self._types, store=self._directory)
-        return WindowedAggregator(self._settings, self._aggregates, self._types, store=self._directory)
-
-    def after(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Plays one event; returns the output after it."""
-        kinds: list[str] = []
-        match event["op"]:
-            case "add":
-                kinds = [self.operator.add_message(_values(row), row.get(_OFFSET)) for row in event["rows"]]
-            case "clock":
-                self.operator.timeout(instant_us(event["to"], "to"))
-            case "restart":
-                self.operator.close()
-                self.operator = self._opened()
-            case "checkpoint":
-                self.operator.life_cycle.checkpoint("last")
-            case "reset":
-                self.operator.life_cycle.reset("last")
-        outputs = self.operator.drain()
-        if event["op"] == "flush":
-            self.operator.flush()
-        rejected = self.operator.drain_rejected()
-        return {
-            "outputs": [_shown(output) for output in outputs],
-            "kinds": kinds,
-            "rejected": [
-                {"row": one.message, "offset": one.offset, "reason": one.reason} for one in rejected
-            ],
-            "counts": asdict(self.operator.counts),
-        }
 
 
 def _checked(event: Any, where: str) -> Mapping[str, Any]:
@@ -140,21 +88,3 @@ def _checked(event: Any, where: str) -> Mapping[str, Any]:
     if isinstance(rows, (str, Mapping)) or not all(isinstance(row, Mapping) for row in rows):
         raise InputError(f"{where}.rows={rows!r}", "rows are a list of dicts", "give a dict for each row")
     return {**event, **({"rows": list(rows)} if op == "add" else {})}
-
-
-def _values(row: Row) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != _OFFSET}
-
-
-def _shown(output: WindowOutput) -> dict[str, Any]:
-    """Returns an output as a dict."""
-    window = output.window
-    shown: dict[str, Any] = {
-        "start": window.start,
-        "session_key": window.session_key,
-        "firing": output.firing,
-        "sequence": output.sequence,
-    }
-    if window.value is not None:
-        return {**shown, "value": window.value}
-    return {**shown, "messages": [{**message, _OFFSET: message.offset} for message in output.messages]}

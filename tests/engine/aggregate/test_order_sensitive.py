@@ -74,7 +74,7 @@ def test_partials_may_be_merged_in_any_order(given: list[dict[str, Any]], data: 
     both = pl.concat([pieces.with_columns(pl.lit(n).alias("group")) for n in (0, 1)])[
         data.draw(st.permutations(range(2 * pieces.height)))
     ]
-    merged = both.group_by("group", maintain_order=True).agg(turned.merging())
+    merged = both.group_by("group", maintain_order=True).agg(turned.merging(both))
     for place in range(2):
         found = merged[place].select(pl.col(part.name).cast(part.dtype) for part in turned.parts)
         assert same(results(turned, found), wanted)

@@ -95,7 +95,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: made(keys="id"), "keys='id' | keys are several"),
     (lambda: made(keys=["id", "id"]), "keys=['id', 'id'] | a key is named once"),
     (lambda: made(keys=[""]), "column '' | columns are named by non-empty strings"),
-    (lambda: made(within=None), "within=None | the state of a deduplication is bounded by within"),
+    (lambda: made(within=None), "within=None | within limits how long the state is stored"),
     (lambda: made(within=0), "within=0 |"),
     (lambda: made(within="for ever"), "within='for ever' |"),
     (lambda: made(keep="any"), "keep='any' | keep is one of ('first', 'last')"),

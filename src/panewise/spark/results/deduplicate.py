@@ -26,7 +26,10 @@ class DeduplicateResult(SingleInputResult):
 
     @cached_property
     def rows(self) -> DataFrame:
-        """The chosen rows, with emit="retracting" those and their retractions. Late rows are only counted."""
+        """The chosen rows with all their columns. With emit="retracting" also retractions, and a column `op`.
+
+        This query only counts late rows. :attr:`late` and :meth:`write` return them.
+        """
         return self._alone("panes", whole_rows=False)
 
     def write(
@@ -56,8 +59,8 @@ class DeduplicateResult(SingleInputResult):
             earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
+            SpecError: as in :meth:`panewise.spark.WindowResult.write`.
+            StateError: as in :meth:`panewise.spark.WindowResult.write`.
         """
         return self._write(
             {"panes": rows, "late": late, "invalid": invalid, "counts": counts},

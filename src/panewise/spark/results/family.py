@@ -20,7 +20,7 @@ class FamilyResult(OperatorResult):
     """The outputs of an operator of another package's family, which may have several inputs."""
 
     def output(self, kind: Literal["panes", "late", "invalid", "counts"], port: str = INPUT) -> DataFrame:
-        """Returns one output: the emitted rows, or what the operator says of one of its inputs.
+        """Returns one output: the emitted rows, or the late rows, invalid rows or counts of one input.
 
         Args:
             kind: the output.
@@ -55,9 +55,8 @@ class FamilyResult(OperatorResult):
             name: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
-            SpecError: if there is no such output, a sink cannot take rows, two sinks have one path, or two
-                triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
+            SpecError: if there is no such output, or as in :meth:`panewise.spark.WindowResult.write`.
+            StateError: as in :meth:`panewise.spark.WindowResult.write`.
         """
         known = list(self._outputs().values())
         if not self.before:

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SidesResult(OperatorResult):
-    """The outputs of an operator with two sides: what it does not take of each, and the counts."""
+    """The outputs of an operator with two sides. Each side has late rows, invalid rows and counts."""
 
     @property
     def left(self) -> "JoinSide":
-        """The rows of the left side that the operator does not take, and the counts of the side."""
+        """The late rows, the invalid rows and the counts of the left side."""
         return JoinSide(self, LEFT)
 
     @property
     def right(self) -> "JoinSide":
-        """The rows of the right side that the operator does not take, and the counts of the side."""
+        """The late rows, the invalid rows and the counts of the right side."""
         return JoinSide(self, RIGHT)
 
     def _write_sides(
@@ -63,7 +63,7 @@ class JoinResult(SidesResult):
     def rows(self) -> DataFrame:
         """The emitted rows: the selected columns, op, missing and join_time (semantics 40).
 
-        This query only counts late rows.
+        Types "semi" and "anti" have no column `missing`. This query only counts late rows.
         """
         return self._alone("panes", whole_rows=False)
 
@@ -75,7 +75,7 @@ class JoinResult(SidesResult):
         Args:
             window: the windows, by the event time `join_time`.
             aggregates: the aggregates of a pane. They read columns of the rows.
-            keys: the keys of the windows: columns that have the values of keys of the join in every row.
+            keys: the keys of the windows: columns whose values are keys of the join in every row.
             options: further fields of WindowOperator, such as `trigger` and `accumulation`.
 
         Example::
@@ -114,19 +114,19 @@ class JoinResult(SidesResult):
             checkpoint: directory of the query's checkpoint. Required on a stream.
             rows: sink of the emitted rows.
             left_late: sink of the late rows of the left side.
-            right_late: sink of those of the right side.
+            right_late: sink of the late rows of the right side.
             left_invalid: sink of the invalid rows of the left side.
-            right_invalid: sink of those of the right side.
+            right_invalid: sink of the invalid rows of the right side.
             left_counts: sink of the counts of the left side.
-            right_counts: sink of those of the right side.
+            right_counts: sink of the counts of the right side.
             available_now: as in :meth:`panewise.spark.WindowResult.write`.
             processing_time: as in :meth:`panewise.spark.WindowResult.write`.
             name: as in :meth:`panewise.spark.WindowResult.write`.
             earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
+            SpecError: as in :meth:`panewise.spark.WindowResult.write`.
+            StateError: as in :meth:`panewise.spark.WindowResult.write`.
         """
         of_sides = {
             LEFT: {"late": left_late, "invalid": left_invalid, "counts": left_counts},
@@ -138,7 +138,7 @@ class JoinResult(SidesResult):
 
 @dataclass(frozen=True)
 class JoinSide:
-    """The rows of one side that a join or a cogroup does not take, and the counts of the side.
+    """The late rows, the invalid rows and the counts of one side of a join or a cogroup.
 
     Each of the DataFrames is a query of its own.
 

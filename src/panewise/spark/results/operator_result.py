@@ -23,7 +23,7 @@ from panewise.spec.describe import describe
 
 @dataclass(frozen=True)
 class Given:
-    """What `apply` was called with.
+    """The arguments of `apply`.
 
     Attributes:
         spec: the specification, which may contain expressions.
@@ -43,12 +43,12 @@ class OperatorResult:
     Attributes:
         spec: the specification, with names in the place of expressions.
         dataflow: the operator as a Spark plan.
-        at_end: whether the end of a stream ends the input.
-        given: what `apply` was called with.
+        at_end: whether `finish="at_end"` is set: the end of a stream is the end of input.
+        given: the arguments of `apply`.
         before: the results that are inputs, by port.
     """
 
-    OUTPUT: ClassVar[str] = "panes"  # what the family calls its first output
+    OUTPUT: ClassVar[str] = "panes"  # the name of the first output
 
     spec: Specification
     dataflow: Dataflow

@@ -23,8 +23,8 @@ class OverResult(SingleInputResult):
     Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
 
     Attributes:
-        made: the new columns, where :class:`panewise.spark.OverBuilder` made the specification.
-        fields: the other arguments of `over_operator` that it was made with.
+        made: the new columns, if :class:`panewise.spark.OverBuilder` made the specification.
+        fields: the other arguments of `over_operator` that made it.
     """
 
     OUTPUT: ClassVar[str] = "rows"
@@ -35,7 +35,7 @@ class OverResult(SingleInputResult):
 
     @cached_property
     def rows(self) -> DataFrame:
-        """The OVER rows: each row with its columns and the new ones. This query only counts late rows."""
+        """The OVER rows: each input row once, with the new columns. This query only counts late rows."""
         return self._alone("panes", whole_rows=False)
 
     @overload
@@ -124,8 +124,8 @@ class OverResult(SingleInputResult):
             earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
+            SpecError: as in :meth:`panewise.spark.WindowResult.write`.
+            StateError: as in :meth:`panewise.spark.WindowResult.write`.
         """
         return self._write(
             {"panes": rows, "late": late, "invalid": invalid, "counts": counts},

@@ -60,8 +60,8 @@ class PanesOfSides(SidesResult):
             earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
+            SpecError: as in :meth:`panewise.spark.WindowResult.write`.
+            StateError: as in :meth:`panewise.spark.WindowResult.write`.
         """
         of_sides = {
             LEFT: {"late": left_late, "invalid": left_invalid, "counts": left_counts},

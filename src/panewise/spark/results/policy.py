@@ -15,7 +15,7 @@ from panewise.spec import StreamWindow
 
 @dataclass(frozen=True, repr=False)
 class PolicyResult(SingleInputResult):
-    """The outputs of policy windows. The late rows are those after the end of input.
+    """The outputs of policy windows. Only rows after the end of input are late.
 
     Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
     """
@@ -28,8 +28,8 @@ class PolicyResult(SingleInputResult):
     def events(self) -> DataFrame:
         """The events (semantics 10.16).
 
-        They have the columns of partition_by, event, tuples and processing_time. Aggregates, or the outputs
-        of a listener, take the place of tuples.
+        Columns: those of partition_by, event, tuples and processing_time. The columns of aggregates or of a
+        listener replace `tuples`.
         """
         return self._alone("panes", whole_rows=False)
 
@@ -60,8 +60,8 @@ class PolicyResult(SingleInputResult):
             earlier: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
+            SpecError: as in :meth:`panewise.spark.WindowResult.write`.
+            StateError: as in :meth:`panewise.spark.WindowResult.write`.
         """
         return self._write(
             {"panes": events, "late": late, "invalid": invalid, "counts": counts},

@@ -47,7 +47,7 @@ class ResultRows:
     computed: frozenset[str] = frozenset()
 
     def where(self, condition: Column | str) -> "ResultRows":
-        """Keeps the rows for which a condition is true, as PySpark's `where`."""
+        """Returns the rows for which a condition is true, like PySpark's `where`."""
         test = SF.expr(condition) if isinstance(condition, str) else condition
 
         def step(df: DataFrame) -> DataFrame:
@@ -56,11 +56,11 @@ class ResultRows:
         return replace(self, steps=(*self.steps, step))
 
     def withColumn(self, name: str, column: Column) -> "ResultRows":  # noqa: N802 - PySpark's name
-        """As :meth:`withColumns`, with one column."""
+        """Adds or replaces one column, like PySpark's `withColumn`."""
         return self.withColumns({name: column})
 
     def withColumns(self, columns: Mapping[str, Column]) -> "ResultRows":  # noqa: N802 - PySpark's name
-        """Adds or replaces columns, as PySpark's `withColumns`."""
+        """Adds or replaces columns, like PySpark's `withColumns`."""
 
         def step(df: DataFrame) -> DataFrame:
             return df.withColumns({name: _of_rows(df, column) for name, column in columns.items()})
@@ -68,9 +68,9 @@ class ResultRows:
         return replace(self, steps=(*self.steps, step), computed=self.computed | {*columns})
 
     def select(self, *columns: Column | str) -> "ResultRows":
-        """Keeps these columns, as PySpark's `select`. A string is the name of a column.
+        """Returns the rows with these columns only, like PySpark's `select`. A string is a column name.
 
-        Columns that an operator needs, such as its event time, are given by name.
+        The column of the event time has to be selected, by its name.
         """
 
         def step(df: DataFrame) -> DataFrame:
@@ -88,7 +88,7 @@ class ResultRows:
         made = reduce(lambda rows, step: step(rows), self.steps, df)
         same = same_name(df)
         if time is not None and (time not in own_columns(made) or same(time) in map(same, self.computed)):
-            rule = f"the column {time} is the event time of these rows, whose watermark follows it (42.8)"
+            rule = f"the column {time} is the event time of these rows, and stays unchanged (semantics 42.8)"
             remedy = f"select {time!r} by name, unchanged"
             raise SpecError(f"rows without {time!r} as it was emitted", rule, remedy)
         return made

@@ -10,14 +10,16 @@ from panewise.spark.results.operator_result import OperatorResult
 
 @dataclass(frozen=True, repr=False)
 class SingleInputResult(OperatorResult):
-    """The outputs of an operator with one input: what it emits, and its late rows, invalid rows and counts.
+    """The outputs of an operator with one input: its emitted rows, late rows, invalid rows and counts.
 
     Each of the DataFrames is a query of its own. `write` writes several outputs from one query.
     """
 
     @cached_property
     def late(self) -> DataFrame:
-        """The late rows: row STRUCT, reason, windows ARRAY, late_by (microseconds), partial.
+        """The late rows: row STRUCT, reason, windows ARRAY, late_by (microseconds), partial BOOLEAN.
+
+        `windows` are the windows that the row missed, and `partial` is true if it was applied to others.
 
         Source: semantics 13.4.
         """
@@ -25,7 +27,7 @@ class SingleInputResult(OperatorResult):
 
     @cached_property
     def invalid(self) -> DataFrame:
-        """The invalid rows, which the operator cannot take: row STRUCT, reason (semantics 15)."""
+        """The invalid rows: row STRUCT, reason (semantics 15)."""
         return self._alone("invalid", whole_rows=True)
 
     @cached_property

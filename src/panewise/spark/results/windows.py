@@ -74,12 +74,15 @@ class WindowResult(SingleInputResult):
             processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
             earlier: if the input is a result, sinks of outputs of the earlier operators: `first_late`,
-                `first_counts`, `second_panes`, ... (semantics 42.9). Each name begins with the number of the
-                operator, in the order in which rows pass them, and goes on as in `write` of that operator.
+                `first_counts`, `second_panes`, ... (semantics 42.9). A name consists of the number of the
+                operator, in the order in which rows pass them, and the name in `write` of that operator.
 
         Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
-            StateError: if the checkpoint was made by another specification or number of shards.
+            SpecError: if there is no sink, a sink cannot take rows, two sinks have one path, a stream has no
+                checkpoint, `available_now` and `processing_time` are both given, or finish("at_end") is set
+                without `available_now`.
+            StateError: if the checkpoint was made by another specification or number of shards, or at another
+                path.
         """
         return self._write(
             {"panes": panes, "late": late, "invalid": invalid, "counts": counts},

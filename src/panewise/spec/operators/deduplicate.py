@@ -23,28 +23,36 @@ Emit: TypeAlias = Literal["at_once", "complete", "retracting"]
 
 @dataclass(frozen=True, kw_only=True)
 class DeduplicateOperator(Shown):
-    """A deduplication: of rows with equal keys that are near in time, it emits one.
+    """A deduplication. It puts rows with equal keys and close event times into groups, and emits one of each.
+
+    A row opens a group if there is none that it can join. Further rows of the same keys join the group if
+    their event time is less than `within` from that of the first one, before or after it.
 
     Args:
-        keys: the columns that make rows duplicates of each other, one or more.
-        within: how near in event time duplicates are, above 0; or "unlimited", whose state is never deleted.
-        keep: "first" or "last": which row of a group is chosen.
+        keys: the columns in which duplicates are equal, one or more.
+        within: the limit of the distance, above 0. A row exactly this far away does not join. With
+            "unlimited" all rows of the same keys are one group, and state is never deleted.
+        keep: which row of a group is emitted: the "first" or the "last".
         by: the order in which rows are first or last: "arrival" or "event_time". Rows of equal event time are
             in arrival order.
-        emit: "at_once" (a row that is chosen for good is emitted when it arrives), "complete" (a row is
-            emitted when no other row can be chosen in its place) or "retracting" (a row is emitted after each
-            batch, and retracted if another row takes its place). Default: "at_once" to keep the first by
-            arrival, otherwise "complete".
-        event_time: the column of the event time; None, which needs `within="unlimited"` and `by="arrival"`.
+        emit: when the row is emitted.
+
+            - "at_once": when it arrives. Only with keep="first" and by="arrival", where this is the default.
+            - "complete": when no other row can replace it. This is the default otherwise.
+            - "retracting": after the batch in which it arrives. It is retracted if another row replaces it.
+              The emitted rows have a further column `op`, "+" or "-". Not with keep="first" and by="arrival".
+        event_time: the column of the event time. None: there is no event time, which requires
+            within="unlimited" and by="arrival".
         order: columns that define the arrival order within a batch.
-        position: the columns of the source position, which defines the arrival order within a batch.
-        null_keys: whether null and NaN are keys like any other value; False makes such rows invalid.
+        position: the columns of the source position, which identifies replays and defines the arrival order
+            within a batch.
+        null_keys: whether null and NaN are keys like any other value. With False such rows are invalid.
         max_future_skew: how far event time may be ahead of processing time. Default: no limit.
-        watermark: where the watermark comes from: None (from outside), FixedLag, Inputs or
+        watermark: the source of the watermark: None (from outside), FixedLag, Inputs or
             StreamTime(per="all").
 
     Raises:
-        SpecError: if a value breaks a rule; the message says which.
+        SpecError: if a value breaks a rule. The message names it.
 
     >>> spec = DeduplicateOperator(keys=["event_id"], within="1 hour")
     >>> spec.emit, DeduplicateOperator(keys=["event_id"], within="1 hour", keep="last").emit
@@ -125,23 +133,23 @@ class DeduplicateOperator(Shown):
 
     @property
     def within_us(self) -> int | None:
-        """The distance in microseconds from which on rows are no duplicates; None if it is unlimited."""
+        """`within` in microseconds, None if it is unlimited."""
         return None if isinstance(self.within, str) else self.within.us
 
     @property
     def waits(self) -> bool:
-        """Whether rows are taken when the watermark has passed them, in the order of event time."""
+        """Whether rows wait for the watermark, and are then taken in the order of event time."""
         return self.emit == "complete" and self.event_time is not None
 
     @property
     def keeps_what_it_takes_first(self) -> bool:
-        """Whether the row that opens a group is chosen for good, so that it is emitted when it is taken."""
+        """Whether the row that opens a group is its final chosen row. It is then emitted when it is taken."""
         return self.keep == "first" and (self.emit == "at_once" or (self.waits and self.by == "event_time"))
 
 
 def _within(value: Any) -> Duration | Literal["unlimited"]:
     if value is None:
-        rule = "the state of a deduplication is bounded by within, unless that is 'unlimited'"
+        rule = "within limits how long the state is stored, so it has no default"
         raise SpecError("within=None", rule, "give a duration, or within='unlimited'")
     return UNLIMITED if isinstance(value, str) and value == UNLIMITED else positive(value, "within")
 
@@ -166,18 +174,17 @@ def _check_choices(spec: DeduplicateOperator) -> None:
 def _check_time(spec: DeduplicateOperator) -> None:
     if spec.event_time is not None:
         return
-    remedy = "name the event time"
     if spec.within != UNLIMITED:
-        raise SpecError(
-            f"event_time=None, within={spec.within!r}", "within is a length of event time", remedy
-        )
+        given, remedy = f"event_time=None, within={spec.within!r}", "name the event time, or give 'unlimited'"
+        raise SpecError(given, "within is a length of event time", remedy)
     if spec.by == "event_time":
-        raise SpecError("event_time=None, by='event_time'", "by='event_time' compares event times", remedy)
+        given, remedy = "event_time=None, by='event_time'", "name the event time, or use by='arrival'"
+        raise SpecError(given, "by='event_time' compares event times", remedy)
 
 
 def _check_emit(spec: DeduplicateOperator) -> None:
     if spec.emit == "at_once" and (spec.keep, spec.by) != ("first", "arrival"):
-        rule = "only the first row by arrival is known when it arrives (semantics 45.6)"
+        rule = "only the first row by arrival is certain to be chosen when it arrives (semantics 45.6)"
         raise SpecError(
             f"keep={spec.keep!r}, by={spec.by!r}, emit='at_once'",
             rule,

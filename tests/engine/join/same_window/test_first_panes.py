@@ -23,7 +23,7 @@ def join(window: Any, lateness: int = 10) -> JoinOperator:
 
 
 def add(side: str, *times: int, k: int = 1) -> dict[str, Any]:
-    return {"op": "add", "side": side, "rows": [{"k": k, "event_time": time} for time in times]}
+    return {"op": "add", "input": side, "rows": [{"k": k, "event_time": time} for time in times]}
 
 
 def mark(to: int) -> dict[str, Any]:
