@@ -191,17 +191,18 @@ def selected(how: str) -> str:
 def test_interval_joins(
     how: Any, data: st.DataObject, one: Rows, other: Rows, bounds: tuple[int, int]
 ) -> None:
-    """semantics 27, 28, 37, 38: an interval and a condition are parts of a join's condition."""
-    first, last = bounds[0], sum(bounds)
+    """semantics 27, 28, 37, 37.24, 38: an interval and a condition are parts of a join's condition."""
+    first, last = (data.draw(st.sampled_from([end, end, None])) for end in (bounds[0], sum(bounds)))
+    within = [f"r.t - l.t >= {first}"] if first is not None else []
+    within += [f"r.t - l.t <= {last}"] if last is not None else []
+    match = Interval(first, last, retain_for="unlimited" if len(within) < 2 else None)
     condition, text = data.draw(
         st.sampled_from([(None, "true"), (left_column("v") < right_column("v"), "l.v < r.v")])
     )
     unmatched = data.draw(st.sampled_from(["early", "final"])) if how not in ("inner", "semi") else None
-    spec = JoinOperator(
-        **sides(how), match=Interval(first, last), how=how, condition=condition, unmatched=unmatched
-    )
+    spec = JoinOperator(**sides(how), match=match, how=how, condition=condition, unmatched=unmatched)
     query = f"""select {selected(how)} from l {HOWS[how]} r
-        on l.k = r.k and r.t - l.t between {first} and {last} and {text}"""
+        on l.k = r.k and {" and ".join([*within, text])}"""
     assert_opinion(joined(spec, data, one, other), sql(query, l=one, r=other))
 
 
@@ -224,13 +225,17 @@ def test_window_joins(data: st.DataObject, how: Any, one: Rows, other: Rows, siz
     strategy=st.sampled_from(["backward", "forward"]),
 )
 def test_as_of_joins(data: st.DataObject, how: Any, one: Rows, other: Rows, strategy: Any) -> None:
-    """semantics 37.2: the latest row before, or the earliest one after."""
-    tolerance = data.draw(st.integers(0, 9))
-    spec = JoinOperator(**sides(how), match=AsOf(strategy, tolerance), how=how)
+    """semantics 37.2, 37.22, 37.23: the latest row before, or the earliest one after."""
+    exact = data.draw(st.booleans())
+    tolerance = data.draw(st.none() | st.integers(0 if exact else 1, 9))
+    match = AsOf(strategy, tolerance, allow_exact_matches=exact)
+    spec = JoinOperator(**sides(how), match=match, how=how)
     compared, near = {
         "backward": (">=", f"l.t - r.t <= {tolerance}"),
         "forward": ("<=", f"r.t - l.t <= {tolerance}"),
     }[strategy]
+    near = near if tolerance is not None else "true"
+    compared = compared if exact else compared[0]
     query = f"""
         with r as (select * from given
             qualify row_number() over (partition by k, t order by n desc) = 1),

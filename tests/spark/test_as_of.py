@@ -43,10 +43,22 @@ def rows_of(result: JoinResult, feed: Feed) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize("strategy", ["backward", "forward", "nearest"])
-def test_polars_finds_the_same_rows(filled: tuple[Feed, Feed], strategy: str) -> None:
-    """The stream, the batch and join_asof of Polars agree."""
+@pytest.mark.parametrize(
+    ("strategy", "far", "exact"),
+    [
+        ("backward", TOLERANCE, True),
+        ("backward", TOLERANCE, False),
+        ("forward", TOLERANCE, True),
+        ("forward", None, False),
+        ("nearest", TOLERANCE, True),
+    ],
+)
+def test_polars_finds_the_same_rows(
+    filled: tuple[Feed, Feed], strategy: str, far: int | None, exact: bool
+) -> None:
+    """The stream, the batch and join_asof of Polars agree (semantics 37.2, 37.22, 37.23)."""
     left, right = filled
+    tolerance = None if far is None else f"{far} seconds"
     frames = [pl.DataFrame(one.batch().toArrow()).sort("ts") for one in filled]
     expected = frames[0].join_asof(
         frames[1].rename({"ts": "r_ts", "v": "r_v"}),
@@ -54,17 +66,19 @@ def test_polars_finds_the_same_rows(filled: tuple[Feed, Feed], strategy: str) ->
         right_on="r_ts",
         by="k",
         strategy=strategy,  # type: ignore[arg-type]
-        tolerance=f"{TOLERANCE}s",
+        tolerance=None if far is None else f"{far}s",
+        allow_exact_matches=exact,
         coalesce=False,
         check_sortedness=False,
     )
     if strategy == "nearest":  # of two rows that are equally near Polars may take the later one
         expected = expected.with_columns(distance=(pl.col("ts") - pl.col("r_ts")).abs())
     streams = (one.stream().withWatermark("ts", DELAY) for one in (left, right))
-    made = joined(*streams).on("k").as_of(strategy, f"{TOLERANCE} seconds").prefix(right="r_")  # type: ignore[arg-type]
+    made = joined(*streams).on("k").prefix(right="r_")
+    made = made.as_of(strategy, tolerance, allow_exact_matches=exact)  # type: ignore[arg-type]
     found = rows_of(made.finish("at_end").how("left"), left)
     whole = joined(left.batch(), right.batch(), "ts").on("k").prefix(right="r_")
-    batch = whole.as_of(strategy, f"{TOLERANCE} seconds").how("left").rows  # type: ignore[arg-type]
+    batch = whole.as_of(strategy, tolerance, allow_exact_matches=exact).how("left").rows  # type: ignore[arg-type]
     assert pl.DataFrame(batch.toArrow()).select(found.columns).sort(pl.all()).equals(found)
     if strategy == "nearest":
         found = found.with_columns(distance=(pl.col("ts") - pl.col("r_ts")).abs()).drop("r_ts", "r_v")
@@ -92,8 +106,8 @@ def test_a_condition_is_part_of_the_match(filled: tuple[Feed, Feed]) -> None:
 
 def test_what_is_refused(feed: Feed, other: Feed) -> None:
     began = joined(feed.batch(), other.batch(), "ts").on("k").prefix(right="r_")
-    with pytest.raises(SpecError, match=r"'forward' without a tolerance .* give a tolerance"):
-        began.as_of("forward")
+    with pytest.raises(SpecError, match=r"a condition .* without a tolerance .* give a tolerance"):
+        began.as_of("forward").where(pw.left("v") > pw.right("v")).how("left")
     with pytest.raises(SpecError, match=r"how='full', AsOf.* exchange the sides"):
         began.as_of().how("full")
     with pytest.raises(SpecError, match="cast"):

@@ -94,6 +94,22 @@ def test_an_interval_without_a_bound_retains_rows(feed: Feed) -> None:
     assert "the last 2 right rows of each key" in " ".join(result.explain().split())
 
 
+def test_processing_time_is_a_column_and_the_clock(feed: Feed, other: Feed) -> None:
+    """semantics 36.12: whatever the times of the rows are, none is late; each is paired as it arrives."""
+    for row in ((50, "a", 1), (3, "a", 2), (4, "b", 3)):
+        feed.put(row)
+    for row in ((9, "a", 10), (1, "a", 20), (2, "b", 30)):
+        other.put(row)
+    sides = [one.stream().withColumn("at", SF.current_timestamp()) for one in (feed, other)]
+    now = pw.FixedLag("0 seconds")
+    described = joined(*sides, event_time="at").on("k").watermark(left=now, right=now).prefix(right="r_")
+    result = described.within("-1 hour", "1 hour").how("inner")
+    run(result, feed)
+    assert feed.read("left_late").height == feed.read("right_late").height == 0
+    found = feed.read("rows").select("v", "r_v").rows()
+    assert sorted(found) == [(1, 10), (1, 20), (2, 10), (2, 20), (3, 30)]
+
+
 def test_a_description_is_a_specification(feed: Feed, other: Feed) -> None:
     """Each method sets its fields of the join or of its sides."""
     position = pw.Position(partition="k", offset="v")

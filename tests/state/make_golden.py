@@ -99,6 +99,11 @@ RETAINED = (
     Step(1, None, ((1, "a", 1), (2, "b", 2)), ()),
     Step(2, None, ((4, "a", 4),), ((9, "b", 30),)),
 )
+AWAITED = (
+    Step(1, None, ((1, "a", 1), (3, "c", 3), (3, "e", 9)), ((5, "a", 10),)),
+    Step(2, 4, ((14, "a", 4),), ((6, "a", 40), (7, "c", 50))),
+    Step(3, 8, (), ((20, "a", 60),)),
+)
 WINDOWED = (
     Step(1, None, ((1, "a", 1), (12, "b", 2)), ((3, "a", 10), (4, "c", 20))),
     Step(2, 11, ((6, "a", 3),), ((14, "b", 30), (21, "a", 40))),
@@ -435,6 +440,9 @@ CASES = {
     "join_early": Case(_join(pw.Interval(0, "10 seconds"), unmatched="early"), JOINED),
     # The first three left rows are decided: the queue still has the last one.
     "join_as_of": Case(_join(pw.AsOf()), JOINED),
+    # The third step decided the left rows of a at 1, and of c. That of e is overdue, and the last one is in
+    # the queue.
+    "join_awaited": Case(_join(pw.AsOf("nearest")), AWAITED),
     # Left rows are retained. The second row of a evicted the first one, which was emitted without a partner.
     "join_retained": Case(_join(pw.Interval(0, None, retain_for="20 seconds", retain_rows=1)), RETAINED),
     # Windows of both sides. The window [0, 10) fired once, and waits for late rows.

@@ -362,6 +362,22 @@ def test_a_join_as_of_a_time() -> None:
     assert joined_rows(stored.operator.finish().panes) == [("a", 4, 50, "+", None, 14)]
 
 
+def test_a_join_whose_left_rows_wait() -> None:
+    """semantics 37.23: a left row that is overdue, one that is not, and what decides them."""
+    stored = load("join_awaited")
+    assert [row[:2] for row in windows(stored)] == [("e", 3), ("a", 14)]
+    assert joined_rows(stored.operator.finish().panes) == [
+        ("e", 9, None, "+", "right", 3),
+        ("a", 4, 60, "+", None, 20),
+    ]
+    stored = load("join_awaited")
+    stored.operator.add(rows(((8, "e", 70), (9, "a", 80)), 9), "right")
+    assert joined_rows(stored.operator.advance(watermark=20 * SECOND).panes) == [
+        ("e", 9, 70, "+", None, 8),
+        ("a", 4, 80, "+", None, 14),
+    ]
+
+
 def test_a_join_that_retains_rows() -> None:
     """semantics 37.1, 41: the number of rows of each key, and rows that were evicted."""
     stored = load("join_retained")

@@ -50,7 +50,12 @@ def _of_match(spec: JoinOperator) -> set[str]:
     if isinstance(match, AsOf):
         far = "no" if match.tolerance is None else "zero" if match.tolerance.us == 0 else "a"
         condition = "no condition" if spec.condition is None else "condition"
-        return {f"{match.strategy} {far} tolerance", f"{match.strategy} {condition}"}
+        exact = "exact" if match.allow_exact_matches else "not exact"
+        return {
+            f"{match.strategy} {far} tolerance",
+            f"{match.strategy} {condition}",
+            f"{match.strategy} {exact}",
+        }
     if isinstance(match, Latest):
         deletes = " ".join(side for side, column in match.deletes_by_side.items() if column)
         return {f"latest {'no ' if match.ttl is None else ''}ttl", f"deletes {deletes}"}
@@ -60,7 +65,11 @@ def _of_match(spec: JoinOperator) -> set[str]:
         pair = f"windows {kinds['left']} {kinds['right']}"
         return {f"{match.order} {condition}", pair if match.order == "arrival" else "event_time"}
     sign = {-1: "negative", 0: "zero", 1: "positive"}
-    found = {f"closed {match.closed}", "interval condition" if spec.condition is not None else ""}
+    found = {
+        f"closed {match.closed}",
+        f"late {match.late}",
+        "interval condition" if spec.condition is not None else "",
+    }
     found |= {f"lower {sign[(match.lower.us > 0) - (match.lower.us < 0)]}"}
     found |= {f"upper {sign[(match.upper.us > 0) - (match.upper.us < 0)]}"}
     return found | ({"equal bounds"} if match.lower == match.upper else set())
@@ -244,10 +253,12 @@ OF_SPECS = {
     *LATEST_CELLS, "latest ttl", "latest no ttl", *(f"deletes {one}" for one in ("", *SIDES, "left right")),
     *(f"windows {one} {other}" for one in WINDOWS for other in WINDOWS if (one, other) != ("none", "none")),
     *(f"{order} {condition}" for order in ORDERS for condition in ("condition", "no condition")),
-    *CELLS, *AS_OF_CELLS, "backward no tolerance", "interval condition",
-    *(f"{strategy} {far} tolerance" for strategy in STRATEGIES for far in ("zero", "a")),
+    *CELLS, *AS_OF_CELLS, "interval condition",
+    *(f"{strategy} {far} tolerance" for strategy in STRATEGIES for far in ("no", "zero", "a")),
     *(f"{strategy} {condition}" for strategy in STRATEGIES for condition in ("condition", "no condition")),
-    *(f"closed {closed}" for closed in CLOSED), "batch", "record", "equal bounds", "select",
+    *(f"{strategy} {exact}" for strategy in STRATEGIES for exact in ("exact", "not exact")),
+    *(f"closed {closed}" for closed in CLOSED),
+    "late output", "late join", "batch", "record", "equal bounds", "select",
     "selected left", "selected right", "selected either", "prefix left", "prefix right",
     "0 keys", "1 keys", "2 keys", "other names", "same names",
     "idle", "of both", "delay", "lag False", "lag True", "orders [1, 0]", "orders [1, 1]", "orders [1, 2]",

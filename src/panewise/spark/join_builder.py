@@ -85,8 +85,9 @@ class JoinBuilder(SidesBuilder):
         upper: DurationLike | None,
         closed: Literal["both", "left", "right", "neither"] = "both",
         *,
-        retain_for: DurationLike | None = None,
+        retain_for: DurationLike | Literal["unlimited"] | None = None,
         retain_rows: int | None = None,
+        late: Literal["output", "join"] = "output",
     ) -> Self:
         """Sets how far the event time of the right row may lie after that of the left row.
 
@@ -95,35 +96,42 @@ class JoinBuilder(SidesBuilder):
                 earlier one. None: no bound, so right rows are retained.
             upper: the largest difference. None: no bound, so left rows are retained.
             closed: the bounds that the interval includes.
-            retain_for: how long a row is retained that a row of any later time could match, in event time.
-                Without a bound `retain_for`, `retain_rows` or both are needed.
+            retain_for: how long a row is retained that a row of any later time could match, in event time;
+                or "unlimited". Without a bound `retain_for`, `retain_rows` or both are needed.
             retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
                 compared with all rows of its key in the same micro-batch that the interval includes,
                 whatever the number.
+            late: "join" joins a row behind the watermark of its side, less the allowed lateness, with the
+                rows of the other side that are stored. Only a row that can have no partner is late then.
 
         Raises:
             SpecError: for bounds the wrong way round, an interval that includes no whole microsecond, other
-                values of `closed`, a missing retention, and one that has no effect.
+                values of `closed` and `late`, `late="join"` without a bound, a missing retention, and one
+                that has no effect.
 
         Example::
 
             joined(orders, prices).on("product").within(None, 0, retain_rows=100).how("left")
 
-        Source: semantics 37, 37.1.
+        Source: semantics 37, 37.1, 37.24, 37.25.
         """
-        match = Interval(lower, upper, closed, retain_for=retain_for, retain_rows=retain_rows)
+        match = Interval(lower, upper, closed, retain_for=retain_for, retain_rows=retain_rows, late=late)
         return self._with(match=match)
 
     def as_of(
         self,
         strategy: Literal["backward", "forward", "nearest"] = "backward",
         tolerance: DurationLike | None = None,
+        *,
+        allow_exact_matches: bool = True,
     ) -> Self:
         """Looks for one right row for each left row, by default the one in force at the time of the left row.
 
         A left row is emitted once the right watermark, less the allowed lateness of the right side, has
-        passed it, and with "forward" and "nearest" also the tolerance after it. A left row with a null key is
-        emitted at once. The types of such a join are "inner", "left", "semi" and "anti".
+        passed it, and with "forward" and "nearest" also the tolerance after it. Without a tolerance these
+        wait until their partner is known, and left rows of keys without later right rows stay in the state
+        until the input ends. A left row with a null key is emitted at once. The types of such a join are
+        "inner", "left", "semi" and "anti".
 
         If the left side is a stream, the right side may be a batch DataFrame. It is read once, when the query
         starts with a new checkpoint, and each left row is emitted at once (semantics 36.8).
@@ -131,19 +139,19 @@ class JoinBuilder(SidesBuilder):
         Args:
             strategy: "backward" (the latest right row that is not after the left one), "forward" (the
                 earliest one that is not before it) or "nearest".
-            tolerance: the largest distance of both event times, included. "forward" and "nearest" need it.
+            tolerance: the largest distance of both event times, included. Default: no limit.
+            allow_exact_matches: whether a right row at the time of the left row matches it.
 
         Raises:
-            SpecError: for another strategy, a negative tolerance, and a strategy without the tolerance that
-                it needs.
+            SpecError: for another strategy, a negative tolerance, and a tolerance of 0 without exact matches.
 
         Example::
 
             joined(flights, weather).on("origin").as_of(tolerance="2 hours").how("left")
 
-        Source: semantics 37.2, 37.3; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
+        Source: semantics 37.2, 37.3, 37.22, 37.23; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
         """
-        return self._with(match=AsOf(strategy, tolerance))
+        return self._with(match=AsOf(strategy, tolerance, allow_exact_matches=allow_exact_matches))
 
     def window(
         self,

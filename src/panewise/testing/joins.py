@@ -80,9 +80,10 @@ _DELTAS: Final = {
 
 
 def intervals() -> st.SearchStrategy[Interval]:
-    """Returns a strategy of intervals: bounds of both signs, equal ones, and each form of `closed`."""
+    """Returns a strategy of intervals: bounds of both signs, equal ones, each form of `closed` and `late`."""
     lengths = st.sampled_from([0, 0, 1, 2, 3, 7])
-    made = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED))
+    late = st.sampled_from(["output", "output", "join"])
+    made = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED), late)
     return made.map(lambda it: _interval(*it))
 
 
@@ -90,7 +91,8 @@ def unbounded_intervals() -> st.SearchStrategy[Interval]:
     """Returns a strategy of intervals without one bound or both: with each retention, and each `closed`."""
     of_one = [(None, 3), (None, -2), (None, 0), (-4, None), (0, None), (3, None)]
     bounds = st.sampled_from([*of_one, (None, None)])
-    limits = st.sampled_from([(2, None), (6, None), (None, 1), (None, 2), (4, 1), (3, 2)])
+    of_both = [(2, None), (6, None), (None, 1), (None, 2), (4, 1), (3, 2)]
+    limits = st.sampled_from([*of_both, (UNLIMITED, None)])
     made = st.tuples(bounds, limits, st.sampled_from(["both", "neither"]))
     return made.map(lambda it: _unbounded(*it))
 
@@ -101,15 +103,16 @@ def _unbounded(bounds: Any, limits: Any, closed: Any) -> Interval:
     return Interval(bounds[0], bounds[1], of_none, retain_for=limits[0], retain_rows=limits[1])
 
 
-def _interval(lower: int, length: int, closed: Any) -> Interval:
+def _interval(lower: int, length: int, closed: Any, late: Any) -> Interval:
     """Returns an interval; one that would include nothing includes both bounds."""
     empty = length < {"both": 0, "left": 1, "right": 1, "neither": 2}[closed]
-    return Interval(lower, lower + length, "both" if empty else closed)
+    return Interval(lower, lower + length, "both" if empty else closed, late=late)
 
 
 def as_ofs() -> st.SearchStrategy[AsOf]:
-    """Returns a strategy of as-of matches: each strategy with and without a tolerance, as far as allowed."""
-    made = st.tuples(st.sampled_from(STRATEGIES), st.sampled_from([None, 0, 1, 2, 3, 7]))
+    """Returns a strategy of as-of matches: each strategy with and without a tolerance."""
+    exact = st.sampled_from([True, True, False])
+    made = st.tuples(st.sampled_from(STRATEGIES), st.sampled_from([None, 0, 1, 2, 3, 7]), exact)
     return made.map(lambda it: _as_of(*it))
 
 
@@ -137,10 +140,9 @@ def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) ->
         return SameWindow(window, trigger=trigger, **given)
 
 
-def _as_of(strategy: Any, tolerance: int | None) -> AsOf:
-    """Returns an as-of match; one that needs a tolerance has it."""
-    needs = tolerance is None and strategy != "backward"
-    return AsOf(strategy, 4 if needs else tolerance)
+def _as_of(strategy: Any, tolerance: int | None, exact: bool) -> AsOf:
+    """Returns an as-of match; one with a tolerance of 0 allows exact matches."""
+    return AsOf(strategy, tolerance, allow_exact_matches=exact or tolerance == 0)
 
 
 def last_rows(*, of_left: bool = False) -> st.SearchStrategy[LastRows]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from panewise import AsOf, FixedLag, Interval, JoinOperator, Side, StreamTime
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.join.operator import JoinEngine
+from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
@@ -77,6 +79,38 @@ def test_without_a_tolerance_the_distance_has_no_limit() -> None:
     operator = restore(spec, SCHEMAS, save(operator))
     operator.add(rows("left", (1, 6, 0)), "left")
     assert operator.finish().panes["r_w"].to_list() == [9]
+
+
+@pytest.mark.parametrize("strategy", ["forward", "nearest"])
+def test_decided_rows_leave_the_state(strategy: Any) -> None:
+    """Also those that wait for a right row of their key in many steps (semantics 37.23, 41.1)."""
+    micro_batches = steps(join(AsOf(strategy)), MemoryRunStore())
+    for n in range(20):
+        operator = next(micro_batches).operator
+        operator.add(rows("left", *((m, 10 * n + 8, 0) for m in range(10)), (99, 10 * n + 8, 0)), "left")
+        assert operator.advance(watermark=10 * n + 9).panes.is_empty()
+        operator = next(micro_batches).operator
+        operator.add(rows("right", *((m, 10 * n + 9, m) for m in range(10))), "right")
+        assert operator.advance(watermark=10 * n + 10).panes.height == 10
+    stored = next(micro_batches)
+    tables = stored.operator.state.tables
+    assert sorted(tables["left overdue"].all()["t"]) == [*range(8, 208, 10)]
+    assert tables["right"].all().height < 100
+    assert sum(run.rows for run in tables["left overdue"].runs) < 100
+
+    def read(
+        table: int,
+        columns: list[str],
+        identity: list[str],
+        cell: list[str],
+        horizon: int | None,
+        apart: list[str],
+    ) -> pl.DataFrame:
+        return list(tables.values())[table].expired(horizon).all().select(columns)
+
+    found = engine_parts(stored.operator.spec).inspect(join(AsOf(strategy)), stored.operator.header(), read)
+    assert sorted(found.rows["__end"]) == [*range(8, 208, 10)]
+    assert stored.operator.finish().panes.height == 20
 
 
 @pytest.mark.parametrize("match", [Interval(0, 5), AsOf()], ids=["interval", "as of"])

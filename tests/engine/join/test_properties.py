@@ -95,7 +95,7 @@ def test_windowed_streams_are_those_of_the_oracle(data: st.DataObject) -> None:
 @DEFAULT
 @given(data=st.data())
 def test_unbounded_intervals_are_those_of_the_oracle(data: st.DataObject) -> None:
-    """Retention by time and by number, with restarts, cuts and "record" (semantics 37.1)."""
+    """Retention by time, by number and without a limit, with restarts, cuts and "record" (37.1, 37.24)."""
     evaluate = data.draw(st.sampled_from(["batch", "record"]))
     match = data.draw(unbounded_intervals(), label="match")
     spec = data.draw(join_specs(match=match, condition=None, evaluate=evaluate), label="spec")

@@ -63,6 +63,32 @@ def test_a_tolerance_of_zero_needs_equal_times(strategy: Any) -> None:
     assert partner(AsOf(strategy, 0), 10, 9, 11) is None
 
 
+@pytest.mark.parametrize(
+    ("strategy", "found"),
+    [("backward", [None, 3, 3, 8]), ("forward", [8, 8, 12, 12]), ("nearest", [8, 3, 12, 8])],
+)
+def test_without_exact_matches_equal_times_do_not_match(strategy: Any, found: list[int | None]) -> None:
+    """semantics 37.22: for left rows at 3, 4, 8 and 9, among right rows at 3, 8 and 12."""
+    match = AsOf(strategy, 10, allow_exact_matches=False)
+    assert [partner(match, at, 3, 8, 8, 12) for at in (3, 4, 8, 9)] == found
+    exact = AsOf(strategy, 1, allow_exact_matches=False)
+    assert partner(exact, MAX - 1, MAX - 1) is None
+    assert partner(exact, -MAX, -MAX) is None
+    with pytest.raises(SpecError, match=r"a tolerance of 0 there are only .* \| give a tolerance above 0"):
+        AsOf(strategy, 0, allow_exact_matches=False)
+
+
+def test_a_row_before_which_all_is_known_is_decided() -> None:
+    """semantics 37.22: with "backward" when H is above l - 1; a row at l that comes then does not match."""
+    one = oracle(AsOf(allow_exact_matches=False), how="left")
+    one.add_batch({"left": left(8), "right": right(3)})
+    assert shown(one.watermark(7, "right")) == []
+    assert shown(one.add(right(7), "right")) == []
+    assert shown(one.watermark(8, "right")) == [("+", 8, 7)]
+    assert shown(one.add_batch({"left": left(8, 9), "right": right(8)})) == [("+", 8, 7)]
+    assert shown(one.watermark(9, "right")) == [("+", 9, 8)]
+
+
 def test_without_a_tolerance_the_distance_has_no_limit() -> None:
     """semantics 37.2: it may exceed 64 bits."""
     assert partner(AsOf(), MAX - 1, -MAX) == -MAX
@@ -156,10 +182,7 @@ def test_types_that_emit_right_rows_are_refused(how: Any) -> None:
 
 
 def test_what_else_is_refused() -> None:
-    """semantics 37.2, 37.3: a missing tolerance, and `unmatched="early"`."""
-    for strategy in ("forward", "nearest"):
-        with pytest.raises(SpecError, match=r"without a tolerance \| a row that comes at any later time"):
-            AsOf(strategy)  # type: ignore[arg-type]
+    """semantics 37.2, 37.3: a condition without a tolerance, and `unmatched="early"`."""
     with pytest.raises(SpecError, match=r"unmatched='early' .* \| .* its partner is known"):
         join(AsOf(), how="left", unmatched="early")
     with pytest.raises(SpecError, match=r"a condition .* without a tolerance \| .* stored for good"):
@@ -222,6 +245,62 @@ def test_the_end_of_the_right_input_decides() -> None:
     one.add_batch({"left": left(10), "right": right(13)})
     assert shown(one.finish("left")) == []
     assert shown(one.finish("right")) == [("+", 10, 13)]
+
+
+def test_a_left_row_waits_for_the_next_right_row() -> None:
+    """semantics 37.23: until H has passed it, also if it comes later; without one until the end."""
+    one = oracle(AsOf("forward"), how="left")
+    one.add([*left(3, k=1.0), *left(4, k=2.0)], "left")
+    one.add([*right(9, k=1.0), *right(20, k=3.0)], "right")
+    assert shown(one.watermark(9, "right")) == []
+    one.add(right(9, k=1.0, b="last"), "right")
+    [pane] = one.watermark(10, "right")["panes"]
+    assert (pane["t"], pane["u"], pane["b"]) == (3, 9, "last")
+    assert stored(one) == [4]
+    assert shown(one.watermark(1000)) == []
+    assert shown(one.finish("left")) == []
+    assert shown(one.finish("right")) == [("+", 4, None)]
+
+
+def test_an_earlier_right_row_limits_the_wait_for_the_nearest_one() -> None:
+    """semantics 37.23: until H is above l + d, or a nearer right row has passed."""
+    for more, to, found in (((), 18, 3), ((12,), 13, 12), ((16,), 17, 16), ((17,), 18, 3), ((18,), 18, 3)):
+        one = oracle(AsOf("nearest"), how="left")
+        one.add_batch({"left": left(10), "right": right(3)})
+        assert shown(one.watermark(11, "right")) == []
+        one.add(right(*more), "right")
+        assert shown(one.watermark(to - 1, "right")) == []
+        assert shown(one.watermark(to, "right")) == [("+", 10, found)]
+
+
+def test_a_row_that_waits_for_its_partner_may_come_late() -> None:
+    """semantics 37.23: it is decided at once if H has passed its partner."""
+    one = oracle(AsOf("forward", allow_exact_matches=False), how="left")
+    one.add(right(5, 9), "right")
+    one.watermark(8, "right")
+    assert shown(one.add([*left(5, 4), *left(3, k=None)], "left")) == [("+", 3, None), ("+", 4, 5)]
+    assert shown(one.watermark(10, "right")) == [("+", 5, 9)]
+    one = oracle(AsOf("nearest"))
+    one.add_batch({"left": left(MAX - 1), "right": right(-MAX)})
+    assert shown(one.watermark(MAX - 1)) == []
+    assert shown(one.watermark(MAX)) == [("+", MAX - 1, -MAX)]
+
+
+def test_a_row_that_waits_leaves_no_output_watermark() -> None:
+    """semantics 40.4: but the pairs of "forward" have a right row that H has not passed."""
+    for match, timestamp, how, behind in (
+        (AsOf("forward"), "later", "inner", True),
+        (AsOf("forward"), "right", "inner", True),
+        (AsOf("forward"), "left", "inner", False),
+        (AsOf("forward"), "later", "left", False),
+        (AsOf("nearest"), "later", "inner", False),
+    ):
+        one = oracle(match, timestamp=timestamp, how=how)
+        one.add(left(5), "left")
+        one.watermark(80)
+        assert one.output_watermark() == (80 if behind else None)
+        one.finish()
+        assert one.output_watermark() == MAX
 
 
 def test_rows_drive_the_decisions() -> None:
@@ -371,14 +450,26 @@ def of_polars(match: AsOf, rows: list[tuple[str, Row]]) -> list[tuple[str, str |
         other = other.unique(["k", "at"], keep="last", maintain_order=True)
     tolerance = None if match.tolerance is None else match.tolerance.us * 4 + int(nearest)
     joined = one.join_asof(
-        other, on="at", by="k", strategy=match.strategy, tolerance=tolerance, check_sortedness=False
+        other,
+        on="at",
+        by="k",
+        strategy=match.strategy,
+        tolerance=tolerance,
+        allow_exact_matches=match.allow_exact_matches,
+        check_sortedness=False,
     )
     return [(row["a"], row["b"]) for row in joined.to_dicts()]
 
 
 MATCHES = (
     *(AsOf(tolerance=tolerance) for tolerance in (None, 0, 1, 4, 12)),
-    *(AsOf(strategy, far) for strategy in ("forward", "nearest") for far in (0, 1, 4, 12)),  # type: ignore[arg-type]
+    *(AsOf(strategy, far) for strategy in ("forward", "nearest") for far in (None, 0, 1, 4, 12)),  # type: ignore[arg-type]
+    *(
+        AsOf(strategy, far, allow_exact_matches=False)
+        for strategy in ("backward", "forward")
+        for far in (1, 4)
+    ),  # type: ignore[arg-type]
+    *(AsOf(strategy, allow_exact_matches=False) for strategy in ("backward", "forward")),  # type: ignore[arg-type]
 )
 
 
@@ -386,7 +477,7 @@ MATCHES = (
 @settings(max_examples=60, derandomize=True, database=None, deadline=None)
 @given(data=st.data())
 def test_partners_are_those_of_polars(match: AsOf, data: st.DataObject) -> None:
-    """semantics 37.2: without late rows, however batches are cut."""
+    """semantics 37.2, 37.22, 37.23: without late rows, however batches are cut."""
     rows = data.draw(sequences())
     side = {"watermark": StreamTime(DELAY, per="all"), "order": ["n"]}
     types: Any = {name: {**columns, "n": "bigint"} for name, columns in TYPES.items()}

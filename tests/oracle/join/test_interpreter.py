@@ -448,6 +448,84 @@ def test_the_examples_of_retention() -> None:
     assert shown(some.finish("left")) == []
 
 
+def test_rows_may_be_retained_until_the_other_input_ends() -> None:
+    """semantics 37.24, 27.1: whatever the watermarks are, and however many rows there are."""
+    one = oracle(Interval(None, 0, retain_for="unlimited"), how="right")
+    one.add(right(5, 1, 7), "right")
+    assert shown(one.watermark(10**15)) == []
+    assert shown(one.add(left(10**15), "left")) == [("+", 10**15, 1), ("+", 10**15, 5), ("+", 10**15, 7)]
+    one.add(right(10**15, 10**15 + 1), "right")
+    assert one.output_watermark() is None
+    assert shown(one.finish("right")) == []
+    assert shown(one.finish("left")) == [("+", None, 10**15 + 1)]
+    both = [oracle(Interval(None, None, retain_for="unlimited")) for _ in range(2)]
+    both[0].add_batch({"left": left(3, 2), "right": right(1, 9)})
+    both[1].add(right(9, 1), "right")
+    assert len(both[1].add(left(2, 3), "left")["panes"]) == 4
+
+
+def late_joining(**fields: Any) -> JoinInterpreter:
+    """Returns the join of the example of 37.25, with a watermark of 200."""
+    one = oracle(Interval(-100, 100, late="join"), **{"how": "left", **fields})
+    one.add(right(150, 90), "right")
+    one.watermark(200)
+    return one
+
+
+def test_a_late_row_joins_what_is_stored() -> None:
+    """semantics 37.25: the example: a row that is stored, one that can get no partner, and a late one."""
+    one = late_joining()
+    assert shown(one.add(left(120), "left")) == [("+", 120, 150)]
+    assert shown(one.add(left(10), "left")) == [("+", 10, None)]
+    output = one.add(left(-1), "left")
+    assert (shown(output), [entry["late_by"] for entry in output["late"]]) == ([], [201])
+    assert shown(one.add(right(210), "right")) == [("+", 120, 210)]
+    assert late_joining(how="inner").add(left(9, -1), "left")["counts"]["left"]["late"] == 1
+    assert [entry["row"]["t"] for entry in oracle(Interval(-100, 100)).add(left(120), "left")["late"]] == []
+
+
+def test_a_late_row_matches_no_expired_row() -> None:
+    """semantics 37.25, 39: so what was emitted without a partner stays."""
+    one = oracle(Interval(0, 5, late="join"), how="full")
+    one.add_batch({"left": left(10), "right": right(20)})
+    assert shown(one.watermark(16, "right")) == [("+", 10, None)]
+    output = one.add(right(12), "right")
+    assert shown(output) == []
+    assert output["late"] == []
+    assert shown(one.watermark(13, "left")) == [("+", None, 12)]
+    early = oracle(Interval(0, 5, late="join"), how="left", unmatched="early")
+    assert shown(early.add(left(10), "left")) == [("+", 10, None)]
+    early.watermark(15, "right")
+    assert shown(early.add(right(12), "right")) == [("-", 10, None), ("+", 10, 12)]
+
+
+def test_a_row_behind_the_end_of_time_is_late() -> None:
+    """semantics 37.25, 36.3: H is plus infinity."""
+    one = oracle(Interval(0, 5, late="join"))
+    one.watermark(MAX, "left")
+    assert len(one.add(left(MAX), "left")["late"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("match", "fields", "mark"),
+    [
+        (Interval(-2, 5, late="join"), {}, 95),
+        (Interval(-2, 5, late="join"), {"timestamp": "left"}, 93),
+        (Interval(-2, 5, late="join"), {"timestamp": "right"}, 93),
+        (Interval(-2, 5, late="join"), {"timestamp": "earlier"}, 93),
+        (Interval(2, 5, late="join"), {}, 97),
+        (Interval(2, 5, late="join"), {"timestamp": "left"}, 95),
+        (Interval(2, 5, late="join"), {"timestamp": "right"}, 97),
+        (Interval(-5, -2, "neither", late="join"), {}, 99),
+    ],
+)
+def test_the_output_watermark_with_late_rows(match: Any, fields: Any, mark: int | None) -> None:
+    """semantics 37.25, 40.4."""
+    one = oracle(match, **fields)
+    one.watermark(100)
+    assert one.output_watermark() == mark
+
+
 def test_rows_that_are_evicted_together_are_emitted_in_one_evaluation() -> None:
     """semantics 37.1, 39, 40.3: with "record" each in its own; a row with a partner is not emitted."""
     one = oracle(Interval(None, None, retain_rows=1), how="full")
@@ -478,10 +556,12 @@ def test_a_row_that_is_not_retained_matches_what_is() -> None:
         (Interval(None, 5, retain_rows=9), {"how": "right"}, None),
         (Interval(None, 5, retain_rows=9), {}, 100),
         (Interval(0, None, retain_rows=9), {"how": "semi"}, None),
+        (Interval(0, None, retain_for="unlimited"), {"how": "semi"}, None),
+        (Interval(0, None, retain_for="unlimited"), {"how": "right"}, 100),
     ],
 )
 def test_the_output_watermark_of_retained_rows(match: Any, fields: Any, mark: int | None) -> None:
-    """semantics 37.1, 40.4."""
+    """semantics 37.1, 37.24, 40.4."""
     one = oracle(match, **fields)
     one.watermark(100)
     assert one.output_watermark() == mark

@@ -12,6 +12,7 @@ from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, t
 from panewise.spec.column_types import Type
 from panewise.spec.conditions import left, right
 from panewise.spec.describe import describe
+from panewise.spec.families.join import timely_column
 from panewise.spec.operators.join.columns import Selected, all_columns
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
@@ -39,6 +40,16 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a fraction", lambda: Interval(0.5, 3), "lower"),  # type: ignore[arg-type]
     ("no bound without a retention", lambda: Interval(None, 5), "would be stored for good"),
     ("no bounds without a retention", lambda: Interval(None, None), "give retain_for='1 day'"),
+    (
+        "two limits",
+        lambda: Interval(None, 5, retain_for="unlimited", retain_rows=1),
+        "leave out retain_for or",
+    ),
+    ("no event time", lambda: Side(event_time=None), "watermark=FixedLag(0)"),  # type: ignore[arg-type]
+    ("another fate", lambda: Interval(0, 5, late="drop"), "late is one of"),  # type: ignore[arg-type]
+    ("late rows without a bound", lambda: Interval(None, 5, retain_rows=1, late="join"), "give both bounds"),
+    ("bounds and no limit", lambda: Interval(0, 5, retain_for="unlimited"), "leave it out"),
+    ("another word", lambda: Interval(None, 5, retain_for="never"), "retain_for"),
     ("a retention with bounds", lambda: Interval(0, 5, retain_rows=3), "an interval without a bound keeps"),
     ("a retention of no time", lambda: Interval(None, 5, retain_for=0), "above zero"),
     (
@@ -53,8 +64,6 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("strategy", lambda: AsOf("latest"), "strategy is one of"),  # type: ignore[arg-type]
     ("a negative tolerance", lambda: AsOf(tolerance=-1), "not negative"),
     ("a fraction of a tolerance", lambda: AsOf(tolerance=0.5), "tolerance"),  # type: ignore[arg-type]
-    ("forward without a tolerance", lambda: AsOf("forward"), "give a tolerance"),
-    ("nearest without a tolerance", lambda: AsOf("nearest"), "give a tolerance"),
     ("a number of rows", lambda: LastRows(-1), "a number of rows, count, time or delta"),
     ("a fraction of rows", lambda: LastRows(1.5), "give one such as 3"),  # type: ignore[arg-type]
     ("a Boolean of rows", lambda: LastRows(True), "give one such as 3"),
@@ -70,6 +79,8 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a column that is none", lambda: Latest(deletes=5), "a column of each side"),  # type: ignore[arg-type]
     ("a column without a name", lambda: Latest(deletes=("", None)), "non-empty string"),
     ("semi of latest rows", lambda: join(match=Latest(), how="semi"), "inner, left, right or full"),
+    ("exact matches", lambda: AsOf(allow_exact_matches=0), "give one of these"),  # type: ignore[arg-type]
+    ("no match", lambda: AsOf("nearest", 0, allow_exact_matches=False), "give a tolerance above 0"),
     ("right as of", lambda: join(match=AsOf(), how="right"), "exchange the sides"),
     ("full as of", lambda: join(match=AsOf(), how="full"), "inner, left, semi or anti"),
     ("early as of", lambda: join(match=AsOf(), how="left", unmatched="early"), "once its partner is known"),
@@ -167,6 +178,7 @@ def test_an_interval_includes_the_bounds_that_it_names(closed: Any, first: int, 
         (Interval(None, 5, "neither", retain_for=9), None, 4, {"left": 4, "right": 9}),
         (Interval(-2, None, retain_rows=3), -2, None, {"left": None, "right": 2}),
         (Interval(None, None, retain_for=7, retain_rows=3), None, None, {"left": 7, "right": 7}),
+        (Interval(None, 5, retain_for="unlimited"), None, 5, {"left": 5, "right": None}),
     ],
 )
 def test_rows_of_a_side_without_a_bound_are_retained(
@@ -194,6 +206,9 @@ if their keys are equal, at any distance of the right shipped from the left orde
 State: the last 3 left rows of each key, by arrival, until the right watermark is more than 5 microseconds
 after them; the last 3 right rows of each key, by arrival, until the left watermark is more than 5
 microseconds after them.
+
+if the right shipped is the same as the left ordered or earlier.
+State: a left row until the right watermark is after it; each right row until the left input ends.
 """
 
 
@@ -203,6 +218,7 @@ microseconds after them.
         (Interval(None, "1 hour", retain_for="1 day"), 0),
         (Interval(0, None, "neither", retain_rows=1), 1),
         (Interval(None, None, retain_for=5, retain_rows=3), 2),
+        (Interval(None, 0, retain_for="unlimited"), 3),
     ],
 )
 def test_a_retention_in_words(match: Interval, number: int) -> None:
@@ -220,10 +236,15 @@ def test_a_retention_in_words(match: Interval, number: int) -> None:
         (AsOf("forward", 7), 7, (7, 0)),
         (AsOf("nearest", 7), 7, (7, 7)),
         (AsOf("nearest", 0), 0, (0, 0)),
+        (AsOf(allow_exact_matches=False), -1, (-1, 2**63 - 1)),
+        (AsOf("forward", 7, allow_exact_matches=False), 7, (7, 0)),
+        (AsOf("nearest", 7, allow_exact_matches=False), 7, (7, 7)),
+        (AsOf("forward"), 0, (2**63 - 1, 0)),
+        (AsOf("nearest"), 0, (2**63 - 1, 2**63 - 1)),
     ],
 )
 def test_a_left_row_waits_for_later_right_rows(match: AsOf, waits: int, reach: tuple[int, int]) -> None:
-    """Semantics 37.2, 37.3."""
+    """Semantics 37.2, 37.3, 37.22."""
     assert (match.waits, match.reach) == (waits, reach)
 
 
@@ -302,6 +323,7 @@ def test_json_is_read_back(spec: JoinOperator) -> None:
         ({"kind": "as_of"}, AsOf()),
         ({"kind": "as_of", "tolerance": None}, AsOf()),
         ({"kind": "as_of", "tolerance": 0}, AsOf(tolerance=0)),
+        ({"kind": "as_of", "allow_exact_matches": False}, AsOf(allow_exact_matches=False)),
         ({"kind": "as_of", "strategy": "nearest", "tolerance": 60_000_000}, AsOf("nearest", "1 minute")),
     ],
 )
@@ -313,6 +335,7 @@ def test_as_of_in_json(document: dict[str, Any], match: AsOf) -> None:
         "kind": "as_of",
         "strategy": match.strategy,
         "tolerance": match.tolerance and match.tolerance.us,
+        "allow_exact_matches": match.allow_exact_matches,
     }
     assert json.loads(to_json(read))["match"] == written
 
@@ -453,8 +476,14 @@ def test_a_description_says_what_is_emitted_and_stored() -> None:
     assert "follows the other one" in describe(join(idle_after="1 minute"))
 
 
+def test_rows_of_a_join_may_have_the_watermark_of_the_query() -> None:
+    """semantics 42.11, 37.25: an inner join with an interval, unless it joins late rows."""
+    assert timely_column(join(match=Interval(0, 5))) == "join_time"
+    assert timely_column(join(match=Interval(0, 5, late="join"))) is None
+
+
 def test_a_description_of_an_as_of_join() -> None:
-    """semantics 37.2, 37.3, 41.1: the partner, and how long rows are stored."""
+    """semantics 37.2, 37.3, 37.22, 37.23, 41.1: the partner, and how long rows are stored."""
     for match, parts_of_text in (
         (
             AsOf(),
@@ -471,14 +500,42 @@ def test_a_description_of_an_as_of_join() -> None:
             ),
         ),
         (AsOf("nearest", 5), ("the one whose shipped is nearest to the left ordered",)),
+        (
+            AsOf(allow_exact_matches=False),
+            (
+                "the right row is the latest one whose shipped is before the left ordered.",
+                "a left row until the right watermark is at or after it; the latest right row",
+            ),
+        ),
+        (
+            AsOf("forward", 5, allow_exact_matches=False),
+            ("the earliest one whose shipped is after the left",),
+        ),
+        (
+            AsOf("nearest", 5, allow_exact_matches=False),
+            ("nearest to the left ordered, but not equal to it",),
+        ),
     ):
         text = describe(join(match=match, how="left"))
         for part in parts_of_text:
             assert part in text
+    for match, state in (
+        (
+            AsOf("forward"),
+            "until the right watermark has passed its partner, for good if none comes; a right row",
+        ),
+        (
+            AsOf("nearest"),
+            "until no nearer right row can come, for good if there is no right row of its key; the",
+        ),
+    ):
+        assert f"State: a left row {state}" in describe(join(match=match))
     patient = Side(keys=["order_id"], event_time="shipped", allowed_lateness="3 hours")
     text = describe(join(match=AsOf("forward", "1 hour"), right=patient))
     assert "a left row until the right watermark is more than 4 hours after it" in text
     assert "more than 3 hours after it" in describe(join(match=AsOf(), right=patient))
+    text = describe(join(match=AsOf(allow_exact_matches=False), right=patient))
+    assert "until the right watermark is 3 hours or more after it" in text
 
 
 def test_a_description_of_a_join_with_last_rows() -> None:

@@ -18,13 +18,14 @@ from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.late_output import NO_WINDOWS
 from panewise.engine.ingest.output import Counts
 from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.late_rows import late_rows
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState, SidesState
 from panewise.engine.join.two_sides import SidesPlan
 from panewise.engine.kernels.frames import filter_rows, ordered
 from panewise.engine.kernels.instants import Instants
 from panewise.spec import StreamTime
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
 _SIDE, _AT = "__side", "__at"
 
@@ -79,8 +80,8 @@ def arrived(
         fresh = state.marks[side].without_replays(entry, one)
         marks[side] = state.marks[side].after(entry, one)
         turn = turns_of(plan, fresh[NUMBER], state.next_number)
-        before = turns.before[side][turn]
-        mask = pl.Series((fresh[TIME].to_numpy() < before) | (before == MAX_INSTANT), dtype=pl.Boolean)
+        own, other = (turns.before[of][turn] for of in (side, OTHER[side]))
+        mask = pl.Series(late_rows(plan.spec, side, fresh[TIME], own, other), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
         replays = one.height - fresh.height

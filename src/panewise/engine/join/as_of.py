@@ -85,13 +85,13 @@ class AsOfJoin:
         self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
         return emission.pieces(), tables
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
-        """Returns the left rows that are decided."""
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+        """Returns the left rows that are decided. No table changes."""
         emission = Emission(self.plan)
         due = self._due(cast(TimeQueue, state.tables[LEFT]), state.clocks, clocks)
         turns = np.zeros(due.height, dtype=np.int64)
         self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
-        return emission.rows()
+        return emission.rows(), {}
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""
@@ -100,7 +100,7 @@ class AsOfJoin:
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon."""
         if self.spec.timestamp not in (RIGHT, "earlier"):
-            return self.match.waits
+            return max(self.match.waits, 0)
         if self.match.tolerance is None:
             return None
         return self.match.tolerance.us * (2 if self.match.strategy == "nearest" else 1)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.chrono import MIN_INSTANT
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.candidate_slices import PIECE, same_keys, with_equal_keys
 from panewise.engine.join.matching import Pairs, with_condition
@@ -73,11 +73,15 @@ def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) 
 
 def _range(match: AsOf, times: pl.Series) -> tuple[Instants, Instants]:
     """Returns the first and the last time of the right rows that can be the partner of each left row."""
+    near = 0 if match.allow_exact_matches else 1  # the last instant of all may be among these, see _compared
     if match.tolerance is None:
-        return np.full(len(times), MIN_INSTANT), times.to_numpy()
+        first, last = np.full(len(times), MIN_INSTANT), np.full(len(times), MAX_INSTANT)
+        if match.strategy == "forward":
+            first = saturating_sum(times, near).to_numpy()
+        return first, saturating_sum(times, -near).to_numpy() if match.strategy == "backward" else last
     far = match.tolerance.us
-    low = saturating_sum(times, -far) if match.strategy != "forward" else times
-    high = saturating_sum(times, far) if match.strategy != "backward" else times
+    low = saturating_sum(times, near if match.strategy == "forward" else -far)
+    high = saturating_sum(times, -near if match.strategy == "backward" else far)
     return low.to_numpy(), high.to_numpy()
 
 
@@ -109,10 +113,10 @@ def _nearest(match: AsOf, times: Instants, part: Slices) -> Places:
     low, high = part.starts, part.starts + part.lengths
     if match.strategy == "backward":
         return np.where(part.lengths == 0, -1, high - 1)  # the slice ends at the time of the left row
-    stored = part.rows[TIME].to_numpy()
-    backward = bisect_left(stored, low, high, times, past_equal=True) - 1
+    stored, exact = part.rows[TIME].to_numpy(), match.allow_exact_matches
+    backward = bisect_left(stored, low, high, times, past_equal=exact) - 1
     backward = np.where(backward >= low, backward, -1)
-    forward = bisect_left(stored, low, high, times)
+    forward = bisect_left(stored, low, high, times, past_equal=not exact)
     some = forward < high
     following = np.where(some, stored[np.minimum(forward, len(stored) - 1)], 0)
     # Of equal times the last row arrived last.
@@ -125,17 +129,17 @@ def _nearest(match: AsOf, times: Instants, part: Slices) -> Places:
 
 def _nearer(times: Instants, stored: Instants, backward: Places, forward: Places) -> Places:
     """Returns the nearer one of two rows, the earlier one if they are equally near. -1 is no row."""
-    behind = _distance(times, stored[backward])
-    ahead = _distance(times, stored[forward])
+    behind = distance(times, stored[backward])
+    ahead = distance(times, stored[forward])
     nearer = (forward >= 0) & ((backward < 0) | (ahead < behind))
     return np.where(nearer, forward, backward)
 
 
-def _distance(one: Instants, other: Instants) -> npt.NDArray[np.uint64]:
+def distance(one: Instants, other: Instants) -> npt.NDArray[np.uint64]:
     """Returns how far apart instants are. The difference of two instants fits in 64 bits without a sign."""
     low, high = np.minimum(one, other), np.maximum(one, other)
-    distance: npt.NDArray[np.uint64] = high.view(np.uint64) - low.view(np.uint64)
-    return distance
+    apart: npt.NDArray[np.uint64] = high.view(np.uint64) - low.view(np.uint64)
+    return apart
 
 
 def _compared(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices, stored: pl.DataFrame) -> Places:
@@ -143,6 +147,9 @@ def _compared(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices, sto
     which = np.repeat(np.arange(rows.height), part.lengths)
     at = expand_ranges(part.starts, part.lengths)
     which, at = with_equal_keys(plan.ports, LEFT, rows, which, stored, at)
+    if not match.allow_exact_matches:
+        other = stored[TIME].to_numpy()[at] != rows[TIME].to_numpy()[which]
+        which, at = which[other], at[other]
     both = {LEFT: (rows, which), RIGHT: (stored, at)}
     true = meeting(plan, lambda side, names: take_rows(both[side][0].select(*names), both[side][1]))
     if true is not None:
@@ -164,7 +171,7 @@ def _ranks(
     if match.strategy == "forward":
         return numbers, -stored
     far = np.uint64(2**64 - 1)
-    return numbers, -stored, far - _distance(times, stored)
+    return numbers, -stored, far - distance(times, stored)
 
 
 def _better(match: AsOf, rows: pl.DataFrame, best: Candidates, mine: Places, other: Candidates) -> Candidates:

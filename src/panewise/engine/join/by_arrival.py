@@ -87,13 +87,13 @@ class ArrivalJoin:
             joined.emit_final(emission)
         return emission.pieces(), joined.stored()
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
         """Returns the rows that were in a window and can get no partner any more."""
         found = {}
         if self.spec.unmatched == "final":
             found = {side: self._expiring(state, side, clocks) for side in self._outer()}
         rows, _ = by_time(self.plan, found.items())
-        return rows
+        return rows, {}
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""

@@ -24,7 +24,7 @@ from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.spec import JoinOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import Interval, LastRows, Latest, by_event_time
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, by_event_time
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
@@ -83,9 +83,14 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
             found = _in_windows(spec.match, side, names, read, table, clocks.horizon_in_windows(spec, side))
         else:
             found = _waiting(spec, side, names, read, table, clocks.passed(spec, OTHER[side]))
-        if found.width:
-            shown = (pl.col(mine).alias(name) for mine, name in zip(names, keys, strict=True))
-            rows.append(found.select(*shown, pl.col(TIME).alias(END)))
+        stored = [found]
+        if isinstance(spec.match, AsOf) and spec.match.waits_for_partner:
+            passed, columns = clocks.passed(spec, RIGHT), [*names, TIME, NUMBER, END]
+            stored.append(read(2, columns, [*names, NUMBER], names, passed, names))
+        for one in stored:
+            if one.width:
+                shown = (pl.col(mine).alias(name) for mine, name in zip(names, keys, strict=True))
+                rows.append(one.select(*shown, pl.col(TIME).alias(END)))
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), keys)
 
 

@@ -20,6 +20,7 @@ from panewise.engine.join.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.emission import EXPIRED, UNMATCHED, Emission, by_time
 from panewise.engine.join.expiry import expiry_turns
+from panewise.engine.join.late_rows import furthest_behind_with_late_rows
 from panewise.engine.join.matching import Matching
 from panewise.engine.join.outcome import (
     FIRST,
@@ -49,6 +50,7 @@ from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec import UNLIMITED
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import Interval
 
@@ -112,11 +114,11 @@ class IntervalJoin:
         joined.emit_final(emission, state, state.with_tables(tables))
         return emission.pieces(), {**tables, **joined.counts(state)}
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
         """Returns the rows without a partner that expire while the clocks move to these."""
         found = {side: self.expiring(state, side, clocks) for side in self.awaits}
         rows, _ = by_time(self.plan, found.items())
-        return rows
+        return rows, {}
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the stored rows that can get a partner.
@@ -132,6 +134,8 @@ class IntervalJoin:
 
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any."""
+        if self.match.late == "join":
+            return furthest_behind_with_late_rows(self.spec, self.match)
         waits = self.match.waits
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
@@ -209,8 +213,10 @@ class _Joined(Outcome):
         }
         keyed |= {side: one.rows for side, one in counted.items()}
         match = method.match
-        retention = Retention(plan, batch, match.retained, match.retain_rows, counted)
-        chosen = retention.of_pairs if match.retained else None
+        # A row that is not behind the horizon of its side matches no row that has expired.
+        sides = tuple(plan.ports) if match.late == "join" else match.retained
+        retention = Retention(plan, batch, sides, match.retain_rows, counted)
+        chosen = retention.of_pairs if sides and match.retain_for != UNLIMITED else None
         stored = {side: rows_of(state, side) for side in rows}
         matching = Matching.of(method, stored, keyed, chosen)
         if counted and matching.long:
@@ -219,8 +225,11 @@ class _Joined(Outcome):
         pieces = matching if matching.long else [*matching]
         shapes = {side: method.rows[side] for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
-        sides = [side for side in method.remembers if side in counted]
-        evicted = {side: retention.evicted(side, rows_of(state, side)) for side in sides}
+        evicted = {
+            side: retention.evicted(side, rows_of(state, side))
+            for side in method.remembers
+            if side in counted
+        }
         return cls(plan, batch, rows, pieces, partnered, method, keyed, retention, evicted)
 
     def emit(self, emission: Emission) -> None:

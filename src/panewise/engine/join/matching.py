@@ -117,11 +117,13 @@ class _Search:
         self.rows[side].append(take_rows(stored[self.rows[side][0].columns], taken))
         return which + before
 
-    def pairs(self) -> Pairs:
-        """Returns the pairs in their order."""
+    def pairs(self, chosen: Callable[[Pairs], Pairs] | None) -> Pairs:
+        """Returns the pairs in their order. `chosen` is that of :class:`Matching`."""
         rows = {side: vstack_frames(frames).rechunk() for side, frames in self.rows.items()}
         none = np.empty(0, dtype=np.intp)
         found = Pairs(rows, {side: np.concatenate([none, *at]) for side, at in self.at.items()})
+        # The condition may fail for a row that is no longer stored, which chance may have left in a run.
+        found = found if chosen is None else chosen(found)
         return with_condition(self.method.plan, found).in_order()
 
 
@@ -183,7 +185,7 @@ class Matching:
         search = _Search.of(self.method, self.new)
         for one in self.found:
             search.add(one)
-        yield self._of_chosen(search.pairs())
+        yield search.pairs(self.chosen)
 
     def _many(self) -> Iterator[Pairs]:
         """Yields the pairs in pieces.
@@ -211,10 +213,7 @@ class Matching:
         search = _Search.of(self.method, self.new)
         for one in found:
             search.add(one, earlier=True)
-        return self._of_chosen(search.pairs())
-
-    def _of_chosen(self, pairs: Pairs) -> Pairs:
-        return pairs if self.chosen is None else self.chosen(pairs)
+        return search.pairs(self.chosen)
 
 
 def _one_each(plan: JoinPlan) -> bool:

@@ -32,8 +32,8 @@ class Method(Protocol):
         """
         ...
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
-        """Returns what is emitted when the clocks of the state move to `clocks`."""
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+        """Returns what is emitted when the clocks of the state move to `clocks`, and the changed tables."""
         ...
 
     def waiting(self, state: JoinState) -> Mapping[str, pl.DataFrame]:

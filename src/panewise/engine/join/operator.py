@@ -10,6 +10,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.arrival import Arrived
 from panewise.engine.join.as_of import AsOfJoin
+from panewise.engine.join.awaited_as_of import AwaitedAsOfJoin
 from panewise.engine.join.by_arrival import ArrivalJoin
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval import IntervalJoin
@@ -20,7 +21,7 @@ from panewise.engine.join.state import JoinState
 from panewise.engine.protocol import Schemas
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT
-from panewise.spec.operators.join.match import Interval, by_event_time
+from panewise.spec.operators.join.match import AsOf, Interval, by_event_time
 
 
 class JoinEngine(PairingEngine):
@@ -73,10 +74,10 @@ class JoinEngine(PairingEngine):
 
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""
-        panes = self.method.moved(self.state, clocks)
+        panes, tables = self.method.moved(self.state, clocks)
         # What was emitted must not be emitted again after a restart, whatever moves the clocks.
-        self.changed |= panes.height > 0
-        self._set(replace(self.state, clocks=clocks))
+        self.changed |= panes.height > 0 or len(tables) > 0
+        self._set(replace(self.state.with_tables(tables), clocks=clocks))
         return replace(self._nothing(LEFT), panes=panes)
 
 
@@ -85,4 +86,6 @@ def method_of(plan: JoinPlan) -> Method:
     match = plan.spec.match
     if isinstance(match, Interval):
         return IntervalJoin(plan)
+    if isinstance(match, AsOf) and match.waits_for_partner:
+        return AwaitedAsOfJoin(plan)
     return AsOfJoin(plan) if by_event_time(match) else ArrivalJoin(plan)

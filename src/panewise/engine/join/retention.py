@@ -184,7 +184,7 @@ class Retention:
     Attributes:
         plan: the plan of the join.
         batch: the batch.
-        sides: the sides whose rows are retained.
+        sides: the sides whose rows match a later row only if they have not expired.
         count: how many rows of a key; None for any number.
         counted: by side the rows of the batch, if their number is limited.
     """

@@ -124,9 +124,14 @@ def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr]) -> 
 
 
 def joined(
-    rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str], how: Literal["inner", "left"] = "inner"
+    rows: pl.DataFrame,
+    others: pl.DataFrame,
+    by: Sequence[str],
+    how: Literal["inner", "left", "semi"] = "inner",
 ) -> pl.DataFrame:
     """Returns the rows with the columns of the others that have the same keys, in the order of the rows.
+
+    With "semi" the columns of the others are left out.
 
     Null equals null, and NaN equals NaN. Polars 2.1 does not match NaN when it joins by a single column of
     floats that is sorted on both sides. When it joins by two columns, it does. So a constant column is added.

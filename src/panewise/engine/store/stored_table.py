@@ -86,7 +86,7 @@ class StoredTable:
         The hash of the table must be made from the keys alone.
         """
         different = distinct(rows, keys)
-        mine = self.newest.join(different, on=keys, how="semi", nulls_equal=True, maintain_order="left")
+        mine = joined(self.newest, different, keys, how="semi")
         found = [mine if starts is None else mine.filter(_within(mine[START], starts))]
         if self._live_runs():
             wanted = Wanted.of(different, self.shape.by)

@@ -1,5 +1,6 @@
 """Joins as of the event time of left rows: one is emitted once its partners are known (37.2, 37.3, 37.6)."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -57,6 +58,9 @@ class AsOfJoin:
         A left row that is emitted later may lie behind them as far as it waits, and its right row may lie
         still further behind. None if there is no limit (semantics 40.4).
         """
+        if self._match.waits_for_partner:
+            of_later = self._match.strategy == "forward" and self._spec.timestamp in ("right", "later")
+            return 0 if of_later and self._spec.how == "inner" else None
         far = None if self._match.tolerance is None else self._match.tolerance.us
         waits = 0 if far is None or self._match.strategy == "backward" else far
         if self._spec.timestamp not in ("right", "earlier"):
@@ -67,10 +71,21 @@ class AsOfJoin:
 
     def _is_decided(self, left: Row) -> bool:
         """Returns whether no right row can come that would be the partner (semantics 37.3)."""
+        if self._match.waits_for_partner and not has_null_key(left):
+            return self._is_known(left)
         last = left.time
+        if self._match.strategy == "backward" and not self._match.allow_exact_matches:
+            last -= 1
         if self._match.strategy != "backward" and self._match.tolerance is not None:
             last = min(last + self._match.tolerance.us, MAX_INSTANT)
         return has_null_key(left) or self._clocks.horizon(RIGHT) > last
+
+    def _is_known(self, left: Row) -> bool:
+        """Returns whether no right row can come that is as near as the nearest one so far (37.23)."""
+        horizon, found = self._clocks.horizon(RIGHT), self._partners(left)
+        if not found:
+            return horizon == math.inf
+        return horizon > left.time + abs(found[0].time - left.time)
 
     def _of_left(self, left: Row) -> list[dict[str, Any]]:
         """Returns the rows of a decided left row, none if the type of the join does not emit it."""
@@ -117,6 +132,8 @@ def can_be_partner(match: AsOf, left: int, right: int) -> bool:
     if match.strategy == "backward" and right > left:
         return False
     if match.strategy == "forward" and right < left:
+        return False
+    if right == left and not match.allow_exact_matches:
         return False
     return match.tolerance is None or abs(right - left) <= match.tolerance.us
 

@@ -18,6 +18,7 @@ from panewise.oracle.join.interval import IntervalJoin
 from panewise.oracle.join.same_window import WindowJoin
 from panewise.oracle.join.streams import StreamsJoin
 from panewise.oracle.join.two_sides import TwoSidedInterpreter
+from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import RIGHT
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
@@ -74,6 +75,12 @@ class JoinInterpreter(TwoSidedInterpreter):
         if isinstance(self._method, WindowJoin):
             return self._method.windows_with_rows()
         return [{**window, "rows": {one.side: [one.row.values]}} for window, one in self._stored()]
+
+    def _is_late(self, side: str, row: Row) -> bool:
+        """Returns whether a row is late: with `late="join"` only if it can have no partner (37.25)."""
+        is_behind = super()._is_late(side, row)
+        joins = isinstance(self._method, IntervalJoin) and self._method.joins_late_rows
+        return is_behind and not (joins and self._method.may_have_partner(side, row))
 
     def _stored(self) -> list[tuple[dict[str, Any], Applied]]:
         """Returns the stored rows, each with its window."""

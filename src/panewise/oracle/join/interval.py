@@ -13,6 +13,7 @@ from panewise.oracle.join.matching import (
     reach,
 )
 from panewise.oracle.join.pairing import PairingJoin
+from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import Interval
 from panewise.spec.operators.join.operator import JoinOperator
@@ -26,12 +27,30 @@ class IntervalJoin(PairingJoin):
         assert isinstance(spec.match, Interval)
         self._match = spec.match
 
+    @property
+    def joins_late_rows(self) -> bool:
+        """Whether a row behind the horizon of its side is joined (semantics 37.25)."""
+        return self._match.late == "join"
+
+    def may_have_partner(self, side: str, row: Row) -> bool:
+        """Returns whether a row could have a partner, judging by its time.
+
+        A partner that has arrived can be at the last instant that matches the row, and must still be able to
+        get a partner. One that comes later can be there, too, and must not be behind its horizon.
+        """
+        own, other = self._clocks.horizon(side), self._clocks.horizon(OTHER[side])
+        last, back = reach(self._match, side), reach(self._match, OTHER[side])
+        assert last is not None and back is not None
+        return own != math.inf and (own <= row.time + last + back or other <= row.time + last)
+
     def furthest_behind(self) -> int | None:
         """Returns how far `join_time` of a row that is emitted later may lie behind both horizons; None: any.
 
         A row that arrives later is not behind the horizon of its side. The rows that it may meet, and those
         that still wait for a partner, are behind it by the time that they can wait at most.
         """
+        if self.joins_late_rows:
+            return self._furthest_behind_with_late_rows()
         of_sides = {side: self._longest_wait(side) for side in (LEFT, RIGHT)}
         timestamp = self._spec.timestamp or LEFT
         of_pairs = {"later": [0.0], "earlier": [*of_sides.values()]}.get(timestamp)
@@ -39,17 +58,32 @@ class IntervalJoin(PairingJoin):
         waits = [*waits, *(of_sides[side] for side in self._spec.outer_sides)]
         return None if math.inf in waits else int(max(waits))
 
+    def _furthest_behind_with_late_rows(self) -> int:
+        """Returns the same if rows behind their horizon are joined (semantics 37.25)."""
+        left, right = reach(self._match, LEFT), reach(self._match, RIGHT)
+        assert left is not None and right is not None
+        of_sides = {LEFT: max(left, left + right), RIGHT: max(right, left + right)}
+        timestamp = self._spec.timestamp or LEFT
+        of_pairs = {"later": left + min(right, 0), "earlier": max(of_sides.values()), **of_sides}
+        found = [of_pairs[timestamp], *(of_sides[side] for side in self._spec.outer_sides)]
+        if timestamp == "later":
+            found.append(right + min(left, 0))
+        return max(0, *found)
+
     def _longest_wait(self, side: str) -> float:
         last = reach(self._match, side)
         if last is None:
-            return math.inf if self._match.retain_for is None else self._match.retain_for.us
+            limit = self._match.retain_for
+            return math.inf if limit is None or limit == "unlimited" else limit.us
         return max(0, last)
 
     def _partners(self, new: Applied) -> list[Applied]:
         return [
             one
             for one in self._applied
-            if one.side != new.side and self._are_partners(one, new) and self._is_retained(one)
+            if one.side != new.side
+            and self._are_partners(one, new)
+            and (self._can_get_partner(one) if self.joins_late_rows else self._is_retained(one))
         ]
 
     def _are_partners(self, one: Applied, other: Applied) -> bool:
@@ -62,6 +96,8 @@ class IntervalJoin(PairingJoin):
         if reach(self._match, one.side) is not None:
             return True
         limit, count = self._match.retain_for, self._match.retain_rows
+        if limit == "unlimited":
+            return True  # semantics 37.24
         if limit is not None and self._clocks.horizon(OTHER[one.side]) > one.row.time + limit.us:
             return False
         after = [it for it in self._applied if it.side == one.side and it.place > one.place]

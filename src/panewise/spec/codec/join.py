@@ -33,6 +33,7 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
+from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.position import Position
 from panewise.spec.protocol import Users
 from panewise.spec.watermarks import FixedLag, StreamTime
@@ -57,7 +58,8 @@ def to_dict(spec: JoinOperator) -> dict[str, Any]:
 
     >>> side = Side(keys=["id"])
     >>> to_dict(JoinOperator(left=side, right=side, match=Interval(-2, 5), how="left"))["match"]
-    {'kind': 'interval', 'lower': -2, 'upper': 5, 'closed': 'both', 'retain_for': None, 'retain_rows': None}
+    {'kind': 'interval', 'lower': -2, 'upper': 5, 'closed': 'both', 'retain_for': None, 'retain_rows': None,
+    'late': 'output'}
     """
     return {name: plain_value(getattr(spec, name)) for name in _NAMES}
 
@@ -121,9 +123,10 @@ def _match(value: Any, where: str) -> Match:
     if kind == WindowedStreams.kind:
         return streams_from(value, where)
     if kind == AsOf.kind:
-        members = members_of(value, where, {"kind", "strategy", "tolerance"})
+        members = members_of(value, where, {"kind", "strategy", "tolerance", "allow_exact_matches"})
         tolerance = or_null(duration)(members.get("tolerance"), f"{where}.tolerance")
-        return AsOf(members.get("strategy", "backward"), tolerance)
+        exact = flag(members.get("allow_exact_matches", True), f"{where}.allow_exact_matches")
+        return AsOf(members.get("strategy", "backward"), tolerance, allow_exact_matches=exact)
     if kind == Latest.kind:
         members = members_of(value, where, {"kind", "ttl", "deletes"})
         ttl = or_null(duration)(members.get("ttl"), f"{where}.ttl")
@@ -136,13 +139,14 @@ def _match(value: Any, where: str) -> Match:
 
 
 def _interval(value: Any, where: str) -> Interval:
-    names = {"kind", "lower", "upper", "closed", "retain_for", "retain_rows"}
+    names = {"kind", "lower", "upper", "closed", "retain_for", "retain_rows", "late"}
     members = members_of(value, where, names, required=("lower", "upper"))
-    lower, upper, limit = (
-        or_null(duration)(members.get(name), f"{where}.{name}") for name in ("lower", "upper", "retain_for")
-    )
+    lower, upper = (or_null(duration)(members.get(name), f"{where}.{name}") for name in ("lower", "upper"))
+    limit = members.get("retain_for")
+    limit = limit if limit == UNLIMITED else or_null(duration)(limit, f"{where}.retain_for")
     count = or_null(whole)(members.get("retain_rows"), f"{where}.retain_rows")
-    return Interval(lower, upper, members.get("closed", "both"), retain_for=limit, retain_rows=count)
+    closed, late = members.get("closed", "both"), members.get("late", "output")
+    return Interval(lower, upper, closed, retain_for=limit, retain_rows=count, late=late)
 
 
 def _with_function(match: Match, users: Users) -> Match:

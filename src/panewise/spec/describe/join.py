@@ -70,19 +70,27 @@ def _match(match: Match, left: str, right: str) -> str:
     if isinstance(match, WindowedStreams):
         return in_windows(match, {LEFT: left, RIGHT: right})
     if isinstance(match, AsOf):
-        which = {
-            "backward": f"the latest one whose {right} is not after the left {left}",
-            "forward": f"the earliest one whose {right} is not before the left {left}",
-            "nearest": f"the one whose {right} is nearest to the left {left}",
-        }
-        near = "" if match.tolerance is None else f", and at most {match.tolerance} from it"
-        return f"the right row is {which[match.strategy]}{near}"
+        return _as_of(match, left, right)
     if isinstance(match, LastRows):
         return _last_rows(match, left, right)
     if isinstance(match, Latest):
         young = "" if match.ttl is None else f", and it arrived less than {match.ttl} ago in processing time"
         return f"one is the newest of its side and key when the other arrives{young}{_deleting(match)}"
     return _in_interval(match, left, right)
+
+
+def _as_of(match: AsOf, left: str, right: str) -> str:
+    """Returns which row is the partner as of the time of a left row."""
+    which = {
+        ("backward", True): f"the latest one whose {right} is not after the left {left}",
+        ("backward", False): f"the latest one whose {right} is before the left {left}",
+        ("forward", True): f"the earliest one whose {right} is not before the left {left}",
+        ("forward", False): f"the earliest one whose {right} is after the left {left}",
+        ("nearest", True): f"the one whose {right} is nearest to the left {left}",
+        ("nearest", False): f"the one whose {right} is nearest to the left {left}, but not equal to it",
+    }
+    near = "" if match.tolerance is None else f", and at most {match.tolerance} from it"
+    return f"the right row is {which[match.strategy, match.allow_exact_matches]}{near}"
 
 
 def _in_interval(match: Interval, left: str, right: str) -> str:
@@ -196,6 +204,9 @@ def _side(spec: JoinOperator, name: str, side: Side) -> str:
         return f"{name.capitalize()} watermark: {mark}{of_replays(side.position)}."
     lateness = f" by more than {side.allowed_lateness}" if side.allowed_lateness.us else ""
     late = f"A row behind it{lateness} is late{of_replays(side.position)}."
+    if isinstance(spec.match, Interval) and spec.match.late == "join":
+        behind = f"A row behind it{lateness} is joined with what is stored"
+        late = f"{behind}, and late if it can have no partner{of_replays(side.position)}."
     return f"{name.capitalize()} watermark: {mark}. {late}"
 
 
@@ -220,6 +231,8 @@ def _stored(spec: JoinOperator, match: Interval, side: str) -> str:
     rows = f"a {side} row" if count is None else f"the last {count} {side} rows of each key, by arrival"
     if count == 1:
         rows = f"the last {side} row of each key, by arrival"
+    if us is None and count is None:
+        return f"each {side} row until the {OTHER[side]} input ends"
     if us is None:
         return f"{rows}, for good if no other follows"
     each = "it" if count is None or count == 1 else "them"
@@ -229,9 +242,28 @@ def _stored(spec: JoinOperator, match: Interval, side: str) -> str:
 
 def _state_of_as_of(match: AsOf, right: Side) -> str:
     lasting = "the latest right row of each key for good, and later ones"
+    if match.waits_for_partner:
+        return _state_of_awaited(match, lasting)
     if match.tolerance is not None:
         lasting = "a right row as long as it can be the partner of a left row"
-    return f"State: a left row until the right watermark is {_past(match.waits, right)} it; {lasting}."
+    return f"State: a left row until the right watermark is {_decides(match, right)} it; {lasting}."
+
+
+def _state_of_awaited(match: AsOf, lasting: str) -> str:
+    """Returns how long rows are stored if a left row waits for its partner."""
+    if match.strategy == "nearest":
+        waits = "until no nearer right row can come, for good if there is no right row of its key"
+        return f"State: a left row {waits}; {lasting}."
+    waits = "until the right watermark has passed its partner, for good if none comes"
+    return f"State: a left row {waits}; a right row until both watermarks have passed it."
+
+
+def _decides(match: AsOf, right: Side) -> str:
+    """Returns where the right watermark is when a left row is decided."""
+    if match.waits >= 0:
+        return _past(match.waits, right)
+    lateness = right.allowed_lateness
+    return f"{lateness} or more after" if lateness.us else "at or after"
 
 
 def _state_of_last_rows(match: LastRows, right: Side) -> str:

@@ -187,6 +187,8 @@ def timely_column(spec: JoinOperator) -> str | None:
     if isinstance(spec.match, SameWindow):
         in_windows = spec.timestamp == "window" and spec.match.allowed_lateness == Duration(0)
         return JOIN_TIME if in_windows and on_milliseconds(spec.match.window) else None
+    if isinstance(spec.match, Interval) and spec.match.late == "join":
+        return None
     at_arrival = isinstance(spec.match, Interval | Latest) or (
         isinstance(spec.match, LastRows) and spec.match.order == "arrival"
     )

@@ -5,10 +5,12 @@ from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.windows.kinds import positive
 from panewise.spec.windows.measure import MOST_ROWS, is_number_of_rows
 
 CLOSED: Final = ("both", "left", "right", "neither")
+LATE: Final = ("output", "join")
 
 
 @dataclass(frozen=True, init=False)
@@ -22,32 +24,38 @@ class Interval:
         closed: the bounds that the interval includes: "both", "left" (`lower` only), "right" (`upper` only)
             or "neither". Default: "both".
         retain_for: how long a row is retained that a row of any later time could match, in event time: until
-            the horizon of the other side is more than that after it. An interval without an upper bound
-            retains left rows, one without a lower bound right rows. It needs `retain_for`, `retain_rows` or
-            both.
+            the horizon of the other side is more than that after it; or "unlimited", until the input of the
+            other side ends. An interval without an upper bound retains left rows, one without a lower bound
+            right rows. No watermark bounds their number, so it needs `retain_for`, `retain_rows` or both.
         retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
             compared with all rows of its key in the same batch that the interval includes, whatever the
             number.
 
+        late: what happens to a row behind the horizon of its side: "output" (it is emitted to the late
+            output) or "join" (it is joined with the rows of the other side that are stored, and only a row
+            that can have no partner is late), which needs both bounds. Default: "output".
+
     Raises:
         SpecError: for bounds the wrong way round, an interval without any whole microsecond, other values of
-            `closed`, a missing retention, and one that has no effect.
+            `closed` and `late`, a missing retention, and one that has no effect or contradicts the other.
 
     >>> Interval("-5 minutes", "1 hour")
     Interval(lower=Duration('-5 minutes'), upper=Duration('1 hour'), closed='both', retain_for=None,
-    retain_rows=None)
+    retain_rows=None, late='output')
     >>> Interval(None, "1 hour", retain_for="1 day").retained
     ('right',)
 
-    Source: semantics 37, 37.1; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d PRECEDING".
+    Source: semantics 37, 37.1, 37.24, 37.25; Flink's interval join, Kafka Streams' JoinWindows, S1 "RANGE d
+    PRECEDING".
     """
 
     kind: ClassVar[str] = "interval"
     lower: Duration | None
     upper: Duration | None
     closed: Literal["both", "left", "right", "neither"]
-    retain_for: Duration | None
+    retain_for: Duration | Literal["unlimited"] | None
     retain_rows: int | None
+    late: Literal["output", "join"]
 
     def __init__(
         self,
@@ -55,19 +63,26 @@ class Interval:
         upper: DurationLike | None,
         closed: Literal["both", "left", "right", "neither"] = "both",
         *,
-        retain_for: DurationLike | None = None,
+        retain_for: DurationLike | Literal["unlimited"] | None = None,
         retain_rows: int | None = None,
+        late: Literal["output", "join"] = "output",
     ) -> None:
         object.__setattr__(self, "lower", None if lower is None else signed(lower, "lower"))
         object.__setattr__(self, "upper", None if upper is None else signed(upper, "upper"))
         object.__setattr__(self, "closed", closed)
-        limit = None if retain_for is None else positive(retain_for, "retain_for")
+        limit = _limit(retain_for)
         object.__setattr__(self, "retain_for", limit)
         object.__setattr__(self, "retain_rows", retain_rows)
+        object.__setattr__(self, "late", late)
         if closed not in CLOSED:
             raise SpecError(f"closed={closed!r}", f"closed is one of {CLOSED}", "give one of these")
+        if late not in LATE:
+            raise SpecError(f"late={late!r}", f"late is one of {LATE}", "give one of these")
         self._check_bounds()
         self._check_retention()
+        if late == "join" and self.retained:
+            rule = "without a bound a row could match however late it is, so no row would be late"
+            raise SpecError(f"{self!r}", rule, "give both bounds, or allowed_lateness on the side")
 
     def _check_bounds(self) -> None:
         if self.lower is None or self.upper is None:
@@ -90,10 +105,14 @@ class Interval:
         given = self.retain_for is not None or count is not None
         if self.retained and not given:
             rule = "a row of any later time could match, so rows would be stored for good"
-            raise SpecError(f"{self!r}", rule, "give retain_for='1 day', retain_rows=1000, or both")
+            remedy = "give retain_for='1 day', retain_rows=1000, or both; or retain_for='unlimited'"
+            raise SpecError(f"{self!r}", rule, remedy)
         if given and not self.retained:
             rule = "a retention is of the rows that an interval without a bound keeps"
             raise SpecError(f"{self!r}", rule, "leave it out, or give None for a bound")
+        if self.retain_for == UNLIMITED and count is not None:
+            rule = "rows that are stored for good are not limited in number"
+            raise SpecError(f"{self!r}", rule, "leave out retain_for or retain_rows")
 
     @property
     def first(self) -> int | None:
@@ -106,6 +125,11 @@ class Interval:
         return None if self.upper is None else self.upper.us - (self.closed in ("left", "neither"))
 
     @property
+    def length(self) -> int | None:
+        """The largest difference less the least one, in microseconds; None if there is a bound missing."""
+        return None if self.first is None or self.last is None else self.last - self.first
+
+    @property
     def retained(self) -> tuple[str, ...]:
         """The sides whose rows a row of any later time could match."""
         return ("left",) * (self.upper is None) + ("right",) * (self.lower is None)
@@ -114,11 +138,22 @@ class Interval:
     def waits(self) -> dict[str, int | None]:
         """How long after a row of each side rows of the other side can match it, in microseconds.
 
-        Of a retained row this is `retain_for`; None if only the number of rows is limited.
+        Of a retained row this is `retain_for`; None if there is no such limit.
         """
-        limit = None if self.retain_for is None else self.retain_for.us
+        limit = self.retain_for.us if isinstance(self.retain_for, Duration) else None
         first, last = self.first, self.last
         return {"left": limit if last is None else last, "right": limit if first is None else -first}
+
+
+def _limit(value: Any) -> Duration | Literal["unlimited"] | None:
+    """Returns how long rows are retained by event time.
+
+    >>> _limit("unlimited"), _limit("1 day")
+    ('unlimited', Duration('1 day'))
+    """
+    if isinstance(value, str) and value == UNLIMITED:
+        return UNLIMITED
+    return None if value is None else positive(value, "retain_for")
 
 
 def signed(value: Any, name: str) -> Duration:

@@ -36,52 +36,76 @@ class AsOf:
         strategy: "backward" (the latest right row at or before the left one), "forward" (the earliest one at
             or after it) or "nearest" (the one with the least distance; of two the earlier one). Default:
             "backward".
-        tolerance: the largest distance between both rows, 0 or more, included. Default: no limit; "forward"
-            and "nearest" need one.
+        tolerance: the largest distance between both rows, 0 or more, included. Default: no limit. Then a left
+            row of "forward" or "nearest" waits until its partner is known, or the right input ends. So left
+            rows of keys without later right rows are stored for good.
+        allow_exact_matches: whether a right row at the time of the left row matches it. Default: True.
 
     Raises:
-        SpecError: for another strategy, a negative tolerance, and a missing one.
+        SpecError: for another strategy, a negative tolerance, an `allow_exact_matches` that is no bool, and a
+            tolerance of 0 without exact matches.
 
     >>> AsOf(tolerance="1 hour")
-    AsOf(strategy='backward', tolerance=Duration('1 hour'))
+    AsOf(strategy='backward', tolerance=Duration('1 hour'), allow_exact_matches=True)
 
-    Source: semantics 37.2; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
+    Source: semantics 37.2, 37.22, 37.23; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
     """
 
     kind: ClassVar[str] = "as_of"
     strategy: Literal["backward", "forward", "nearest"]
     tolerance: Duration | None
+    allow_exact_matches: bool
 
     def __init__(
         self,
         strategy: Literal["backward", "forward", "nearest"] = "backward",
         tolerance: DurationLike | None = None,
+        *,
+        allow_exact_matches: bool = True,
     ) -> None:
         given = None if tolerance is None else Duration.of(tolerance, "tolerance")
         object.__setattr__(self, "strategy", strategy)
         object.__setattr__(self, "tolerance", given)
+        object.__setattr__(self, "allow_exact_matches", allow_exact_matches)
         if strategy not in STRATEGIES:
             raise SpecError(f"strategy={strategy!r}", f"strategy is one of {STRATEGIES}", "give one of these")
         if given is not None and given.us < 0:
             raise SpecError(f"tolerance={tolerance!r}", "a tolerance is not negative", "give 0 or more")
-        if given is None and strategy != "backward":
-            rule = "a row that comes at any later time could be the next or nearest one"
-            raise SpecError(f"strategy={strategy!r} without a tolerance", rule, "give a tolerance")
+        self._check_exact()
+
+    def _check_exact(self) -> None:
+        given: Any = self.allow_exact_matches
+        if not isinstance(given, bool):
+            rule = "whether rows of equal time match is True or False"
+            raise SpecError(f"allow_exact_matches={given!r}", rule, "give one of these")
+        if not given and self.tolerance is not None and self.tolerance.us == 0:
+            rule = "within a tolerance of 0 there are only rows of equal time"
+            raise SpecError(f"{self!r}", rule, "give a tolerance above 0, or leave allow_exact_matches out")
+
+    @property
+    def waits_for_partner(self) -> bool:
+        """Whether a left row waits until its partner is known, however long that takes (semantics 37.23)."""
+        return self.tolerance is None and self.strategy != "backward"
 
     @property
     def waits(self) -> int:
-        """How far beyond a left row the right rows reach that it waits for, in microseconds."""
-        return 0 if self.tolerance is None or self.strategy == "backward" else self.tolerance.us
+        """How far beyond a left row the right rows reach that it waits for in any case, in microseconds.
+
+        -1 if they are before it.
+        """
+        if self.strategy == "backward":
+            return 0 if self.allow_exact_matches else -1
+        return 0 if self.tolerance is None else self.tolerance.us
 
     @property
     def reach(self) -> tuple[int, int]:
         """How far the last right row lies after a left row that it matches, and the other way round.
 
-        A right row can match any later left row if there is no tolerance.
+        Without a tolerance it can be any distance. A row that is "forward" of a left row at the same time is
+        needed as long as one that matches it.
         """
-        if self.strategy == "forward":
-            return self.waits, 0
-        return self.waits, MAX_INSTANT if self.tolerance is None else self.tolerance.us
+        far = MAX_INSTANT if self.tolerance is None else self.tolerance.us
+        return far if self.waits_for_partner else self.waits, 0 if self.strategy == "forward" else far
 
 
 @dataclass(frozen=True, init=False)

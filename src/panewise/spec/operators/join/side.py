@@ -18,7 +18,8 @@ class Side:
     Args:
         keys: the key columns. The first is compared with the first of the other side, and so on. Without keys
             all rows have equal keys.
-        event_time: the column of the event time.
+        event_time: the column of the event time. For processing time, a column with the time of arrival and
+            the watermark FixedLag(0).
         order: columns that define the arrival order of the rows of a batch. Default: the event time.
         position: the columns of the source position, by which replays are recognised.
         null_keys: whether a row with a null key is valid. It has no partner in any case. Default: True.
@@ -115,6 +116,13 @@ def _check_kinds(side: Side) -> None:
 
 
 def _check_names(side: Side) -> None:
+    given: Any = side.event_time
+    if given is None:
+        rule = "a side has event times, also if its rows match by arrival (semantics 36.12)"
+        remedy = (
+            "add a column with the time of arrival, such as current_timestamp(), and watermark=FixedLag(0)"
+        )
+        raise SpecError("event_time=None of a side", rule, remedy)
     for name in (*side.keys, side.event_time, *side.order):
         if not isinstance(name, str) or not name:
             raise SpecError(
