@@ -1,8 +1,8 @@
 """A kill -9 of any process at any moment does not change the contents of the sinks (semantics 33 and 35).
 
 Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, 36
-over sliding windows, windows of rows, OVER operators, deduplications and policy windows, and 34 over joins and
-cogroups. The number of a round repeats it.
+over sliding windows, windows of rows, OVER operators, deduplications and policy windows, and 34 over joins
+and cogroups. The number of a round repeats it.
 """
 
 import os
