@@ -49,6 +49,7 @@ from panewise.spec.aggregates.functions import (
     var_samp,
     variance,
 )
+from panewise.spec.aggregates.order_columns import asc, desc
 from panewise.spec.aggregates.pairs import (
     corr,
     covar_pop,
@@ -79,6 +80,7 @@ __all__ = [
     "any_value",
     "approx_count_distinct",
     "array_agg",
+    "asc",
     "avg",
     "avg_distinct",
     "bit_and",
@@ -95,6 +97,7 @@ __all__ = [
     "covar_pop",
     "covar_samp",
     "dense_rank",
+    "desc",
     "every",
     "first",
     "first_value",
@@ -155,7 +158,10 @@ _REFUSED = {
         ("col", "column", "expr", "lit", "when"),
         (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2"),
     ),
-    **dict.fromkeys(("asc", "desc"), ("rows are in ascending order, nulls first", "give the column's name")),
+    **dict.fromkeys(
+        ("asc_nulls_first", "asc_nulls_last", "desc_nulls_first", "desc_nulls_last"),
+        ("nulls come first in ascending and last in descending order", "use asc or desc"),
+    ),
     "countDistinct": (_OTHER_NAME, "use count_distinct"),
     "sumDistinct": (_OTHER_NAME, "use sum_distinct"),
     "approxCountDistinct": (_OTHER_NAME, "use approx_count_distinct"),

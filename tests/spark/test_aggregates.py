@@ -1,4 +1,4 @@
-"""Compares aggregates with Spark's batch aggregates: values and types (semantics 24.1, 24.8 to 24.13)."""
+"""Compares aggregates with Spark's batch aggregates: values and types (semantics 24.1, 24.8 to 24.26)."""
 
 import random
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
+from panewise.errors import SpecError
 from panewise.spark import windowed
 from panewise.testing import assert_panes, run
 from tests.spark.conftest import best
@@ -47,6 +48,25 @@ PAIRS: dict[str, tuple[pw.Aggregate, Native]] = {
     "max_by with NaN": (F.max_by("one", "x"), lambda: SF.max_by("one", "x")),
     "max_by with k": (F.max_by("x", "id", k=3), lambda: best("x", "id", 3)),
     "min_by with k": (F.min_by("x", "id", k=3), lambda: best("x", "id", 3, least=True)),
+    "max_by of two": (
+        F.max_by("id", ["x", "id"]),
+        lambda: SF.expr("max_by(id, struct(x, id)) FILTER (WHERE x IS NOT NULL)"),
+    ),
+    "min_by of two": (
+        F.min_by("id", ["o", "id"]),
+        lambda: SF.expr("min_by(id, struct(o, id)) FILTER (WHERE o IS NOT NULL)"),
+    ),
+    "max_by of two with a filter": (
+        F.max_by("id", ["x", "id"]).filter("o"),
+        lambda: SF.expr("max_by(id, struct(x, id)) FILTER (WHERE o AND x IS NOT NULL)"),
+    ),
+    "top_n_by of three": (
+        F.top_n_by("id", [F.asc("x"), F.desc("o"), "id"], 9),
+        lambda: SF.expr(
+            "transform(slice(sort_array(collect_list(struct(x, o IS NULL, NOT o, id IS NULL, -id, id)) "
+            "FILTER (WHERE x IS NOT NULL)), 1, 9), one -> one.id)"
+        ),
+    ),
     "top_n": (F.top_n("x", 4), lambda: SF.slice(SF.sort_array(SF.collect_list("x"), asc=False), 1, 4)),
     "sort_list": (F.sort_list("x"), lambda: SF.sort_array(SF.collect_list("x"))),
     "sort_list falling": (
@@ -163,3 +183,27 @@ def test_reduce_and_fold_over_micro_batches(spark: SparkSession) -> None:
         {"op": "finish"},
     ]
     assert_panes(run(spec, events, "spark")[-1], [{"p": 42, "t": "2None37"}])
+
+
+def test_order_columns_of_pyspark(spark: SparkSession) -> None:
+    """semantics 24.26: PySpark's asc and desc have the nulls where panewise has them; others are refused."""
+    assert F.max_by("v", [SF.desc("a"), SF.col("b").asc()]) == F.max_by("v", ["a", F.asc("b")])
+    assert F.top_n_by("v", SF.asc("a"), 2) == F.top_n_by("v", "a", 2, ascending=True)
+    with pytest.raises(SpecError) as error:
+        F.min_by("v", ["a", SF.desc_nulls_first("b")])
+    assert str(error.value) == (
+        "by='b DESC NULLS FIRST' | nulls come first in ascending and last in descending order, of a column | "
+        "give asc(...) or desc(...) of panewise.functions"
+    )
+    with pytest.raises(SpecError, match=r"ascending is the direction of columns without one"):
+        F.top_n_by("v", [SF.asc("a"), F.desc("b")], 2, ascending=True)
+
+
+def test_rankings_by_expressions(spark: SparkSession) -> None:
+    """semantics 24.26: each column may be an expression, which Spark evaluates before the operator."""
+    low = F.min_by("id", [SF.col("x") * 2, F.desc(SF.col("id") % 200)]).alias("low")
+    ours = windowed(numbers(spark), event_time="ts").window(pw.Global()).agg(low)
+    native = numbers(spark).agg(
+        SF.expr("min_by(id, struct(x * 2, -(id % 200))) FILTER (WHERE x IS NOT NULL AND id IS NOT NULL)")
+    )
+    assert ours.panes.select("low").collect() == native.collect()

@@ -34,15 +34,18 @@ def check_maps(spec: Specification, inputs: StructType, port: str = INPUT) -> No
             )
     for what in parts(spec).functions(spec, port):
         for name in what.columns:
-            if contains(inputs[name].dataType, MapType) and (
-                name == getattr(what, "by", None) or not _carries(what)
-            ):
+            if contains(inputs[name].dataType, MapType) and (name in _ranks(what) or not _carries(what)):
                 rule = f"{what.fn} compares values, and maps cannot be compared"
                 raise SpecError(
                     f"{what.name!r} over {name}: {inputs[name].dataType.simpleString()}",
                     rule,
                     "use a value of the map",
                 )
+
+
+def _ranks(what: Aggregate | RowFunction) -> tuple[str, ...]:
+    """Returns the columns by which an aggregate ranks rows."""
+    return tuple(one.column for one in what.ranking) if isinstance(what, Aggregate) else ()
 
 
 def _carries(what: Aggregate | RowFunction) -> bool:

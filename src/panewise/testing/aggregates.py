@@ -9,6 +9,8 @@ from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
 from panewise.testing.samples import ALL_TEXT, JOINED, LATEST, MEASURES, NULLS, TRUES
 
+_FURTHER = [F.desc("flag"), F.asc("s"), F.desc("v")]  # few values, so that the next column decides
+
 
 def aggregates() -> st.SearchStrategy[list[Aggregate]]:
     """Returns a strategy of one to four aggregates, of all functions and all types that these take."""
@@ -69,6 +71,12 @@ def _ranked() -> list[Aggregate]:
         made += [
             F.top_n_by(name, other, n, ascending=ascending, distinct=distinct)
             for n, (ascending, distinct) in flags
+        ]
+        further = [one for one in _FURTHER if one.column != other]
+        made += [F.max_by(name, [other, *further]), F.min_by(name, [other, *further[:1]])]
+        made += [
+            F.top_n_by(name, [F.asc(other), *further], 2),
+            F.top_n_by(name, [other, *further[1:], "n"] if other != "n" else [other, "v"], 3, distinct=True),
         ]
     for name, ascending in product(MEASURES, [False, True]):
         made += [F.sort_list(name, ascending), *(F.top_n(name, n, ascending) for n in (1, 2, 4))]

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -119,6 +120,7 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
         ]
         made += [F.top_n(name, 2), *(fn(name, other) for other in simple[:2] for fn in (F.max_by, F.min_by))]
         made += [F.top_n_by(name, other, 2, distinct=True) for other in simple[-1:]]
+        made += [F.max_by(name, [one, F.asc(other)]) for one, other in pairwise(simple[:2])]
         made += (
             [fn(name) for fn in _NUMERIC[: 2 if kind.startswith("decimal") else None]]
             if _is_number(kind)

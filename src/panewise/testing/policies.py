@@ -117,7 +117,7 @@ _contents: Final[list[dict[str, Any]]] = [
     {
         "aggregates": [
             F.sum("n").alias("total"),
-            F.max_by("s", "v").alias("best"),
+            F.max_by("s", ["v", F.asc("n")]).alias("best"),
             F.avg("price").alias("mean"),
         ]
     },

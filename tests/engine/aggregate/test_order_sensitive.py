@@ -26,6 +26,9 @@ FEW_ROWS = [
         F.top_n_by("v", "x", 1, ascending=True),
         F.top_n_by("s", "x", 2, distinct=True),
     ),
+    *(F.max_by("v", ["x", "s"]), F.min_by("s", ["v", F.desc("x")])),
+    F.top_n_by("s", [F.asc("v"), "x"], 2),
+    F.top_n_by("v", ["x", F.asc("s")], 2, distinct=True),
     *(F.max_by("s", "x"), F.min_by("s", "x"), F.max_by("v", "s"), F.min_by("x", "v")),
 ]
 BESIDE = [
@@ -74,7 +77,7 @@ def test_partials_may_be_merged_in_any_order(given: list[dict[str, Any]], data: 
     both = pl.concat([pieces.with_columns(pl.lit(n).alias("group")) for n in (0, 1)])[
         data.draw(st.permutations(range(2 * pieces.height)))
     ]
-    merged = both.group_by("group", maintain_order=True).agg(turned.merging())
+    merged = both.group_by("group", maintain_order=True).agg(turned.merging(both))
     for place in range(2):
         found = merged[place].select(pl.col(part.name).cast(part.dtype) for part in turned.parts)
         assert same(results(turned, found), wanted)

@@ -56,6 +56,8 @@ AGGREGATES: tuple[pw.Aggregate, ...] = (
         F.min_by("s", "v"),
         F.top_n("v", 2),
         F.top_n_by("s", "v", 2),
+        F.max_by("v", ["x", F.asc("s")]),
+        F.top_n_by("s", [F.asc("v"), "x"], 2),
     ),
     *(
         F.mode("s"),
@@ -102,7 +104,7 @@ def test_an_aggregate_of_a_range_is_that_of_its_merged_pieces(
     )
     spans = data.draw(st.lists(bounds, max_size=10))
     low, high = (pl.Series([span[side] for span in spans], dtype=pl.Int64) for side in (0, 1))
-    merging = AGGREGATION.merging()
+    merging = AGGREGATION.merging(pieces)
     expected = [
         read_off(pieces[a:b].with_columns(g=pl.lit(0)).group_by("g").agg(merging).drop("g"))[0]
         for a, b in spans

@@ -203,6 +203,27 @@ def test_json_says_its_version() -> None:
             F.top_n_by("v", "b", 3, distinct=True),
             {"fn": "top_n_by", "column": "v", "by": "b", "n": 3, "distinct": True},
         ),
+        (
+            F.max_by("v", ["b", F.asc("c"), "d"]),
+            {
+                "fn": "max_by",
+                "column": "v",
+                "by": "b",
+                "then_by": [{"column": "c", "ascending": True}, {"column": "d", "ascending": False}],
+            },
+        ),
+        (F.max_by("v", [F.desc("b")]), {"fn": "max_by", "column": "v", "by": "b"}),
+        (
+            F.top_n_by("v", [F.asc("b"), "c"], 3),
+            {
+                "fn": "top_n_by",
+                "column": "v",
+                "by": "b",
+                "n": 3,
+                "ascending": True,
+                "then_by": [{"column": "c", "ascending": False}],
+            },
+        ),
         (F.sort_list("v"), {"fn": "sort_list", "column": "v"}),
         (F.sort_list("v", ascending=False), {"fn": "sort_list", "column": "v", "ascending": False}),
         (F.count_if("v"), {"fn": "count_if", "column": "v"}),
@@ -454,7 +475,7 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             (
                 "aggregates[0].weight=True | the fields here are ['ascending', 'by', 'column', "
                 "'distinct', 'fn', 'ignorenulls', "
-                "'n', 'name', 'percentage', 'rsd', 'user'] | leave 'weight' out"
+                "'n', 'name', 'percentage', 'rsd', 'then_by', 'user'] | leave 'weight' out"
             ),
         ),
         (

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from panewise.engine.aggregate import rankings
+from panewise.engine.aggregate import rankings, several_ranks
 from panewise.engine.aggregate.partials import Part, Side, SideMerge, extreme, of_own
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.columns import ARRIVAL_NUMBER
@@ -24,12 +24,17 @@ def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Pa
     For each row that it keeps, it contains the arrival number, the value and, if there is one, the rank.
     """
     assert aggregate.column is not None
+    if aggregate.then_by:
+        return several_ranks.part(aggregate, _name(aggregate, index), schema, numbered=True)
     made = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
     return made(aggregate, _name(aggregate, index), schema)
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
     """Returns the expression that computes the result from the part."""
+    if aggregate.then_by:
+        value = several_ranks.result(aggregate, _name(aggregate, index))
+        return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
     stored = pl.col(_name(aggregate, index))
     of_rows = aggregate.fn == "top_n_by"
     value = stored.list.eval(pl.element().struct.field("value")) if of_rows else stored.struct.field("value")

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import Expression, name_of
+from panewise.spec.aggregates.expressions import Expression, checked_column
+from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.window_spec import Over, WindowSpec
 
@@ -32,17 +33,19 @@ GROWING = frozenset(
 # Order-sensitive. For max_by, min_by and top_n_by only the order among rows of equal `by` matters.
 ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
 FUNCTIONS = ORDERLESS | GROWING | ORDERED
+# They rank rows by the values of columns.
+RANKINGS = frozenset({"max_by", "min_by", "top_n_by"})
 # The result is a list.
 LISTS = frozenset({"collect_list", "collect_set", "sort_list", "top_n", "top_n_by"})
 
-_PLAIN = re.compile(r"^\S(.*\S)?$")
 _DEFAULT_NAME = re.compile(r"\w+\(.*\)( FILTER \(WHERE .*\))?", re.DOTALL)
 _OPTION_FUNCTIONS: Final = {
     "ignorenulls": {"first", "last"},
     "percentage": {"percentile"},
     "rsd": {"approx_count_distinct"},
     "user": {"user"},
-    "by": {"max_by", "min_by", "top_n_by"} | PAIRS,
+    "by": RANKINGS | PAIRS,
+    "then_by": RANKINGS,
     "n": {"top_n", "top_n_by"},
     "ascending": {"sort_list", "top_n", "top_n_by"},
     "distinct": {"top_n_by"},
@@ -63,6 +66,7 @@ class Aggregate:
         user: the user-defined aggregate.
         by: for max_by, min_by and top_n_by: the column by whose values rows are ranked; for aggregates of two
             columns, such as corr: the second one.
+        then_by: for max_by, min_by and top_n_by: the columns that rank rows of equal `by`, with directions.
         n: for top_n and top_n_by: the maximum length of the list, 1 or more.
         ascending: for sort_list, top_n and top_n_by: whether the smallest values come first.
         distinct: for top_n_by: whether each value of the column is taken only once.
@@ -79,6 +83,7 @@ class Aggregate:
     rsd: float | None = None
     user: UserFunctions | None = None
     by: str | None = None
+    then_by: tuple[OrderColumn, ...] = ()
     n: int | None = None
     ascending: bool | None = None
     distinct: bool = False
@@ -141,22 +146,15 @@ class Aggregate:
     @property
     def columns(self) -> tuple[str, ...]:
         """The input columns that the aggregate reads."""
-        return tuple(column for column in (self.column, self.by) if column is not None)
+        given = (self.column, self.by, *(one.column for one in self.then_by))
+        return tuple(column for column in given if column is not None)
 
-
-def checked_column(column: Any) -> str:
-    """Returns the name of a column that is given by its name or as a pyspark Column.
-
-    An expression has the name under which pyspark shows it.
-
-    Raises:
-        SpecError: if the value is neither.
-    """
-    name = name_of(column)
-    if not isinstance(name, str) or not _PLAIN.match(name):
-        rule, remedy = "an aggregate reads a column", "give its name, or a column of pyspark.sql.functions"
-        raise SpecError(f"column={column!r}", rule, remedy)
-    return name
+    @property
+    def ranking(self) -> tuple[OrderColumn, ...]:
+        """The columns by which it ranks rows, `by` first; none for other aggregates."""
+        if self.by is None or self.fn not in RANKINGS:
+            return ()
+        return (OrderColumn(self.by, self.fn == "min_by" or self.ascending is True), *self.then_by)
 
 
 def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
@@ -245,6 +243,7 @@ def _check_ranking(aggregate: Aggregate) -> None:
     if fn in _OPTION_FUNCTIONS["by"] and (not isinstance(by, str) or not by):
         rule = f"{fn} reads two columns" if fn in PAIRS else f"{fn} ranks rows by a column"
         raise SpecError(f"{fn}(by={by!r})", rule, "give by=, the name of a column")
+    _check_then_by(aggregate)
     if fn in _OPTION_FUNCTIONS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
         raise SpecError(
             f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
@@ -252,6 +251,19 @@ def _check_ranking(aggregate: Aggregate) -> None:
     for option, value in (("ascending", aggregate.ascending), ("distinct", aggregate.distinct)):
         if fn in _OPTION_FUNCTIONS[option] and not isinstance(value, bool):
             raise SpecError(f"{fn}({option}={value!r})", f"{option} is True or False", "give one of these")
+
+
+def _check_then_by(aggregate: Aggregate) -> None:
+    """Checks that the further columns of a ranking have directions, and are others than `by`."""
+    fn, given = aggregate.fn, aggregate.then_by
+    if not isinstance(given, tuple) or not all(isinstance(one, OrderColumn) for one in given):
+        rule = "then_by is a tuple of order columns"
+        raise SpecError(f"{fn}(then_by={given!r})", rule, "give asc(...) and desc(...)")
+    names = [aggregate.by, *(one.column for one in given)]
+    twice = [name for n, name in enumerate(names) if name in names[:n]]
+    if twice:
+        rule = "a column ranks rows once; a second time it has no effect"
+        raise SpecError(f"{fn}(by={twice[0]!r} twice)", rule, "leave it out the second time")
 
 
 def _check_fraction(name: str, value: float | None, *, low_included: bool, high: float) -> None:
@@ -274,4 +286,7 @@ def with_names(what: Any, names: Mapping[str, str]) -> Any:
             name = name.replace(one, names[one])
     made = replace(what, column=names.get(what.column, what.column), name=name)
     by = getattr(made, "by", None)
-    return made if by is None else replace(made, by=names.get(by, by))
+    if by is None:
+        return made
+    further = tuple(replace(one, column=names.get(one.column, one.column)) for one in made.then_by)
+    return replace(made, by=names.get(by, by), then_by=further)

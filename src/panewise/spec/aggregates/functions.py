@@ -3,8 +3,8 @@
 Users import them from :mod:`panewise.functions`.
 """
 
-from panewise.spec.aggregates.aggregate import Aggregate, checked_column, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName, Expression
+from panewise.spec.aggregates.aggregate import Aggregate, default_name
+from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.aggregates.user_functions import UserFunctions
 
 

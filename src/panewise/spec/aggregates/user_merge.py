@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.aggregate import checked_column, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName
+from panewise.spec.aggregates.aggregate import default_name
+from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 from panewise.spec.aggregates.user_functions import RESULTS, JsonValue, ResultType, check_function, check_name
 
 _FUNCTIONS: Final = ("init", "accumulate_left", "accumulate_right", "merge", "finish")

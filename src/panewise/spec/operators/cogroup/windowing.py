@@ -74,7 +74,9 @@ def _of_side(side: str, what: Aggregate) -> Aggregate:
     column = value_column(side, what.column)
     if what.fn in ("first", "last") and not what.ignorenulls:
         return Aggregate("min_by" if what.fn == "first" else "max_by", column, what.name, by=number)
-    return replace(what, column=column, by=None if what.by is None else value_column(side, what.by))
+    further = tuple(replace(one, column=value_column(side, one.column)) for one in what.then_by)
+    by = None if what.by is None else value_column(side, what.by)
+    return replace(what, column=column, by=by, then_by=further)
 
 
 def _skipping(user: UserFunctions) -> UserFunctions:
