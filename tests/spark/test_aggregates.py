@@ -207,3 +207,70 @@ def test_rankings_by_expressions(spark: SparkSession) -> None:
         SF.expr("min_by(id, struct(x * 2, -(id % 200))) FILTER (WHERE x IS NOT NULL AND id IS NOT NULL)")
     )
     assert ours.panes.select("low").collect() == native.collect()
+
+
+STATISTICS = pw.UserAggregate(
+    "statistics",
+    init=list,
+    accumulate=lambda state, v, d: [*state, [v, None if d is None else str(d)]],
+    merge=lambda one, other: [*one, *other],
+    finish=lambda rows: {
+        "sum": sum((Decimal(d) for _, d in rows if d is not None), Decimal("0.00")),
+        "by": {str(v): [Decimal(d)] for v, d in rows if d is not None},
+        "rows": len(rows),
+    },
+    result="struct<sum:decimal(20,2),by:map<string,array<decimal(10,2)>>,rows:bigint>",
+)
+COUNTS = pw.UserAggregate.fold(
+    "counts",
+    {},
+    lambda state, v: {**state, str(v): state.get(str(v), 0) + 1},
+    combine=lambda one, other: {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}},
+    result="map<string,bigint>",
+)
+
+
+def test_structs_maps_and_decimals_of_users_with_filters(spark: SparkSession) -> None:
+    """semantics 24.20, 24.29, 24.30, 35.3: panes have Spark's own types."""
+    now = datetime(2024, 1, 1, tzinfo=UTC)
+    rows = [
+        (now, 1, Decimal("1.50")),
+        (now, 2, None),
+        (now, None, Decimal("4.00")),
+        (now, 3, Decimal("0.25")),
+    ]
+    df = spark.createDataFrame(rows, "ts TIMESTAMP, v INT, d DECIMAL(10,2)")
+    panes = (
+        windowed(df, event_time="ts")
+        .window(pw.Tumbling("1 hour"))
+        .agg(
+            STATISTICS("v", SF.col("d") * 1).filter(SF.col("v") < 3).alias("few"),
+            COUNTS("v").alias("counts"),
+            F.first_n("d", 2).filter(SF.col("v") >= 2).alias("two"),
+            F.last("d").filter(SF.col("v") == 2).alias("last"),
+            F.collect_list("v", nulls="include").alias("all"),
+        )
+        .panes.select("few", "counts", "two", "last", "all")
+    )
+    assert panes.schema.simpleString() == (
+        "struct<few:struct<sum:decimal(20,2),by:map<string,array<decimal(10,2)>>,rows:bigint>,"
+        "counts:map<string,bigint>,two:array<decimal(10,2)>,last:decimal(10,2),all:array<int>>"
+    )
+    [row] = panes.collect()
+    assert row["few"].asDict() == {"sum": Decimal("1.50"), "by": {"1": [Decimal("1.50")]}, "rows": 2}
+    assert row["counts"] == {"1": 1, "2": 1, "None": 1, "3": 1}
+    assert (row["two"], row["last"], row["all"]) == ([None, Decimal("0.25")], None, [1, 2, None, 3])
+
+
+@pytest.mark.parametrize("runtime", ["spark", "standalone"])
+def test_results_of_users_over_micro_batches(spark: SparkSession, runtime: str) -> None:
+    """semantics 24.20, 24.29: states of micro-batches merge, and the results are those of the oracle."""
+    aggregates = [STATISTICS("v", "d").filter("ok").alias("a"), COUNTS("v").alias("b")]
+    spec = pw.WindowOperator(window=pw.Session(5), aggregates=aggregates)
+    rows = [{"event_time": n, "v": n % 3, "d": Decimal(n), "ok": n % 2 == 0} for n in range(6)]
+    events: list[dict[str, Any]] = [{"op": "add", "rows": rows[::2]}, {"op": "add", "rows": rows[1::2]}]
+    types = {"d": "decimal(10,2)", "v": "bigint"}
+    [pane] = run(spec, [*events, {"op": "finish"}], "oracle", types=types)[-1]["panes"]
+    assert_panes(
+        run(spec, [*events, {"op": "finish"}], runtime, types=types)[-1], [{"a": pane["a"], "b": pane["b"]}]
+    )

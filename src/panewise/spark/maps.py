@@ -10,8 +10,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.types import contains, is_lossless
+from panewise.spark.types import contains, is_lossless, spark_type
 from panewise.spec import Aggregate, RowFunction, Specification, parts
+from panewise.spec.column_values import ColumnType
 from panewise.spec.protocol import LIST_FUNCTIONS, VALUE_FUNCTIONS
 
 _COUNTS = frozenset({"count"})
@@ -73,6 +74,9 @@ class _SparkTypes:
 
     def list_of(self, inner: DataType) -> DataType:
         return ArrayType(inner)
+
+    def of_name(self, name: str) -> DataType:
+        return spark_type(ColumnType.of(name))
 
     def rows_of(self, names: tuple[str, ...], port: str = INPUT) -> DataType:
         return ArrayType(StructType([StructField(name, self.known[port][name]) for name in names]))

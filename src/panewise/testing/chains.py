@@ -107,6 +107,11 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
     simple = [name for name, kind in types.items() if kind != "list"]
     for name, kind in types.items():
         made += [F.count(name), F.first(name), F.last(name, ignorenulls=True), F.collect_list(name)]
+        made += [
+            F.first_n(name, 2),
+            F.last_n(name, 2, ignorenulls=True),
+            F.collect_list(name, nulls="include"),
+        ]
         if kind == "list":
             continue
         made += [

@@ -124,7 +124,8 @@ _contents: Final[list[dict[str, Any]]] = [
     {
         "aggregates": [
             F.first("n").alias("first"),
-            F.collect_list("s").alias("all"),
+            F.collect_list("s", nulls="include").alias("all"),
+            F.last_n("v", 2).alias("last two"),
             F.median("v").alias("middle"),
             F.min("n").alias("least"),
         ]

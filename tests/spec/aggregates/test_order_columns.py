@@ -31,7 +31,5 @@ def test_fields_are_checked(column: Any, ascending: Any, message: str) -> None:
 
 def test_an_order_of_over_has_no_direction() -> None:
     """semantics 29.10: the order of a window is ascending, nulls first."""
-    with pytest.raises(
-        SpecError, match=r"\| keys and order columns are given by name; the order"
-    ):
+    with pytest.raises(SpecError, match=r"\| keys and order columns are given by name; the order"):
         Window.partitionBy("k").orderBy("ts", F.asc("v"))

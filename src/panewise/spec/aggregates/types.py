@@ -48,6 +48,10 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
             f"{fn} takes a Boolean column",
             "make one before the operator",
         )
+    passes = None if aggregate.condition is None else types.get(aggregate.condition)
+    if passes is not None and passes != BOOLEAN:
+        given = f"{aggregate.name!r} with the condition {aggregate.condition}: {passes}"
+        raise SpecError(given, "a condition is a Boolean column", "make one before the operator")
     for ordering in _ordered_by(aggregate):
         if ordering in types and types[ordering].is_nested:
             rule, remedy = f"{fn} takes values that have an order", "use a column of a simple type"
@@ -76,11 +80,9 @@ def compared_by(aggregate: Aggregate) -> list[str]:
 
 def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:
     """Returns the columns that must be Boolean."""
-    return {
-        aggregate.column
-        for aggregate in aggregates
-        if aggregate.fn in _BOOLEAN and aggregate.column is not None
-    }
+    given = list(aggregates)
+    columns = [one.column for one in given if one.fn in _BOOLEAN] + [one.condition for one in given]
+    return {name for name in columns if name is not None}
 
 
 def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> dict[str, Type]:

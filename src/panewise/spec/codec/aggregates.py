@@ -9,7 +9,7 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_nam
 from panewise.spec.aggregates.order_columns import OrderColumn, names_of
 from panewise.spec.aggregates.user import UserAggregate
 from panewise.spec.aggregates.user_functions import UserFunctions
-from panewise.spec.fields import Reader, flag, members_of, number, or_null, text, whole, wrong
+from panewise.spec.fields import Reader, flag, members_of, names, number, or_null, text, whole, wrong
 from panewise.spec.position import Position
 
 Users: TypeAlias = Mapping[str, UserAggregate]
@@ -28,8 +28,12 @@ def plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
 
 def _written(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [{"column": one.column, "ascending": one.ascending} for one in value]
+        return [one if isinstance(one, str) else _written_order(one) for one in value]
     return value.name if isinstance(value, UserFunctions) else value
+
+
+def _written_order(column: OrderColumn) -> dict[str, Any]:
+    return {"column": column.column, "ascending": column.ascending}
 
 
 def aggregates_from(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:
@@ -66,7 +70,7 @@ def aggregate_from(value: Any, where: str, users: Users) -> Aggregate:
     for name, default in _AGGREGATE_DEFAULTS.get(fn, {}).items():
         given.setdefault(name, default)
     further = names_of(given.get("then_by", ()), ascending=fn == "min_by" or given.get("ascending") is True)
-    arguments = [given.get("by"), *further, given.get("n"), given.get("percentage")]
+    arguments = [given.get("by"), *further, *given.get("more", ()), given.get("n"), given.get("percentage")]
     made = {"name": default_name(user or fn, column, *arguments), "column": None, **given}
     return Aggregate(**made, user=None if user is None else users[user])
 
@@ -111,6 +115,9 @@ _AGGREGATE: dict[str, Reader] = {
     "n": or_null(whole),
     "ascending": or_null(flag),
     "distinct": flag,
+    "nulls": text,
+    "condition": or_null(text),
+    "more": names,
 }
 _AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # the defaults of panewise.functions
     "approx_count_distinct": {"rsd": 0.05},
