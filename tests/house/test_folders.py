@@ -75,7 +75,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "watermarks": {"windows"},
         "evictors": {"windows"},
         "triggers": {"windows"},
-        "aggregates": {"column_types", "window_spec"},
+        "aggregates": {"column_types", "column_values", "window_spec"},
         "conditions": {"fields", "column_types", "aggregates"},
         "rules": {"windows", "triggers", "evictors", "position"},
         "protocol": {"aggregates", "column_types", "position", "watermarks"},

@@ -39,6 +39,7 @@ def test_the_processor_on_the_driver_loads_no_operator() -> None:
         "panewise.engine.ingest",
         "panewise.engine.ingest.output",
         "panewise.engine.kernels",
+        "panewise.engine.kernels.column_types",
         "panewise.engine.kernels.map_types",
     }
     assert "pandas" not in loaded

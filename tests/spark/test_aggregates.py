@@ -1,4 +1,4 @@
-"""Compares aggregates with Spark's batch aggregates: values and types (semantics 24.1, 24.8 to 24.13)."""
+"""Compares aggregates with Spark's batch aggregates: values and types (semantics 24.1, 24.8 to 24.26)."""
 
 import random
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
+from panewise.errors import SpecError
 from panewise.spark import windowed
 from panewise.testing import assert_panes, run
 from tests.spark.conftest import best
@@ -47,6 +48,25 @@ PAIRS: dict[str, tuple[pw.Aggregate, Native]] = {
     "max_by with NaN": (F.max_by("one", "x"), lambda: SF.max_by("one", "x")),
     "max_by with k": (F.max_by("x", "id", k=3), lambda: best("x", "id", 3)),
     "min_by with k": (F.min_by("x", "id", k=3), lambda: best("x", "id", 3, least=True)),
+    "max_by of two": (
+        F.max_by("id", ["x", "id"]),
+        lambda: SF.expr("max_by(id, struct(x, id)) FILTER (WHERE x IS NOT NULL)"),
+    ),
+    "min_by of two": (
+        F.min_by("id", ["o", "id"]),
+        lambda: SF.expr("min_by(id, struct(o, id)) FILTER (WHERE o IS NOT NULL)"),
+    ),
+    "max_by of two with a filter": (
+        F.max_by("id", ["x", "id"]).filter("o"),
+        lambda: SF.expr("max_by(id, struct(x, id)) FILTER (WHERE o AND x IS NOT NULL)"),
+    ),
+    "top_n_by of three": (
+        F.top_n_by("id", [F.asc("x"), F.desc("o"), "id"], 9),
+        lambda: SF.expr(
+            "transform(slice(sort_array(collect_list(struct(x, o IS NULL, NOT o, id IS NULL, -id, id)) "
+            "FILTER (WHERE x IS NOT NULL)), 1, 9), one -> one.id)"
+        ),
+    ),
     "top_n": (F.top_n("x", 4), lambda: SF.slice(SF.sort_array(SF.collect_list("x"), asc=False), 1, 4)),
     "sort_list": (F.sort_list("x"), lambda: SF.sort_array(SF.collect_list("x"))),
     "sort_list falling": (
@@ -163,3 +183,94 @@ def test_reduce_and_fold_over_micro_batches(spark: SparkSession) -> None:
         {"op": "finish"},
     ]
     assert_panes(run(spec, events, "spark")[-1], [{"p": 42, "t": "2None37"}])
+
+
+def test_order_columns_of_pyspark(spark: SparkSession) -> None:
+    """semantics 24.26: PySpark's asc and desc have the nulls where panewise has them; others are refused."""
+    assert F.max_by("v", [SF.desc("a"), SF.col("b").asc()]) == F.max_by("v", ["a", F.asc("b")])
+    assert F.top_n_by("v", SF.asc("a"), 2) == F.top_n_by("v", "a", 2, ascending=True)
+    with pytest.raises(SpecError) as error:
+        F.min_by("v", ["a", SF.desc_nulls_first("b")])
+    assert str(error.value) == (
+        "by='b DESC NULLS FIRST' | nulls come first in ascending and last in descending order, of a column | "
+        "give asc(...) or desc(...) of panewise.functions"
+    )
+    with pytest.raises(SpecError, match=r"ascending is the direction of columns without one"):
+        F.top_n_by("v", [SF.asc("a"), F.desc("b")], 2, ascending=True)
+
+
+def test_rankings_by_expressions(spark: SparkSession) -> None:
+    """semantics 24.26: each column may be an expression, which Spark evaluates before the operator."""
+    low = F.min_by("id", [SF.col("x") * 2, F.desc(SF.col("id") % 200)]).alias("low")
+    ours = windowed(numbers(spark), event_time="ts").window(pw.Global()).agg(low)
+    native = numbers(spark).agg(
+        SF.expr("min_by(id, struct(x * 2, -(id % 200))) FILTER (WHERE x IS NOT NULL AND id IS NOT NULL)")
+    )
+    assert ours.panes.select("low").collect() == native.collect()
+
+
+STATISTICS = pw.UserAggregate(
+    "statistics",
+    init=list,
+    accumulate=lambda state, v, d: [*state, [v, None if d is None else str(d)]],
+    merge=lambda one, other: [*one, *other],
+    finish=lambda rows: {
+        "sum": sum((Decimal(d) for _, d in rows if d is not None), Decimal("0.00")),
+        "by": {str(v): [Decimal(d)] for v, d in rows if d is not None},
+        "rows": len(rows),
+    },
+    result="struct<sum:decimal(20,2),by:map<string,array<decimal(10,2)>>,rows:bigint>",
+)
+COUNTS = pw.UserAggregate.fold(
+    "counts",
+    {},
+    lambda state, v: {**state, str(v): state.get(str(v), 0) + 1},
+    combine=lambda one, other: {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}},
+    result="map<string,bigint>",
+)
+
+
+def test_structs_maps_and_decimals_of_users_with_filters(spark: SparkSession) -> None:
+    """semantics 24.20, 24.29, 24.30, 35.3: panes have Spark's own types."""
+    now = datetime(2024, 1, 1, tzinfo=UTC)
+    rows = [
+        (now, 1, Decimal("1.50")),
+        (now, 2, None),
+        (now, None, Decimal("4.00")),
+        (now, 3, Decimal("0.25")),
+    ]
+    df = spark.createDataFrame(rows, "ts TIMESTAMP, v INT, d DECIMAL(10,2)")
+    panes = (
+        windowed(df, event_time="ts")
+        .window(pw.Tumbling("1 hour"))
+        .agg(
+            STATISTICS("v", SF.col("d") * 1).filter(SF.col("v") < 3).alias("few"),
+            COUNTS("v").alias("counts"),
+            F.first_n("d", 2).filter(SF.col("v") >= 2).alias("two"),
+            F.last("d").filter(SF.col("v") == 2).alias("last"),
+            F.collect_list("v", nulls="include").alias("all"),
+        )
+        .panes.select("few", "counts", "two", "last", "all")
+    )
+    assert panes.schema.simpleString() == (
+        "struct<few:struct<sum:decimal(20,2),by:map<string,array<decimal(10,2)>>,rows:bigint>,"
+        "counts:map<string,bigint>,two:array<decimal(10,2)>,last:decimal(10,2),all:array<int>>"
+    )
+    [row] = panes.collect()
+    assert row["few"].asDict() == {"sum": Decimal("1.50"), "by": {"1": [Decimal("1.50")]}, "rows": 2}
+    assert row["counts"] == {"1": 1, "2": 1, "None": 1, "3": 1}
+    assert (row["two"], row["last"], row["all"]) == ([None, Decimal("0.25")], None, [1, 2, None, 3])
+
+
+@pytest.mark.parametrize("runtime", ["spark", "standalone"])
+def test_results_of_users_over_micro_batches(spark: SparkSession, runtime: str) -> None:
+    """semantics 24.20, 24.29: states of micro-batches merge, and the results are those of the oracle."""
+    aggregates = [STATISTICS("v", "d").filter("ok").alias("a"), COUNTS("v").alias("b")]
+    spec = pw.WindowOperator(window=pw.Session(5), aggregates=aggregates)
+    rows = [{"event_time": n, "v": n % 3, "d": Decimal(n), "ok": n % 2 == 0} for n in range(6)]
+    events: list[dict[str, Any]] = [{"op": "add", "rows": rows[::2]}, {"op": "add", "rows": rows[1::2]}]
+    types = {"d": "decimal(10,2)", "v": "bigint"}
+    [pane] = run(spec, [*events, {"op": "finish"}], "oracle", types=types)[-1]["panes"]
+    assert_panes(
+        run(spec, [*events, {"op": "finish"}], runtime, types=types)[-1], [{"a": pane["a"], "b": pane["b"]}]
+    )

@@ -10,8 +10,9 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.types import contains, is_lossless
+from panewise.spark.types import contains, is_lossless, spark_type
 from panewise.spec import Aggregate, RowFunction, Specification, parts
+from panewise.spec.column_values import ColumnType
 from panewise.spec.protocol import LIST_FUNCTIONS, VALUE_FUNCTIONS
 
 _COUNTS = frozenset({"count"})
@@ -34,15 +35,18 @@ def check_maps(spec: Specification, inputs: StructType, port: str = INPUT) -> No
             )
     for what in parts(spec).functions(spec, port):
         for name in what.columns:
-            if contains(inputs[name].dataType, MapType) and (
-                name == getattr(what, "by", None) or not _carries(what)
-            ):
+            if contains(inputs[name].dataType, MapType) and (name in _ranks(what) or not _carries(what)):
                 rule = f"{what.fn} compares values, and maps cannot be compared"
                 raise SpecError(
                     f"{what.name!r} over {name}: {inputs[name].dataType.simpleString()}",
                     rule,
                     "use a value of the map",
                 )
+
+
+def _ranks(what: Aggregate | RowFunction) -> tuple[str, ...]:
+    """Returns the columns by which an aggregate ranks rows."""
+    return tuple(one.column for one in what.ranking) if isinstance(what, Aggregate) else ()
 
 
 def _carries(what: Aggregate | RowFunction) -> bool:
@@ -70,6 +74,9 @@ class _SparkTypes:
 
     def list_of(self, inner: DataType) -> DataType:
         return ArrayType(inner)
+
+    def of_name(self, name: str) -> DataType:
+        return spark_type(ColumnType.of(name))
 
     def rows_of(self, names: tuple[str, ...], port: str = INPUT) -> DataType:
         return ArrayType(StructType([StructField(name, self.known[port][name]) for name in names]))

@@ -9,8 +9,10 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from panewise.engine.kernels.column_types import polars_type
 from panewise.engine.kernels.map_types import without_maps
 from panewise.spark.column_types import check_names_and_types
+from panewise.spec.column_values import ColumnType
 
 # From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
 # always uses UTC.
@@ -62,6 +64,23 @@ def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
         pl.DataFrame(schema=schema).to_arrow(compat_level=pl.CompatLevel.oldest()).schema,
         prefer_timestamp_ntz=True,
     )
+
+
+def spark_type(kind: ColumnType) -> DataType:
+    """Returns Spark's type of a column type.
+
+    >>> spark_type(ColumnType.of("map<string,decimal(10,2)>")).simpleString()
+    'map<string,decimal(10,2)>'
+    """
+    inner = {name: spark_type(part) for name, part in kind.fields}
+    match kind.name:
+        case "array":
+            return ArrayType(inner["element"])
+        case "struct":
+            return StructType([StructField(name, part) for name, part in inner.items()])
+        case "map":
+            return MapType(inner["key"], inner["value"])
+    return spark_schema({"value": polars_type(kind)})["value"].dataType
 
 
 def is_lossless(dtype: DataType) -> bool:

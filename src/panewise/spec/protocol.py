@@ -107,6 +107,10 @@ class Carried(Protocol):
         """Returns the type of a list of such values."""
         ...
 
+    def of_name(self, name: str) -> Any:
+        """Returns the type that a text names, such as that of a user-defined aggregate."""
+        ...
+
     def rows_of(self, names: tuple[str, ...], port: str = INPUT) -> Any:
         """Returns the type of a list of rows of a port with these columns."""
         ...
@@ -258,17 +262,23 @@ def parts(spec: Specification) -> SpecParts:
 
 
 def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: Carried) -> dict[str, Any]:
-    """Returns the types of the functions that return values of their column unchanged, or lists of them."""
+    """Returns the types of the functions that return values of their column unchanged, or lists of them.
+
+    Those of user-defined aggregates are among them, as they declare theirs.
+    """
     found: dict[str, Any] = {}
     for what in functions:
-        if what.column in known and what.fn in _VALUES | _LISTS:
+        user = getattr(what, "user", None)
+        if user is not None:
+            found[what.name] = kinds.of_name(user.result)
+        elif what.column in known and what.fn in _VALUES | _LISTS:
             kind = known[what.column]
             found[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind
     return found
 
 
 VALUE_FUNCTIONS = frozenset({"first", "last", "max_by", "min_by", "lag", "lead", "nth_value"})
-LIST_FUNCTIONS = frozenset({"collect_list", "top_n_by"})
+LIST_FUNCTIONS = frozenset({"collect_list", "first_n", "last_n", "top_n_by"})
 # With those that compare the values.
 _VALUES = VALUE_FUNCTIONS | {"min", "max", "mode"}
 _LISTS = LIST_FUNCTIONS | {"collect_set", "sort_list", "top_n"}

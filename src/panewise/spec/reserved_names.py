@@ -33,7 +33,7 @@ _COLUMNS: Final = frozenset(
 )
 # Those of some classes: the column of a condition, and what names an emitted column or begins its name.
 _NAMED: Final[Mapping[type, frozenset[str]]] = {
-    Aggregate: frozenset({"name"}),
+    Aggregate: frozenset({"name", "more", "condition"}),
     RowFunction: frozenset({"name"}),
     Column: frozenset({"name"}),
     Selected: frozenset({"name"}),

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import polars as pl
 
 from panewise.engine.columns import ROW
+from panewise.engine.kernels.column_types import NAMED, polars_type
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
@@ -15,21 +16,7 @@ from panewise.spec.column_values import ColumnType
 
 ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
 
-_NAMED: Final[Mapping[str, pl.DataType]] = {
-    "tinyint": pl.Int8(),
-    "smallint": pl.Int16(),
-    "int": pl.Int32(),
-    "bigint": pl.Int64(),
-    "float": pl.Float32(),
-    "double": pl.Float64(),
-    "string": pl.String(),
-    "boolean": pl.Boolean(),
-    "binary": pl.Binary(),
-    "date": pl.Date(),
-    "timestamp": pl.Datetime("us", "UTC"),
-    "timestamp_ntz": pl.Datetime("us"),
-}
-_NAMES: Final = {dtype: name for name, dtype in _NAMED.items()}
+_NAMES: Final = {dtype: name for name, dtype in NAMED.items()}
 
 
 def schemas_of(spec: Specification, given: Any) -> Schemas:
@@ -67,7 +54,7 @@ def dtype_of(name: str, given: Any) -> pl.DataType:
     """
     if isinstance(given, str):
         try:
-            return _polars(ColumnType.of(given))
+            return polars_type(ColumnType.of(given))
         except InputError as error:
             raise _unknown(name, given) from error
     made = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given
@@ -76,24 +63,9 @@ def dtype_of(name: str, given: Any) -> pl.DataType:
     return made
 
 
-def _polars(kind: ColumnType) -> pl.DataType:
-    """Returns the Polars type of a column type. A map is a list of its entries (semantics 31.20)."""
-    inner = {name: _polars(part) for name, part in kind.fields}
-    match kind.name:
-        case "array":
-            return pl.List(inner["element"])
-        case "struct":
-            return pl.Struct(inner)
-        case "map":
-            return pl.List(pl.Struct(inner))
-        case "decimal":
-            return pl.Decimal(kind.precision, kind.scale)
-    return _NAMED[kind.name]
-
-
 def _unknown(name: str, given: Any) -> InputError:
     nested = ["decimal(p,s)", "array<...>", "struct<name:...>", "map<...,...>"]
-    rule = f"a type is one of {[*_NAMED, *nested]}, or a type of Polars"
+    rule = f"a type is one of {[*NAMED, *nested]}, or a type of Polars"
     return InputError(f"type {given!r} of {name!r}", rule, "give one of these")
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -106,6 +107,11 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
     simple = [name for name, kind in types.items() if kind != "list"]
     for name, kind in types.items():
         made += [F.count(name), F.first(name), F.last(name, ignorenulls=True), F.collect_list(name)]
+        made += [
+            F.first_n(name, 2),
+            F.last_n(name, 2, ignorenulls=True),
+            F.collect_list(name, nulls="include"),
+        ]
         if kind == "list":
             continue
         made += [
@@ -119,6 +125,7 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
         ]
         made += [F.top_n(name, 2), *(fn(name, other) for other in simple[:2] for fn in (F.max_by, F.min_by))]
         made += [F.top_n_by(name, other, 2, distinct=True) for other in simple[-1:]]
+        made += [F.max_by(name, [one, F.asc(other)]) for one, other in pairwise(simple[:2])]
         made += (
             [fn(name) for fn in _NUMERIC[: 2 if kind.startswith("decimal") else None]]
             if _is_number(kind)

@@ -117,14 +117,15 @@ _contents: Final[list[dict[str, Any]]] = [
     {
         "aggregates": [
             F.sum("n").alias("total"),
-            F.max_by("s", "v").alias("best"),
+            F.max_by("s", ["v", F.asc("n")]).alias("best"),
             F.avg("price").alias("mean"),
         ]
     },
     {
         "aggregates": [
             F.first("n").alias("first"),
-            F.collect_list("s").alias("all"),
+            F.collect_list("s", nulls="include").alias("all"),
+            F.last_n("v", 2).alias("last two"),
             F.median("v").alias("middle"),
             F.min("n").alias("least"),
         ]

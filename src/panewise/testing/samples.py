@@ -72,7 +72,28 @@ LATEST = UserAggregate.fold(
     combine=lambda one, other: [*one, *other][-2:],
     result="array<bigint>",
 )
-USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES, LATEST)}
+COSTS = UserAggregate(
+    "costs",
+    init=lambda: {"rows": 0, "cents": 0},
+    accumulate=lambda state, price, n: {
+        "rows": state["rows"] + 1,
+        "cents": state["cents"] + (0 if price is None else int(price * 100) * (1 if n is None else n)),
+    },
+    merge=lambda one, other: {name: one[name] + other[name] for name in one},
+    finish=lambda state: {**state, "cents": Decimal(state["cents"]).scaleb(-2)},
+    result="struct<rows:bigint,cents:decimal(38,2)>",
+    commutative=True,
+)
+TALLY = UserAggregate.fold(
+    "tally",
+    {},
+    lambda state, s: {**state, str(s): state.get(str(s), 0) + 1},
+    combine=lambda one, other: {
+        name: one.get(name, 0) + other.get(name, 0) for name in dict.fromkeys((*one, *other))
+    },
+    result="map<string,bigint>",
+)
+USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES, LATEST, COSTS, TALLY)}
 
 
 def _gap_window(frame: pl.DataFrame) -> pl.Series:

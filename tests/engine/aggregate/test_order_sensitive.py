@@ -14,7 +14,7 @@ from panewise.engine.aggregate.range_aggregate import over
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.testing.compare import same
 
-SCHEMA: dict[str, pl.DataType] = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String()}
+SCHEMA: dict[str, pl.DataType] = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String(), "ok": pl.Boolean()}
 TOTAL = UserAggregate.reduce("total", lambda one, other: one + other, result="bigint", commutative=True)
 WORDS = UserAggregate.fold(
     "words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string"
@@ -26,6 +26,11 @@ FEW_ROWS = [
         F.top_n_by("v", "x", 1, ascending=True),
         F.top_n_by("s", "x", 2, distinct=True),
     ),
+    *(F.first_n("v", 2), F.last_n("s", 2), F.last_n("v", 2, ignorenulls=True), F.first_n("x", 1)),
+    *(F.first("v").filter("ok"), F.last("s").filter("ok"), F.last_n("x", 3).filter("ok")),
+    *(F.max_by("v", ["x", "s"]), F.min_by("s", ["v", F.desc("x")])),
+    F.top_n_by("s", [F.asc("v"), "x"], 2),
+    F.top_n_by("v", ["x", F.asc("s")], 2, distinct=True),
     *(F.max_by("s", "x"), F.min_by("s", "x"), F.max_by("v", "s"), F.min_by("x", "v")),
 ]
 BESIDE = [
@@ -36,6 +41,9 @@ BESIDE = [
     F.collect_set("s"),
     TOTAL("v"),
     WORDS("s"),
+    WORDS("s").filter("ok"),
+    F.collect_list("v", nulls="include"),
+    F.collect_list("s", nulls="include").filter("ok"),
 ]
 AGGREGATES = tuple(one.alias(f"a{n}") for n, one in enumerate([*FEW_ROWS, *BESIDE]))
 ROWS = st.fixed_dictionaries(
@@ -44,6 +52,7 @@ ROWS = st.fixed_dictionaries(
         "v": st.none() | st.integers(-1, 1),
         "x": st.none() | st.sampled_from([0.0, -0.0, 1.5, float("nan")]),
         "s": st.none() | st.sampled_from(["a", "b"]),
+        "ok": st.none() | st.booleans(),
     }
 )
 

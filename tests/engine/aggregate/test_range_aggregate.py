@@ -56,6 +56,11 @@ AGGREGATES: tuple[pw.Aggregate, ...] = (
         F.min_by("s", "v"),
         F.top_n("v", 2),
         F.top_n_by("s", "v", 2),
+        F.first_n("v", 2),
+        F.last_n("s", 3, ignorenulls=True),
+        F.collect_list("v", nulls="include"),
+        F.max_by("v", ["x", F.asc("s")]),
+        F.top_n_by("s", [F.asc("v"), "x"], 2),
     ),
     *(
         F.mode("s"),

@@ -1,6 +1,7 @@
 """Rankings (`max_by`, `top_n` and others), wherever batches are cut (semantics 24.10 to 24.13)."""
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -16,14 +17,17 @@ SCHEMA = {"event_time": pl.Int64(), "v": pl.String(), "b": pl.Float64()}
 ROWS = [("a", 1.0), ("b", None), (None, 5.0), ("c", 5.0), ("a", 3.0), ("d", NAN), ("c", 2.0), ("a", 3.0)]
 
 
-def pane(aggregate: pw.Aggregate, rows: list[tuple[Any, Any]], batches: int) -> Any:
-    """Returns the aggregate of rows (v, b), which are added in this order in the given number of batches."""
+def pane(aggregate: pw.Aggregate, rows: Sequence[tuple[Any, ...]], batches: int, schema: Any = SCHEMA) -> Any:
+    """Returns the aggregate of rows, which are added in this order in the given number of batches.
+
+    By default rows are (v, b).
+    """
     spec = pw.WindowOperator(window=pw.Global(), aggregates=[aggregate.alias("a")], trigger=pw.Never())
-    operator = Operator(spec, SCHEMA)
+    operator = Operator(spec, schema)
     size = -(-len(rows) // batches)
     for start in range(0, len(rows), size):
         values = [(n, *row) for n, row in enumerate(rows[start : start + size], start=start)]
-        operator.add(pl.DataFrame(values, schema=SCHEMA, orient="row"))
+        operator.add(pl.DataFrame(values, schema=schema, orient="row"))
     return operator.finish().panes["a"].to_list()[0]
 
 
@@ -46,6 +50,29 @@ def pane(aggregate: pw.Aggregate, rows: list[tuple[Any, Any]], batches: int) -> 
 )
 def test_rankings(aggregate: pw.Aggregate, expected: Any, batches: int) -> None:
     assert pane(aggregate, ROWS, batches) == expected
+
+
+SEVERAL = {"event_time": pl.Int64(), "v": pl.String(), "a": pl.Float64(), "b": pl.Int64()}
+TIED = [("p", 7.0, 1), ("q", 7.0, None), ("r", 7.0, 3), ("s", None, 9), ("t", -0.0, 2), ("u", 0.0, 4)]
+
+
+@pytest.mark.parametrize("batches", [1, 2, 6])
+@pytest.mark.parametrize(
+    ("aggregate", "expected"),
+    [
+        (F.max_by("v", ["a", "b"]), "r"),
+        (F.max_by("v", ["a", F.asc("b")]), "q"),
+        (F.min_by("v", ["a", "b"]), "t"),
+        (F.min_by("v", [F.asc("a"), F.desc("b")]), "u"),
+        (F.top_n_by("v", [F.desc("a"), F.asc("b")], 9), ["q", "p", "r", "t", "u"]),
+        (F.top_n_by("v", ["a", "b"], 4), ["r", "p", "q", "u"]),
+        (F.top_n_by("v", ["b", "a"], 2, ascending=True), ["p", "t"]),
+        (F.top_n_by("a", ["b", "v"], 3, distinct=True), [None, 0.0, 7.0]),
+    ],
+)
+def test_rankings_by_several_columns(aggregate: pw.Aggregate, expected: Any, batches: int) -> None:
+    """semantics 24.26: a null in a further column is the smallest value, and -0.0 equals 0.0."""
+    assert pane(aggregate, TIED, batches, SEVERAL) == expected
 
 
 @pytest.mark.parametrize("batches", [1, 2])

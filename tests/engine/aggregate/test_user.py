@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 import panewise as pw
+from panewise import functions as F
 from panewise.errors import InputError, SpecError
 from panewise.testing import result_of, run
 
@@ -153,7 +155,125 @@ def test_a_fold_declares_its_type_unless_the_initial_state_has_one(initial: Any)
 def test_a_type_that_no_result_can_have() -> None:
     with pytest.raises(
         SpecError,
-        match=r"result='array<array<bigint>>' \| the result of .* is bigint, .* \| give one of these, "
+        match=r"result='array<array<date>>' \| the result of .* is bigint, .* \| give one of these, "
         r"or such as",
     ):
-        returning(1, "array<array<bigint>>")
+        returning(1, "array<array<date>>")
+
+
+PRICES = [
+    {"price": Decimal("1.50"), "n": 2, "ok": True},
+    {"price": None, "n": 4, "ok": True},
+    {"price": Decimal("9.99"), "n": 1, "ok": None},
+    {"price": Decimal("0.25"), "n": None, "ok": False},
+]
+TYPES = {"price": "decimal(10,2)", "n": "bigint", "ok": "boolean"}
+
+
+def rows_of(result: str, finish: Callable[[Any], Any]) -> pw.UserAggregate:
+    """Returns an aggregate of two columns whose state is the list of its rows, prices as texts."""
+    return pw.UserAggregate(
+        "rows_of",
+        init=list,
+        accumulate=lambda state, price, n: [*state, [None if price is None else str(price), n]],
+        merge=lambda one, other: [*one, *other],
+        finish=finish,
+        result=result,
+    )
+
+
+def spent(rows: list[Any]) -> Decimal:
+    return sum((Decimal(price) * (n or 0) for price, n in rows if price is not None), Decimal("0.00"))
+
+
+COLUMNS: dict[str, tuple[str, Callable[[Any], Any], Any]] = {
+    "decimal": ("decimal(20,2)", spent, Decimal("12.99")),
+    "struct": (
+        "struct<n:bigint,spent:decimal(20,2),unit:string>",
+        lambda rows: {"n": len(rows), "spent": spent(rows)},
+        {"n": 4, "spent": Decimal("12.99"), "unit": None},
+    ),
+    "map": (
+        "map<string,bigint>",
+        lambda rows: {str(price): n for price, n in rows},
+        [{"key": key, "value": n} for key, n in (("1.50", 2), ("None", 4), ("9.99", 1), ("0.25", None))],
+    ),
+    "nested": (
+        "array<struct<price:double,tags:map<bigint,array<boolean>>>>",
+        lambda rows: [{"price": len(rows), "tags": {1: [True, None]}}, None],
+        [{"price": 4.0, "tags": [{"key": 1, "value": [True, None]}]}, None],
+    ),
+    "null": ("struct<n:bigint>", lambda rows: None, None),
+}
+
+
+@pytest.mark.parametrize("runtime", [*RUNTIMES, "standalone"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_several_columns_and_results_of_every_type(name: str, runtime: str) -> None:
+    """semantics 24.20, 24.30: `accumulate` takes a value of each column, nulls included."""
+    result, finish, expected = COLUMNS[name]
+    spec = pw.WindowOperator(
+        window=pw.Hopping(20, 10), aggregates=[rows_of(result, finish)("price", "n").alias("a")]
+    )
+    rows = [{"event_time": n, **row} for n, row in enumerate(PRICES)]
+    events: list[dict[str, Any]] = [{"op": "add", "rows": rows[:2]}, {"op": "restart"}]
+    events += [{"op": "add", "rows": rows[2:]}, {"op": "finish"}]
+    panes = run(spec, events, runtime, types=TYPES)[-1]["panes"]
+    assert [pane["a"] for pane in panes] == [expected, expected]
+
+
+@pytest.mark.parametrize("runtime", [*RUNTIMES, "standalone"])
+@pytest.mark.parametrize(
+    "window", [pw.Tumbling(10), pw.Session(5), pw.Sliding(9), pw.Global()], ids=lambda one: one.kind
+)
+def test_a_filter_decides_which_rows_are_accumulated(window: Any, runtime: str) -> None:
+    """semantics 24.29: `accumulate` is not called with other rows, and a null passes as little as false."""
+    total, each = rows_of("decimal(20,2)", spent), rows_of("bigint", len)
+    aggregates = [total("price", "n").filter("ok").alias("a"), each("price", "n").filter("ok").alias("n")]
+    spec = pw.WindowOperator(window=window, aggregates=aggregates)
+    rows = [{"event_time": n, **row} for n, row in enumerate(PRICES)]
+    events: list[dict[str, Any]] = [{"op": "add", "rows": rows[:1]}, {"op": "add", "rows": rows[1:]}]
+    panes = run(spec, [*events, {"op": "finish"}], runtime, types=TYPES)[-1]["panes"]
+    assert (panes[-1]["a"], panes[-1]["n"]) in [(Decimal("3.00"), 2), (Decimal("0.00"), 0)]
+    assert (Decimal("3.00"), 2) in [(pane["a"], pane["n"]) for pane in panes]
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [
+        ("decimal(4,2)", Decimal("1.005")),
+        ("decimal(4,2)", Decimal("100")),
+        ("decimal(4,2)", 1),
+        ("struct<a:bigint>", {"b": 1}),
+        ("struct<a:bigint>", [1]),
+        ("map<string,bigint>", {None: 1}),
+        ("map<string,bigint>", {"a": "b"}),
+        ("struct<a:array<bigint>>", {"a": (1,)}),
+    ],
+)
+def test_a_nested_result_of_another_type_is_an_error(result: str, value: Any, runtime: str) -> None:
+    """semantics 24.20: nothing is rounded, and no field is dropped."""
+    with pytest.raises(InputError, match=r"^'mine': result .* \| .* is of its declared type"):
+        result_of(returning(value, result)("v"), [{"v": 1}], runtime)
+
+
+@pytest.mark.parametrize(
+    "result", ["date", "timestamp", "decimal", "decimal(39,0)", "map<array<bigint>,bigint>", "array", None]
+)
+def test_types_that_a_result_cannot_have(result: Any) -> None:
+    """semantics 24.20: the error says which types there are."""
+    with pytest.raises(SpecError, match=r"^result=.* \| the result of a user-defined aggregate is bigint, "):
+        returning(1, result)
+
+
+def test_a_stage_reads_results_of_users() -> None:
+    """semantics 24.16, 24.20: a decimal result has its declared type in a later stage."""
+    total = rows_of("decimal(38,2)", spent)("price", "n").alias("total")
+    first = pw.WindowOperator(window=pw.Tumbling(5), keys=["n"], aggregates=[total])
+    chain = first.then(keys=[], aggregates=[F.sum("total").alias("sum"), F.max("total").alias("most")])
+    rows = [{"event_time": n, **row} for n, row in enumerate(PRICES)]
+    events: list[dict[str, Any]] = [{"op": "add", "rows": rows}, {"op": "finish"}]
+    for runtime in RUNTIMES:
+        [pane] = run(chain, events, runtime, types=TYPES)[-1]["panes"]
+        assert (pane["sum"], pane["most"]) == (Decimal("12.99"), Decimal("9.99"))

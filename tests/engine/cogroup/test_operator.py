@@ -167,3 +167,52 @@ def test_a_header_without_that_of_the_windows_is_refused() -> None:
         operator.with_header(header)
     with pytest.raises(StateError, match="windows"):
         operator.with_header({**operator.header(), "windows": []})
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+def test_aggregates_in_which_nulls_count_skip_the_other_side(runtime: str) -> None:
+    """semantics 24.28, 24.29, 43.2: rows of the other side do not take part, and nulls of its own do."""
+    pairs = UserAggregate(
+        "pairs",
+        init=list,
+        accumulate=lambda state, v, ok: [*state, f"{v} {ok}"],
+        merge=lambda one, other: [*one, *other],
+        finish=lambda state: state,
+        result="array<string>",
+    )
+    spec = cogroup(
+        left_aggregates=[
+            F.first_n("v", 2).alias("first_two"),
+            F.last_n("v", 2).alias("last_two"),
+            F.collect_list("v", nulls="include").alias("all"),
+            F.first("v").filter("ok").alias("passing"),
+            pairs("v", "ok").alias("pairs"),
+            pairs("v", "ok").filter("ok").alias("passing_pairs"),
+            F.max_by("v", ["t", "v"]).alias("latest"),
+        ],
+        right_aggregates=[
+            F.collect_list("w", nulls="include").alias("right"),
+            F.first_n("w", 1).alias("one"),
+        ],
+    )
+    left = [(1, None, True), (2, 5, False), (3, None, None)]
+    events: list[dict[str, Any]] = [
+        {"op": "add", "rows": {"right": [{"id": "a", "u": 1, "w": None}]}},
+        {"op": "add", "rows": {"left": [{"k": "a", "t": t, "v": v, "ok": ok} for t, v, ok in left]}},
+        {"op": "add", "rows": {"right": [{"id": "a", "u": 2, "w": "x"}]}},
+        {"op": "finish"},
+    ]
+    types = {"left": {"v": "bigint", "ok": "boolean"}, "right": {"w": "string"}}
+    [pane] = run(spec, events, runtime, types=types)[-1]["panes"]
+    expected = {
+        "first_two": [None, 5],
+        "last_two": [5, None],
+        "all": [None, 5, None],
+        "passing": None,
+        "pairs": ["None True", "5 False", "None None"],
+        "passing_pairs": ["None True"],
+        "latest": None,
+        "right": [None, "x"],
+        "one": [None],
+    }
+    assert {name: pane[name] for name in expected} == expected

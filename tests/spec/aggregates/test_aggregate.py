@@ -6,14 +6,17 @@ import pytest
 
 from panewise import Aggregate
 from panewise import functions as F
-from panewise.spec.aggregates.aggregate import FUNCTIONS, PAIRS
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import FUNCTIONS, PAIRS, RANKINGS, with_names
+from panewise.spec.aggregates.types import check_aggregates
+from panewise.spec.column_types import Type
 from tests.spec.cases import Rule, check
 
 RULES = {
     "functions are known": Rule(
         lambda: Aggregate("sum", "v", "a"),
-        lambda: Aggregate("gini", "v", "a"),
-        f"fn='gini' | an aggregate is one of {sorted(FUNCTIONS)} | use a function of panewise.functions",
+        lambda: Aggregate("entropy", "v", "a"),
+        f"fn='entropy' | an aggregate is one of {sorted(FUNCTIONS)} | use a function of panewise.functions",
     ),
     "only count takes no column": Rule(
         lambda: Aggregate("count", None, "a"),
@@ -30,10 +33,11 @@ RULES = {
         lambda: F.sum(" v"),
         "column=' v' | an aggregate reads a column | give its name, or a column of pyspark.sql.functions",
     ),
-    "ignorenulls belongs to first and last": Rule(
+    "ignorenulls belongs to the first and the last rows": Rule(
         lambda: Aggregate("last", "v", "a", ignorenulls=True),
         lambda: Aggregate("sum", "v", "a", ignorenulls=True),
-        "sum(ignorenulls=True) | ignorenulls belongs to ['first', 'last'] | leave ignorenulls out",
+        "sum(ignorenulls=True) | ignorenulls belongs to ['first', 'first_n', 'last', 'last_n'] | leave "
+        "ignorenulls out",
     ),
     "percentage belongs to percentile": Rule(
         lambda: Aggregate("percentile", "v", "a", percentage=0.5),
@@ -48,7 +52,7 @@ RULES = {
     "by belongs to rankings": Rule(
         lambda: Aggregate("max_by", "v", "a", by="b"),
         lambda: Aggregate("max", "v", "a", by="b"),
-        f"max(by='b') | by belongs to {sorted({'max_by', 'min_by', 'top_n_by'} | PAIRS)} | leave by out",
+        f"max(by='b') | by belongs to {sorted(RANKINGS | PAIRS)} | leave by out",
     ),
     "by is given": Rule(
         lambda: F.min_by("v", "b"),
@@ -58,7 +62,50 @@ RULES = {
     "n belongs to the first of a ranking": Rule(
         lambda: F.top_n("v", 2),
         lambda: Aggregate("collect_list", "v", "a", n=2),
-        "collect_list(n=2) | n belongs to ['top_n', 'top_n_by'] | leave n out",
+        "collect_list(n=2) | n belongs to ['first_n', 'last_n', 'top_n', 'top_n_by'] | leave n out",
+    ),
+    "first_n has one row or more": Rule(
+        lambda: F.first_n("v", 1),
+        lambda: F.first_n("v", 0),
+        "first_n(n=0) | first_n takes a whole number of values, one or more | give n=1 or more",
+    ),
+    "a limit is one or more": Rule(
+        lambda: F.collect_list("v", limit=1),
+        lambda: F.collect_list("v", limit=0),
+        "collect_list(limit=0) | the limit of a list is a whole number of values, one or more | give limit=1 "
+        "or more",
+    ),
+    "nulls are included or skipped": Rule(
+        lambda: F.collect_list("v", nulls="skip"),
+        lambda: F.collect_list("v", nulls="keep", limit=2),  # type: ignore[arg-type]
+        "collect_list(nulls='keep') | nulls are included or skipped | give 'include' or 'skip'",
+    ),
+    "nulls belongs to collect_list": Rule(
+        lambda: Aggregate("collect_list", "v", "a", nulls="include"),
+        lambda: Aggregate("collect_set", "v", "a", nulls="include"),
+        "collect_set(nulls='include') | nulls belongs to ['collect_list'] | leave nulls out",
+    ),
+    "a condition is for nulls that count": Rule(
+        lambda: Aggregate("first", "v", "a", condition="ok"),
+        lambda: Aggregate("first", "v", "a", ignorenulls=True, condition="ok"),
+        "first(condition='ok') | a condition is for aggregates in which nulls count | use .filter(...), or "
+        "leave it out",
+    ),
+    "a condition is a column": Rule(
+        lambda: Aggregate("last", "v", "a", condition="ok"),
+        lambda: Aggregate("last", "v", "a", condition=""),
+        "last(condition='', more=()) | columns are named by non-empty strings | give the columns' names",
+    ),
+    "more belongs to user-defined aggregates": Rule(
+        lambda: Aggregate("last", "v", "a"),
+        lambda: Aggregate("last", "v", "a", more=("w",)),
+        "last(more=('w',)) | more belongs to ['user'] | leave more out",
+    ),
+    "an aggregate has one filter": Rule(
+        lambda: F.first("v").filter("ok"),
+        lambda: F.first("v").filter("ok").filter("good"),
+        "first(v) FILTER (WHERE ok).filter(good) | an aggregate has one filter | join the conditions with "
+        "and",
     ),
     "n is given": Rule(
         lambda: F.top_n_by("v", "b", 1),
@@ -115,3 +162,34 @@ def test_a_filter_names_what_it_makes_null() -> None:
     made = F.max_by("v", "t").filter("flag")
     assert (made.column, made.by) == ("v", "CASE WHEN flag THEN t END")
     assert copy.copy(made.by) == made.by
+
+
+def test_a_filter_of_an_aggregate_in_which_nulls_count() -> None:
+    """semantics 24.29: the condition is a column of its own."""
+    made = F.last("v").filter("ok")
+    assert made == Aggregate("last", "v", "last(v) FILTER (WHERE ok)", condition="ok")
+    assert made.columns == ("v", "ok")
+    assert F.last("v", ignorenulls=True).filter("ok").condition is None
+    assert F.collect_list("v", nulls="include").filter("ok").condition == "ok"
+    assert F.collect_list("v", limit=2) == Aggregate(
+        "first_n", "v", "collect_list(v, 2)", n=2, ignorenulls=True
+    )
+
+
+def test_a_condition_is_boolean() -> None:
+    """semantics 24.29: a column of another type is refused."""
+    check_aggregates([F.first("v").filter("ok")], {"ok": Type("boolean")})
+    with pytest.raises(SpecError) as error:
+        check_aggregates([F.first("v").filter("ok")], {"ok": Type("bigint")})
+    assert str(error.value) == (
+        "'first(v) FILTER (WHERE ok)' with the condition ok: bigint | a condition is a Boolean column | make "
+        "one before the operator"
+    )
+
+
+def test_names_of_all_columns_change() -> None:
+    """A column has its other name wherever an aggregate reads it."""
+    names = {"v": "w", "ok": "good", "b": "c"}
+    made = with_names(Aggregate("max_by", "v", "max", by="b", then_by=(F.asc("v"),)), names)
+    assert made.columns == ("w", "c", "w")
+    assert with_names(F.first("v").filter("ok"), names).columns == ("w", "good")

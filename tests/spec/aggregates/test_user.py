@@ -68,9 +68,8 @@ RULES = {
     "a result is of a known type": Rule(
         lambda: user(result="string"),
         lambda: user(result="array"),
-        "result='array' | the result of a user-defined aggregate is bigint, double, string or boolean, "
-        "or a list of these "
-        "| give one of these, or such as 'array<bigint>'",
+        "result='array' | the result of a user-defined aggregate is bigint, double, string, boolean or "
+        "decimal(p,s), or a list, a struct or a map of these | give one of these, or such as 'array<bigint>'",
     ),
     "merge is a function": Rule(
         user,

@@ -15,7 +15,10 @@ FUNCTIONS = {
     "finish": lambda state: state,
 }
 made = partial(UserMergeAggregate, "mine", **FUNCTIONS)
-TYPES = "the result is bigint, double, string or boolean, or a list of one of these"
+TYPES = (
+    "the result of a user-defined aggregate is bigint, double, string, boolean or decimal(p,s), or a list, a "
+    "struct or a map of these"
+)
 NAMES = "columns are named by non-empty strings"
 REFUSED: list[tuple[Any, tuple[str, str, str]]] = [
     (lambda: made(result="int"), ("result='int'", TYPES, "give one of these, or such as 'array<bigint>'")),

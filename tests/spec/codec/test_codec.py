@@ -34,7 +34,7 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
-from panewise.testing.samples import ALL_TEXT, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
+from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
 
 SMALL: dict[str, Any] = {
@@ -203,9 +203,37 @@ def test_json_says_its_version() -> None:
             F.top_n_by("v", "b", 3, distinct=True),
             {"fn": "top_n_by", "column": "v", "by": "b", "n": 3, "distinct": True},
         ),
+        (
+            F.max_by("v", ["b", F.asc("c"), "d"]),
+            {
+                "fn": "max_by",
+                "column": "v",
+                "by": "b",
+                "then_by": [{"column": "c", "ascending": True}, {"column": "d", "ascending": False}],
+            },
+        ),
+        (F.max_by("v", [F.desc("b")]), {"fn": "max_by", "column": "v", "by": "b"}),
+        (
+            F.top_n_by("v", [F.asc("b"), "c"], 3),
+            {
+                "fn": "top_n_by",
+                "column": "v",
+                "by": "b",
+                "n": 3,
+                "ascending": True,
+                "then_by": [{"column": "c", "ascending": False}],
+            },
+        ),
         (F.sort_list("v"), {"fn": "sort_list", "column": "v"}),
         (F.sort_list("v", ascending=False), {"fn": "sort_list", "column": "v", "ascending": False}),
         (F.count_if("v"), {"fn": "count_if", "column": "v"}),
+        (F.first_n("v", 2), {"fn": "first_n", "column": "v", "n": 2}),
+        (F.collect_list("v", nulls="include"), {"fn": "collect_list", "column": "v", "nulls": "include"}),
+        (COSTS("p", "n"), {"fn": "user", "column": "p", "more": ["n"], "user": "costs"}),
+        (
+            COSTS("p", "n").filter("ok").alias("a"),
+            {"fn": "user", "column": "p", "more": ["n"], "user": "costs", "condition": "ok", "name": "a"},
+        ),
         (JOINED("s"), {"fn": "user", "column": "s", "user": "joined"}),
         (ALL_TEXT("s"), {"fn": "user", "column": "s", "user": "all_text"}),
     ],
@@ -452,9 +480,9 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "aggregates.0.weight",
             True,
             (
-                "aggregates[0].weight=True | the fields here are ['ascending', 'by', 'column', "
-                "'distinct', 'fn', 'ignorenulls', "
-                "'n', 'name', 'percentage', 'rsd', 'user'] | leave 'weight' out"
+                "aggregates[0].weight=True | the fields here are ['ascending', 'by', 'column', 'condition', "
+                "'distinct', 'fn', 'ignorenulls', 'more', "
+                "'n', 'name', 'nulls', 'percentage', 'rsd', 'then_by', 'user'] | leave 'weight' out"
             ),
         ),
         (
@@ -462,7 +490,7 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             {"fn": "user", "column": "v", "user": "mine"},
             (
                 "aggregates[0].user='mine' | the user-defined aggregates given are ['all_text', "
-                "'joined', 'latest', 'nulls', 'trues'] "
+                "'costs', 'joined', 'latest', 'nulls', 'tally', 'trues'] "
                 "| give user_aggregates={'mine': ...}"
             ),
         ),

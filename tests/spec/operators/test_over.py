@@ -217,8 +217,18 @@ CASES: list[tuple[Any, str]] = [
         ),
     ),
     (
-        lambda: F.desc("v"),
-        "panewise.functions.desc | rows are in ascending order, nulls first | give the column's name",
+        lambda: F.desc_nulls_first("v"),
+        (
+            "panewise.functions.desc_nulls_first | nulls come first in ascending and last in descending "
+            "order | use asc or desc"
+        ),
+    ),
+    (
+        lambda: Window.orderBy("ts", F.desc("v")),
+        (
+            "column OrderColumn(column='v', ascending=False) | keys and order columns are given by name; the "
+            "order is ascending, nulls first | give the column's name"
+        ),
     ),
     (
         lambda: F.countDistinct("v"),

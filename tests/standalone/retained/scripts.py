@@ -15,6 +15,7 @@ from panewise.standalone import (
     WindowedAggregator,
     WindowOutput,
 )
+from panewise.testing.samples import TALLY
 
 TYPES = {"event_time": "bigint", "v": "bigint", "k": "string"}
 Step: TypeAlias = tuple[str, Any]  # ("add", message) or ("clock", reading)
@@ -25,6 +26,8 @@ AGGREGATES: tuple[tuple[Aggregate, ...], ...] = (
     (F.median("v").alias("a"),),
     (F.max("v").alias("a"), F.avg("v").alias("m")),
     (F.collect_list("v").alias("a"),),
+    (F.max_by("v", ["k", F.asc("v")]).alias("a"), F.last_n("v", 2).alias("n")),
+    (F.collect_list("v", nulls="include").alias("a"), TALLY("k").alias("n")),
 )
 EARLY = (None, "each", 7, Every(6, aligned=True, offset=2))
 LATE = ("each", 5, Every(6, aligned=True))

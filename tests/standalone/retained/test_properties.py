@@ -65,7 +65,7 @@ def as_windows(chosen: AggregatorSettings, aggregates: tuple[Aggregate, ...]) ->
 
 
 def plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, list) else value
+    return sorted(value, key=repr) if isinstance(value, list) else value
 
 
 @examples(80)

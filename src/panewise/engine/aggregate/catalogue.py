@@ -23,6 +23,13 @@ from panewise.engine.aggregate.partials import (
     user_part,
 )
 from panewise.engine.aggregate.rankings import extreme_row_parts, top_part, top_rows_part
+from panewise.engine.aggregate.rows_in_order import (
+    all_values_name,
+    all_values_part,
+    edges_name,
+    edges_part,
+    is_of_edges,
+)
 from panewise.engine.aggregate.sums import sum_parts
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
@@ -33,6 +40,10 @@ def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
     column = aggregate.column
     if column is None:
         return [rows_part()]
+    if is_of_edges(aggregate):
+        return [edges_part(aggregate, edges_name(aggregate, index), schema)]
+    if aggregate.fn == "collect_list" and aggregate.takes_nulls:
+        return [all_values_part(aggregate, all_values_name(index), schema)]
     dtype = schema[column]
     makers: dict[str, Callable[[], list[Part]]] = {
         "count": lambda: [count_part(column)],

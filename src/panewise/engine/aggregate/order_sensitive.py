@@ -9,13 +9,13 @@ from typing import Final
 
 import polars as pl
 
-from panewise.engine.aggregate import rankings
+from panewise.engine.aggregate import rankings, rows_in_order, several_ranks
 from panewise.engine.aggregate.partials import Part, Side, SideMerge, extreme, of_own
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.spec import Aggregate
 
-FUNCTIONS: Final = frozenset({"first", "last", "max_by", "min_by", "top_n_by"})
+FUNCTIONS: Final = frozenset({"first", "last", "first_n", "last_n", "max_by", "min_by", "top_n_by"})
 
 
 def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
@@ -24,12 +24,22 @@ def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Pa
     For each row that it keeps, it contains the arrival number, the value and, if there is one, the rank.
     """
     assert aggregate.column is not None
+    if rows_in_order.is_of_edges(aggregate):
+        return rows_in_order.numbered_edges_part(aggregate, _name(aggregate, index), schema)
+    if aggregate.then_by:
+        return several_ranks.part(aggregate, _name(aggregate, index), schema, numbered=True)
     made = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
     return made(aggregate, _name(aggregate, index), schema)
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
     """Returns the expression that computes the result from the part."""
+    if rows_in_order.is_of_edges(aggregate):
+        value = rows_in_order.numbered_result(aggregate, _name(aggregate, index))
+        return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
+    if aggregate.then_by:
+        value = several_ranks.result(aggregate, _name(aggregate, index))
+        return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
     stored = pl.col(_name(aggregate, index))
     of_rows = aggregate.fn == "top_n_by"
     value = stored.list.eval(pl.element().struct.field("value")) if of_rows else stored.struct.field("value")

@@ -302,12 +302,15 @@ def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
 def user_part(aggregate: Aggregate, index: int) -> Part:
     """Returns the part with the state of a user-defined aggregate, as JSON text."""
     assert aggregate.user is not None and aggregate.column is not None
-    name = f"__user{index}"
-    lift = (
-        pl.col(aggregate.column)
-        .implode()
-        .map_batches(user.lifter(aggregate.user), return_dtype=pl.String, returns_scalar=True)
-    )
+    name, columns = f"__user{index}", (aggregate.column, *aggregate.more)
+    several = len(columns) > 1
+    rows = pl.col(aggregate.column)
+    if several:
+        rows = pl.struct(pl.col(column).alias(f"{place}") for place, column in enumerate(columns))
+    if aggregate.condition is not None:
+        rows = rows.filter(pl.col(aggregate.condition))
+    lifter = user.lifter(aggregate.user, several=several)
+    lift = rows.implode().map_batches(lifter, return_dtype=pl.String, returns_scalar=True)
     merger = user.merger(aggregate.user)
     merge = pl.col(name).implode().map_batches(merger, return_dtype=pl.String, returns_scalar=True)
     merge_sides = of_own(

@@ -5,6 +5,7 @@ Names of parts contain the index of the aggregate. A name made from two column n
 
 import polars as pl
 
+from panewise.engine.aggregate import several_ranks
 from panewise.engine.aggregate.partials import Part, Side, ahead, alone, extreme, extreme_part, of_own
 from panewise.spec import Aggregate
 
@@ -21,6 +22,8 @@ def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.Dat
 
     The extreme is shared with max or min of the same column.
     """
+    if aggregate.then_by:
+        return [several_ranks.part(aggregate, value_name(aggregate, index), schema, numbered=False)]
     assert aggregate.column is not None
     assert aggregate.by is not None
     fn, dtype = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
@@ -75,6 +78,8 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     n rows are enough: a row that is not among the first n of its partial is not among the first n of the
     whole. With `distinct`, only the first row of each value counts, and the same holds for these rows.
     """
+    if aggregate.then_by:
+        return several_ranks.part(aggregate, value_name(aggregate, index), schema, numbered=False)
     assert aggregate.column is not None
     assert aggregate.by is not None
     name = value_name(aggregate, index)
@@ -112,5 +117,7 @@ def best(aggregate: Aggregate, ordered: pl.Expr) -> pl.Expr:
 
 def result(aggregate: Aggregate, index: int) -> pl.Expr:
     """Returns the expression that computes the result from the part."""
+    if aggregate.then_by:
+        return several_ranks.result(aggregate, value_name(aggregate, index))
     stored = pl.col(value_name(aggregate, index))
     return stored.list.eval(pl.element().struct.field("value")) if aggregate.fn == "top_n_by" else stored

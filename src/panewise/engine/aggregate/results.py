@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
 
-from panewise.engine.aggregate import overflow, rankings, sketch, user
+from panewise.engine.aggregate import overflow, rankings, rows_in_order, sketch, user
 from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.overflow import EXACT
 from panewise.engine.aggregate.pairs import pair_result
@@ -27,6 +27,9 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
     column = aggregate.column
     if column is None:
         return pl.col(ROWS).alias(aggregate.name)
+    in_order = _of_rows_in_order(aggregate, index)
+    if in_order is not None:
+        return in_order.cast(result_type(aggregate, schema)).alias(aggregate.name)
     readers: dict[str, Callable[[], pl.Expr]] = {
         "sum": lambda: _total(column, schema[column]),
         "avg": lambda: _mean(column, schema[column]),
@@ -58,6 +61,15 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
     }
     read = readers.get(aggregate.fn, lambda: pl.col(f"__{plain.get(aggregate.fn, aggregate.fn)}:{column}"))
     return read().cast(result_type(aggregate, schema)).alias(aggregate.name)
+
+
+def _of_rows_in_order(aggregate: Aggregate, index: int) -> pl.Expr | None:
+    """Returns the result of an aggregate over rows in order, None for other aggregates."""
+    if rows_in_order.is_of_edges(aggregate):
+        return rows_in_order.result(aggregate, pl.col(rows_in_order.edges_name(aggregate, index)))
+    if aggregate.fn == "collect_list" and aggregate.takes_nulls:
+        return pl.col(rows_in_order.all_values_name(index))
+    return None
 
 
 def _mean(column: str, dtype: pl.DataType) -> pl.Expr:

@@ -3,24 +3,19 @@
 import json
 from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 import polars as pl
 
-from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.engine.kernels.column_types import polars_type
+from panewise.spec.aggregates.user_functions import JsonValue, UserFunctions
 from panewise.spec.aggregates.user_values import checked_result, state_text
-
-_TYPES: dict[str, pl.DataType] = {
-    "bigint": pl.Int64(),
-    "double": pl.Float64(),
-    "string": pl.String(),
-    "boolean": pl.Boolean(),
-}
-TYPES: dict[str, pl.DataType] = _TYPES | {f"array<{name}>": pl.List(dtype) for name, dtype in _TYPES.items()}
+from panewise.spec.column_values import ColumnType
 
 
 def result_type(user: UserFunctions) -> pl.DataType:
     """Returns the column type of the results."""
-    return TYPES[user.result]
+    return polars_type(ColumnType.of(user.result))
 
 
 def empty(user: UserFunctions) -> str:
@@ -32,11 +27,15 @@ def empty(user: UserFunctions) -> str:
     return state_text(user.name, user.init())
 
 
-def lifter(user: UserFunctions) -> Callable[[pl.Series], pl.Series]:
-    """Returns a function from lists of values to states."""
+def lifter(user: UserFunctions, *, several: bool) -> Callable[[pl.Series], pl.Series]:
+    """Returns a function from lists of values to states. The values of several columns are structs."""
+
+    def accumulate(state: JsonValue, values: dict[str, Any]) -> JsonValue:
+        return user.accumulate(state, *values.values())
 
     def lift(groups: pl.Series) -> pl.Series:
-        states = (reduce(user.accumulate, group, user.init()) for group in groups.to_list())
+        step = accumulate if several else user.accumulate
+        states = (reduce(step, group, user.init()) for group in groups.to_list())
         return pl.Series([state_text(user.name, state) for state in states], dtype=pl.String)
 
     return lift

@@ -20,6 +20,7 @@ from panewise.spec.operators.cogroup.windowing import (
     VALUE,
     both_column,
     number_column,
+    own_column,
     struct_column,
     value_column,
     window_operator,
@@ -143,6 +144,7 @@ def _columns(spec: CogroupOperator, side: str) -> dict[str, pl.Expr]:
     keys = {row_key(place): pl.col(name) for place, name in enumerate(spec.sides[side].keys)}
     number = pl.col(NUMBER)
     own = {ROW_TIME: pl.col(TIME), ROW_NUMBER: number, number_column(side): number}
+    own[own_column(side)] = pl.lit(True)
     shared = {name: pl.col(name) for name in spec.shared_columns}
     values = {value_column(side, name): pl.col(name) for name in spec.values(side)}
     structs = {struct_column(side, name): pl.struct(pl.col(name).alias(VALUE)) for name in spec.values(side)}
@@ -163,6 +165,7 @@ def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
     found |= {name: left[name] for name in spec.shared_columns}
     for side in spec.sides:
         found[number_column(side)] = pl.Int64()
+        found[own_column(side)] = pl.Boolean()
         for name in spec.values(side):
             dtype = schemas[side][name]
             found[value_column(side, name)] = dtype

@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.aggregate import user
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import (
@@ -29,6 +28,7 @@ from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
 from panewise.engine.ingest.uncombined import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.store.run import Shape
 from panewise.errors import InputError, SpecError
@@ -161,7 +161,7 @@ class PolicyPlan(UncombinedPort):
         if self.aggregation is not None:
             return dict(self.aggregation.result_types)
         if self.spec.listener is not None:
-            return {name: user.TYPES[kind] for name, kind in self.spec.listener.outputs}
+            return {name: NAMED[kind] for name, kind in self.spec.listener.outputs}
         return {"tuples": pl.List(pl.Struct(self.output_columns))}
 
     def _bookkeeping(self) -> Schema:

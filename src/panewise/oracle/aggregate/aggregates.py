@@ -29,17 +29,27 @@ def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> 
     """
     if what.column is None:
         return len(rows)
+    if what.condition is not None:
+        rows = [row for row in rows if row.get(what.condition) is True]
     if is_of_pairs(what):
         return of_pairs(what, rows)
     if what.by is not None:
         return ranked(what, rows)
-    every = [row.get(what.column) for row in rows]
     if what.user is not None:
-        return _user(what, every)
+        return _user(what, [[row.get(name) for name in (what.column, *what.more)] for row in rows])
+    return _of_values(what, [row.get(what.column) for row in rows], kind)
+
+
+def _of_values(what: Aggregate, every: list[Any], kind: str | None) -> Any:
+    """Returns the aggregate of the values of one column, nulls included."""
     values = [value for value in every if value is not None]
     match what.fn:
         case "first" | "last":
             return _edge(what, values if what.ignorenulls else every)
+        case "first_n" | "last_n":
+            return _edges(what, values if what.ignorenulls else every)
+        case "collect_list" if what.nulls == "include":
+            return every
         case "count" | "count_if" | "count_distinct" | "approx_count_distinct":
             return _count(what, values)
         case "collect_list" | "collect_set" | "sort_list" | "top_n":
@@ -48,12 +58,12 @@ def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> 
             return _of_some(what, values, kind) if values else None
 
 
-def _user(what: Aggregate, values: list[Any]) -> Any:
+def _user(what: Aggregate, rows: list[list[Any]]) -> Any:
     assert what.user is not None
     state = what.user.init()
     state_text(what.user.name, state)
-    for value in values:
-        state = what.user.accumulate(state, value)
+    for values in rows:
+        state = what.user.accumulate(state, *values)
     state_text(what.user.name, state)
     return checked_result(what.user, what.user.finish(state))
 
@@ -62,6 +72,11 @@ def _edge(what: Aggregate, values: list[Any]) -> Any:
     if not values:
         return None
     return values[0] if what.fn == "first" else values[-1]
+
+
+def _edges(what: Aggregate, values: list[Any]) -> list[Any]:
+    assert what.n is not None
+    return values[: what.n] if what.fn == "first_n" else values[-what.n :]
 
 
 def _count(what: Aggregate, values: list[Any]) -> int:

@@ -1,5 +1,6 @@
 """Aggregates that are lists, or that rank rows or values (semantics 24.4, 24.9 to 24.13)."""
 
+from functools import partial
 from typing import Any
 
 from panewise.oracle.columns import same_value, sort_key
@@ -8,15 +9,25 @@ from panewise.spec import Aggregate
 
 def ranked(what: Aggregate, rows: list[dict[str, Any]]) -> Any:
     """Returns `max_by` or `min_by` of the rows, or the list of `top_n_by` (semantics 24.10, 24.12)."""
-    column, by = what.columns
-    smallest_first = what.fn == "min_by" or what.ascending is True
-    known = [row for row in rows if row.get(by) is not None]
-    # The sort is stable, also in reverse: rows with the same `by` keep their order (semantics 24.10).
-    known.sort(key=lambda row: sort_key(row[by]), reverse=not smallest_first)
-    values = [row.get(column) for row in known]
+    known = [row for row in rows if row.get(what.by or "") is not None]
+    # The sort is stable, also in reverse: rows that are equal keep their order (semantics 24.10). So sorting
+    # by the last column first leaves the rows in the order of all columns (semantics 24.26).
+    for name, smallest_first in reversed(_directions(what)):
+        known.sort(key=partial(_rank, name), reverse=not smallest_first)
+    values = [row.get(what.column or "") for row in known]
     if what.fn != "top_n_by":
         return values[0] if values else None
     return (distinct(values) if what.distinct else values)[: what.n]
+
+
+def _directions(what: Aggregate) -> list[tuple[str, bool]]:
+    """Returns the columns that rank the rows, each with whether the smallest value comes first."""
+    first = what.fn == "min_by" or what.ascending is True
+    return [(what.by or "", first), *((one.column, one.ascending) for one in what.then_by)]
+
+
+def _rank(name: str, row: dict[str, Any]) -> Any:
+    return sort_key(row.get(name))
 
 
 def collected(what: Aggregate, values: list[Any]) -> list[Any]:

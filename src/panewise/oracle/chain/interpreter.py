@@ -243,8 +243,8 @@ def _retraction(clock: Clock) -> Pane:
 def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict[str, str]) -> dict[str, str]:
     """Returns the types of a stage's columns, from the types of the columns that it reads.
 
-    The types serve to find the result types of decimals (semantics 24.16). So columns of lists and of
-    user-defined aggregates are left out: no decimal results from them.
+    The types serve to find the result types of decimals (semantics 24.16). So columns of lists, and
+    those of user-defined aggregates that are no decimals, are left out: no decimal results from them.
     """
     found = {name: kinds[name] for name in keys if name in kinds}
     return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
@@ -273,6 +273,8 @@ _DOUBLES = (
 
 def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
     kind = kinds.get(what.column or "")
+    if what.user is not None:
+        return what.user.result if what.user.result.startswith("decimal") else None
     if what.fn in _COUNTS:
         return "bigint"
     if what.fn in _OF_THE_COLUMN:

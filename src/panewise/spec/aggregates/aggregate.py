@@ -6,10 +6,11 @@ The functions that create them are in :mod:`panewise.spec.aggregates.functions`.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import Expression, name_of
+from panewise.spec.aggregates.expressions import Expression, checked_column
+from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.window_spec import Over, WindowSpec
 
@@ -30,22 +31,30 @@ GROWING = frozenset(
     | {"count_distinct", "sum_distinct", "avg_distinct"}
 )
 # Order-sensitive. For max_by, min_by and top_n_by only the order among rows of equal `by` matters.
-ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
+ORDERED = frozenset(
+    {"first", "last", "first_n", "last_n", "collect_list", "collect_set"}
+    | {"max_by", "min_by", "top_n_by", "user"}
+)
 FUNCTIONS = ORDERLESS | GROWING | ORDERED
+# They rank rows by the values of columns.
+RANKINGS = frozenset({"max_by", "min_by", "top_n_by"})
 # The result is a list.
-LISTS = frozenset({"collect_list", "collect_set", "sort_list", "top_n", "top_n_by"})
+LISTS = frozenset({"collect_list", "collect_set", "first_n", "last_n", "sort_list", "top_n", "top_n_by"})
 
-_PLAIN = re.compile(r"^\S(.*\S)?$")
 _DEFAULT_NAME = re.compile(r"\w+\(.*\)( FILTER \(WHERE .*\))?", re.DOTALL)
 _OPTION_FUNCTIONS: Final = {
-    "ignorenulls": {"first", "last"},
+    "ignorenulls": {"first", "last", "first_n", "last_n"},
     "percentage": {"percentile"},
     "rsd": {"approx_count_distinct"},
     "user": {"user"},
-    "by": {"max_by", "min_by", "top_n_by"} | PAIRS,
-    "n": {"top_n", "top_n_by"},
+    "by": RANKINGS | PAIRS,
+    "then_by": RANKINGS,
+    "n": {"top_n", "top_n_by", "first_n", "last_n"},
     "ascending": {"sort_list", "top_n", "top_n_by"},
     "distinct": {"top_n_by"},
+    "nulls": {"collect_list"},
+    "condition": {"first", "last", "first_n", "last_n", "collect_list", "user"},
+    "more": {"user"},
 }
 
 
@@ -57,15 +66,20 @@ class Aggregate:
         fn: the name of the function, or "user" for a user-defined aggregate.
         column: the column that it reads; None for the number of rows.
         name: the name of the resulting column.
-        ignorenulls: for first and last: whether nulls are skipped.
+        ignorenulls: for first, last, first_n and last_n: whether nulls are skipped.
         percentage: for percentile: a number in [0, 1].
         rsd: for approx_count_distinct: the relative standard deviation of the estimate, in (0, 0.4].
         user: the user-defined aggregate.
         by: for max_by, min_by and top_n_by: the column by whose values rows are ranked; for aggregates of two
             columns, such as corr: the second one.
-        n: for top_n and top_n_by: the maximum length of the list, 1 or more.
+        n: for top_n, top_n_by, first_n and last_n: the maximum length of the list, 1 or more.
         ascending: for sort_list, top_n and top_n_by: whether the smallest values come first.
         distinct: for top_n_by: whether each value of the column is taken only once.
+        then_by: for max_by, min_by and top_n_by: the columns that rank rows of equal `by`, with directions.
+        nulls: for collect_list: "include" or "skip". Default: "skip".
+        condition: for first and last, first_n and last_n without ignorenulls, for collect_list with nulls and
+            for user-defined aggregates: a Boolean column. Rows in which it is not true do not take part.
+        more: for user-defined aggregates: the columns that it reads after `column`.
 
     Raises:
         SpecError: if the function is unknown, or an option is missing, out of range, or of another function.
@@ -82,6 +96,10 @@ class Aggregate:
     n: int | None = None
     ascending: bool | None = None
     distinct: bool = False
+    then_by: tuple[OrderColumn, ...] = ()
+    nulls: Literal["include", "skip"] = "skip"
+    condition: str | None = None
+    more: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.fn not in FUNCTIONS:
@@ -109,20 +127,22 @@ class Aggregate:
     def filter(self, condition: Any) -> "Aggregate":
         """Returns the same aggregate over the rows that pass a condition, as SQL's FILTER (WHERE ...).
 
-        It is available on Spark only, where it adds a column to the operator's input.
+        Aggregates that skip nulls have a filter on Spark only, where it adds a column to the input of the
+        operator.
+        Those in which nulls count have it in every runtime: first, last, first_n and last_n without
+        ignorenulls, collect_list with nulls, and user-defined aggregates.
 
         Args:
             condition: a Boolean pyspark Column, or the name of a Boolean column. Null does not pass.
 
         Raises:
-            SpecError: if the aggregate does not skip nulls: first and last without ignorenulls, and
-                user-defined aggregates.
+            SpecError: if the condition is no column, or the aggregate has a filter already.
 
         >>> from panewise import functions as F
         >>> F.sum("v").filter("flag").name
         'sum(v) FILTER (WHERE flag)'
 
-        Source: semantics 24.17; SQL FILTER.
+        Source: semantics 24.17, 24.29; SQL FILTER.
         """
         return filtered(self, checked_column(condition))
 
@@ -139,48 +159,46 @@ class Aggregate:
         return self.fn in ORDERED and not (self.user is not None and self.user.commutative)
 
     @property
+    def takes_nulls(self) -> bool:
+        """Whether nulls count as values."""
+        if self.fn in ("first", "last", "first_n", "last_n"):
+            return not self.ignorenulls
+        return self.user is not None or self.nulls == "include"
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The input columns that the aggregate reads."""
-        return tuple(column for column in (self.column, self.by) if column is not None)
+        further = (*(one.column for one in self.then_by), *self.more, self.condition)
+        given = (self.column, self.by, *further)
+        return tuple(column for column in given if column is not None)
 
-
-def checked_column(column: Any) -> str:
-    """Returns the name of a column that is given by its name or as a pyspark Column.
-
-    An expression has the name under which pyspark shows it.
-
-    Raises:
-        SpecError: if the value is neither.
-    """
-    name = name_of(column)
-    if not isinstance(name, str) or not _PLAIN.match(name):
-        rule, remedy = "an aggregate reads a column", "give its name, or a column of pyspark.sql.functions"
-        raise SpecError(f"column={column!r}", rule, remedy)
-    return name
+    @property
+    def ranking(self) -> tuple[OrderColumn, ...]:
+        """The columns by which it ranks rows, `by` first; none for other aggregates."""
+        if self.by is None or self.fn not in RANKINGS:
+            return ()
+        return (OrderColumn(self.by, self.fn == "min_by" or self.ascending is True), *self.then_by)
 
 
 def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
     """Returns the aggregate over the rows in which the condition is true.
 
-    In all other rows the column that it reads is null, and the aggregate skips nulls. A count of rows becomes
-    count_if.
+    Where nulls count, other rows do not take part. Otherwise the column that it reads is null in them, and
+    the aggregate skips nulls. A count of rows becomes count_if.
 
     Raises:
-        SpecError: if the aggregate does not skip nulls.
+        SpecError: if the aggregate has such a condition already.
     """
+    if aggregate.condition is not None:
+        rule, remedy = "an aggregate has one filter", "join the conditions with and"
+        raise SpecError(f"{aggregate.name}.filter({condition})", rule, remedy)
     name = (
         f"{aggregate.name} FILTER (WHERE {condition})" if has_default_name(aggregate.name) else aggregate.name
     )
     if aggregate.column is None:
         return Aggregate("count_if", condition, name)
-    if aggregate.user is not None or (aggregate.fn in ("first", "last") and not aggregate.ignorenulls):
-        rule = "a filter makes the other values null, and this aggregate takes nulls as values"
-        remedy = (
-            "filter the rows before the operator"
-            if aggregate.user is not None
-            else "give ignorenulls=True, or filter the rows before"
-        )
-        raise SpecError(f"{aggregate.name}.filter({condition})", rule, remedy)
+    if aggregate.takes_nulls:
+        return replace(aggregate, name=name, condition=condition)
     masked = aggregate.column if aggregate.by is None else aggregate.by
     column = Expression(f"CASE WHEN {condition} THEN {masked} END", "filter", (masked, condition))
     return (
@@ -214,7 +232,10 @@ def _check_options(aggregate: Aggregate) -> None:
     fn = aggregate.fn
     for field in fields(aggregate):
         value, functions = getattr(aggregate, field.name), _OPTION_FUNCTIONS.get(field.name)
-        if functions is not None and value is not field.default and fn not in functions:
+        if functions is None or fn in functions:
+            continue
+        # Not by identity: a text that reaches a worker is another object.
+        if type(value) is not type(field.default) or value != field.default:
             raise SpecError(
                 f"{fn}({field.name}={value!r})",
                 f"{field.name} belongs to {sorted(functions)}",
@@ -237,6 +258,22 @@ def _check_options(aggregate: Aggregate) -> None:
             "call a UserAggregate with a column",
         )
     _check_ranking(aggregate)
+    _check_rows(aggregate)
+
+
+def _check_rows(aggregate: Aggregate) -> None:
+    """Checks which rows take part, and the further columns of a user-defined aggregate."""
+    if aggregate.nulls not in ("include", "skip"):
+        rule = "nulls are included or skipped"
+        raise SpecError(f"{aggregate.fn}(nulls={aggregate.nulls!r})", rule, "give 'include' or 'skip'")
+    condition, more = aggregate.condition, aggregate.more
+    if condition is not None and not aggregate.takes_nulls:
+        rule = "a condition is for aggregates in which nulls count"
+        raise SpecError(f"{aggregate.fn}(condition={condition!r})", rule, "use .filter(...), or leave it out")
+    names = (*(() if condition is None else (condition,)), *(more if isinstance(more, tuple) else (None,)))
+    if not all(isinstance(name, str) and name for name in names):
+        given = f"{aggregate.fn}(condition={condition!r}, more={more!r})"
+        raise SpecError(given, "columns are named by non-empty strings", "give the columns' names")
 
 
 def _check_ranking(aggregate: Aggregate) -> None:
@@ -245,6 +282,7 @@ def _check_ranking(aggregate: Aggregate) -> None:
     if fn in _OPTION_FUNCTIONS["by"] and (not isinstance(by, str) or not by):
         rule = f"{fn} reads two columns" if fn in PAIRS else f"{fn} ranks rows by a column"
         raise SpecError(f"{fn}(by={by!r})", rule, "give by=, the name of a column")
+    _check_then_by(aggregate)
     if fn in _OPTION_FUNCTIONS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
         raise SpecError(
             f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
@@ -252,6 +290,19 @@ def _check_ranking(aggregate: Aggregate) -> None:
     for option, value in (("ascending", aggregate.ascending), ("distinct", aggregate.distinct)):
         if fn in _OPTION_FUNCTIONS[option] and not isinstance(value, bool):
             raise SpecError(f"{fn}({option}={value!r})", f"{option} is True or False", "give one of these")
+
+
+def _check_then_by(aggregate: Aggregate) -> None:
+    """Checks that the further columns of a ranking have directions, and are others than `by`."""
+    fn, given = aggregate.fn, aggregate.then_by
+    if not isinstance(given, tuple) or not all(isinstance(one, OrderColumn) for one in given):
+        rule = "then_by is a tuple of order columns"
+        raise SpecError(f"{fn}(then_by={given!r})", rule, "give asc(...) and desc(...)")
+    names = [aggregate.by, *(one.column for one in given)]
+    twice = [name for n, name in enumerate(names) if name in names[:n]]
+    if twice:
+        rule = "a column ranks rows once; a second time it has no effect"
+        raise SpecError(f"{fn}(by={twice[0]!r} twice)", rule, "leave it out the second time")
 
 
 def _check_fraction(name: str, value: float | None, *, low_included: bool, high: float) -> None:
@@ -273,5 +324,15 @@ def with_names(what: Any, names: Mapping[str, str]) -> Any:
         for one in sorted(names, key=len, reverse=True):
             name = name.replace(one, names[one])
     made = replace(what, column=names.get(what.column, what.column), name=name)
-    by = getattr(made, "by", None)
-    return made if by is None else replace(made, by=names.get(by, by))
+    return _with_further_names(made, names) if isinstance(made, Aggregate) else made
+
+
+def _with_further_names(made: Aggregate, names: Mapping[str, str]) -> Aggregate:
+    """Returns an aggregate whose columns after the first one have other names."""
+
+    def named(name: str | None) -> str | None:
+        return name if name is None else names.get(name, name)
+
+    then_by = tuple(replace(one, column=names.get(one.column, one.column)) for one in made.then_by)
+    more = tuple(names.get(name, name) for name in made.more)
+    return replace(made, by=named(made.by), then_by=then_by, more=more, condition=named(made.condition))

@@ -7,11 +7,14 @@ the name of a column that panewise.spark adds to the DataFrame. This module does
 import re
 from typing import Any, Final, Literal, TypeAlias
 
+from panewise.errors import SpecError
+
 Kind: TypeAlias = Literal["column", "filter", "tuple"]
 
 # The name of a column, or a pyspark Column, whose type cannot be named without importing pyspark.
 ColumnOrName: TypeAlias = Any
 
+_PLAIN: Final = re.compile(r"^\S(.*\S)?$")
 _SIMPLE: Final = re.compile(r"[^\W\d]\w*")
 _QUOTED: Final = re.compile(r"`([^`]+)`")
 
@@ -79,3 +82,18 @@ def _is_connect_literal(column: Any) -> bool:
 def text_of(column: Any) -> str:
     """Returns the text under which pyspark shows a Column; a name is returned unchanged."""
     return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
+
+
+def checked_column(column: Any) -> str:
+    """Returns the name of a column that is given by its name or as a pyspark Column.
+
+    An expression has the name under which pyspark shows it.
+
+    Raises:
+        SpecError: if the value is neither.
+    """
+    name = name_of(column)
+    if not isinstance(name, str) or not _PLAIN.match(name):
+        rule, remedy = "an aggregate reads a column", "give its name, or a column of pyspark.sql.functions"
+        raise SpecError(f"column={column!r}", rule, remedy)
+    return name

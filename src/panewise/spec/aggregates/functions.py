@@ -3,8 +3,11 @@
 Users import them from :mod:`panewise.functions`.
 """
 
-from panewise.spec.aggregates.aggregate import Aggregate, checked_column, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName, Expression
+from typing import Literal
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import Aggregate, default_name
+from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.aggregates.user_functions import UserFunctions
 
 
@@ -13,10 +16,11 @@ def _over(fn: str, column: ColumnOrName) -> Aggregate:
     return Aggregate(fn, name, default_name(fn, name))
 
 
-def user(aggregate: UserFunctions, column: ColumnOrName) -> Aggregate:
-    """Returns a user-defined aggregate over a column."""
-    name = checked_column(column)
-    return Aggregate("user", name, default_name(aggregate.name, name), user=aggregate)
+def user(aggregate: UserFunctions, column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
+    """Returns a user-defined aggregate over a column or several."""
+    name, further = checked_column(column), tuple(map(checked_column, more))
+    shown = default_name(aggregate.name, name, *further)
+    return Aggregate("user", name, shown, user=aggregate, more=further)
 
 
 def count(column: ColumnOrName = "*") -> Aggregate:
@@ -323,14 +327,82 @@ def kurtosis(column: ColumnOrName) -> Aggregate:
     return _over("kurtosis", column)
 
 
-def collect_list(column: ColumnOrName) -> Aggregate:
-    """Collects the non-null values into a list, in arrival order; the list is empty without any.
+def collect_list(
+    column: ColumnOrName, nulls: Literal["include", "skip"] = "skip", limit: int | None = None
+) -> Aggregate:
+    """Collects the values into a list, in arrival order; the list is empty without any.
 
-    `array_agg` is the same function.
+    `array_agg` is the same function. The elements have the type of the column.
 
-    Source: semantics 24.1, 24.4; pyspark collect_list.
+    Args:
+        column: the column of the values.
+        nulls: "skip" leaves nulls out, "include" lists them, too. Default: "skip".
+        limit: the maximum length of the list, 1 or more: it has the first values. With a limit the state is
+            of bounded size, as that of :func:`first_n`. Default: none.
+
+    Raises:
+        SpecError: for another value of `nulls` or `limit`.
+
+    >>> from panewise.testing import result_of
+    >>> rows = [{"v": 4}, {"v": None}, {"v": 2}]
+    >>> result_of(collect_list("v"), rows), result_of(collect_list("v", nulls="include", limit=2), rows)
+    ([4, 2], [4, None])
+
+    Source: semantics 24.1, 24.4, 24.27; pyspark collect_list; SQL's array_agg RESPECT NULLS.
     """
-    return _over("collect_list", column)
+    name = checked_column(column)
+    made = Aggregate("collect_list", name, default_name("collect_list", name, limit), nulls=nulls)
+    if limit is None:
+        return made
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        rule = "the limit of a list is a whole number of values, one or more"
+        raise SpecError(f"collect_list(limit={limit!r})", rule, "give limit=1 or more")
+    return Aggregate("first_n", name, made.name, n=limit, ignorenulls=nulls == "skip")
+
+
+def first_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate:
+    """Lists the values of the first n rows in arrival order.
+
+    With `ignorenulls` these are the first n non-null values. The list is shorter than n if there are fewer.
+    The elements have the type of the column.
+
+    Args:
+        column: the column of the values.
+        n: the maximum length of the list, 1 or more.
+        ignorenulls: whether nulls are skipped. Default: they count as values.
+
+    Raises:
+        SpecError: for n below 1.
+
+    >>> from panewise.testing import result_of
+    >>> rows = [{"v": 4}, {"v": None}, {"v": 2}, {"v": 7}]
+    >>> result_of(first_n("v", 2), rows), result_of(first_n("v", 2, ignorenulls=True), rows)
+    ([4, None], [4, 2])
+
+    Source: semantics 24.28.
+    """
+    return _edges("first_n", column, n, ignorenulls=ignorenulls)
+
+
+def last_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate:
+    """Lists the values of the last n rows in arrival order.
+
+    With `ignorenulls` these are the last n non-null values. The last value is at the end of the list. The
+    rest is as with :func:`first_n`.
+
+    >>> from panewise.testing import result_of
+    >>> rows = [{"v": 4}, {"v": 2}, {"v": 7}, {"v": None}]
+    >>> result_of(last_n("v", 2), rows), result_of(last_n("v", 2, ignorenulls=True), rows)
+    ([7, None], [2, 7])
+
+    Source: semantics 24.28.
+    """
+    return _edges("last_n", column, n, ignorenulls=ignorenulls)
+
+
+def _edges(fn: str, column: ColumnOrName, n: int, *, ignorenulls: bool) -> Aggregate:
+    name = checked_column(column)
+    return Aggregate(fn, name, default_name(fn, name, n), n=n, ignorenulls=ignorenulls)
 
 
 array_agg = collect_list

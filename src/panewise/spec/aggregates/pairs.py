@@ -4,8 +4,8 @@ Only rows in which neither value is null count. In `regr_*` y is the value that 
 that of `regr_count` are doubles, and null without rows.
 """
 
-from panewise.spec.aggregates.aggregate import Aggregate, checked_column, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName
+from panewise.spec.aggregates.aggregate import Aggregate, default_name
+from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 
 
 def _of_pairs(fn: str, first: ColumnOrName, second: ColumnOrName) -> Aggregate:

@@ -1,10 +1,18 @@
 """Functions for aggregates that rank rows or values; users import them from :mod:`panewise.functions`."""
 
-from panewise.spec.aggregates.aggregate import Aggregate, checked_column, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import Aggregate, default_name
+from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
+from panewise.spec.aggregates.order_columns import OrderColumn, names_of, order_columns
+
+# A column, one with a direction, or several of these.
+By: TypeAlias = ColumnOrName | OrderColumn | Sequence[ColumnOrName | OrderColumn]
 
 
-def max_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggregate:
+def max_by(column: ColumnOrName, by: By, k: int | None = None) -> Aggregate:
     """Returns the aggregate: value of `column` in the row with the largest `by`.
 
     With `k` it is the list of :func:`top_n_by` for k rows. Rows with a null in `by` are skipped; without
@@ -12,33 +20,57 @@ def max_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggr
     the same `by` the first in arrival order is taken (Spark takes any). The result has the type of `column`;
     with `k` it is a list of this type.
 
+    `by` may be a list of columns. Each further column ranks the rows that are equal in those before it; a
+    null in it is the smallest value. `asc` and `desc` give such a column a direction of its own.
+
+    >>> from panewise import functions as F
     >>> from panewise.testing import result_of
     >>> rows = [{"v": "a", "b": 1}, {"v": "b", "b": 5}, {"v": "c", "b": 5}, {"v": "d", "b": None}]
     >>> result_of(max_by("v", "b"), rows), result_of(max_by("v", "b", k=2), rows)
     ('b', ['b', 'c'])
+    >>> urls = [{"url": "a", "score": 7, "ts": 1}, {"url": "b", "score": 7, "ts": 2}]
+    >>> (result_of(max_by("url", ["score", "ts"]), urls),
+    ...     result_of(max_by("url", ["score", F.asc("ts")]), urls))
+    ('b', 'a')
 
-    Source: semantics 24.10; pyspark max_by.
+    Raises:
+        SpecError: for an empty list, a column twice, and the direction `asc` of the first column.
+
+    Source: semantics 24.10, 24.26; pyspark max_by.
     """
-    return _extreme("max_by", column, by) if k is None else top_n_by(column, by, k)
+    return _extreme("max_by", column, by, k)
 
 
-def min_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggregate:
+def min_by(column: ColumnOrName, by: By, k: int | None = None) -> Aggregate:
     """Returns the aggregate: value of `column` in the row with the smallest `by`.
 
-    With `k` it is the list of :func:`top_n_by` with ascending=True. The rest is as with :func:`max_by`.
+    With `k` it is the list of :func:`top_n_by` with ascending=True. The rest is as with :func:`max_by`; among
+    several columns those without a direction are ascending.
 
     >>> from panewise.testing import result_of
     >>> result_of(min_by("v", "b"), [{"v": "a", "b": None}, {"v": "b", "b": 5}, {"v": None, "b": 1}]) is None
     True
 
-    Source: semantics 24.10; pyspark min_by.
+    Raises:
+        SpecError: for an empty list, a column twice, and the direction `desc` of the first column.
+
+    Source: semantics 24.10, 24.26; pyspark min_by.
     """
-    return _extreme("min_by", column, by) if k is None else top_n_by(column, by, k, ascending=True)
+    return _extreme("min_by", column, by, k)
 
 
-def _extreme(fn: str, column: ColumnOrName, by: ColumnOrName) -> Aggregate:
-    column, by = checked_column(column), checked_column(by)
-    return Aggregate(fn, column, default_name(fn, column, by), by=by)
+def _extreme(fn: str, column: ColumnOrName, by: By, k: int | None) -> Aggregate:
+    column, ascending = checked_column(column), fn == "min_by"
+    first, *rest = order_columns(fn, by, ascending=ascending)
+    if first.ascending != ascending:
+        kind, other = ("largest", "min_by") if fn == "max_by" else ("smallest", "max_by")
+        given = f"{fn}(by={'asc' if first.ascending else 'desc'}({first.column!r}))"
+        rule = f"{fn} takes the row with the {kind} value of its first column"
+        raise SpecError(given, rule, f"use {other}")
+    if k is not None:
+        return top_n_by(column, [first, *rest], k)
+    name = default_name(fn, column, *names_of([first, *rest], ascending=ascending))
+    return Aggregate(fn, column, name, by=first.column, then_by=tuple(rest))
 
 
 def top_n(column: ColumnOrName, n: int, ascending: bool = False) -> Aggregate:
@@ -60,7 +92,7 @@ def top_n(column: ColumnOrName, n: int, ascending: bool = False) -> Aggregate:
 
 
 def top_n_by(
-    column: ColumnOrName, by: ColumnOrName, n: int, ascending: bool = False, distinct: bool = False
+    column: ColumnOrName, by: By, n: int, ascending: bool = False, distinct: bool = False
 ) -> Aggregate:
     """Returns the aggregate: list of the values in the n rows with the largest `by`, in this order.
 
@@ -69,9 +101,12 @@ def top_n_by(
 
     Args:
         column: the column of the values.
-        by: the column that ranks the rows.
+        by: the column that ranks the rows, or a list of columns. Each further column ranks the rows that are
+            equal in those before it; a null in it is the smallest value. `asc` and `desc` give a column a
+            direction of its own.
         n: the maximum length of the list, 1 or more.
-        ascending: with True the rows with the smallest `by` are taken, the smallest first.
+        ascending: the direction of columns without one: with True the rows with the smallest values are
+            taken, the smallest first. Default: the largest first.
         distinct: with True each value is taken once, from its first row in this order (S4 TopNByKey).
 
     >>> from panewise.testing import result_of
@@ -80,12 +115,21 @@ def top_n_by(
     >>> (result_of(top_n_by("page", "hits", 3), rows),
     ...     result_of(top_n_by("page", "hits", 3, distinct=True), rows))
     (['b', 'b', 'a'], ['b', 'a', 'c'])
+    >>> from panewise import functions as F
+    >>> result_of(top_n_by("page", [F.desc("hits"), F.desc("page")], 3), rows)
+    ['b', 'b', 'c']
 
-    Source: semantics 24.12; pyspark max_by and min_by with k; S4 TopNByKey.
+    Raises:
+        SpecError: for an empty list, a column twice, n below 1, and ascending=True without a column that has
+            no direction.
+
+    Source: semantics 24.12, 24.26; pyspark max_by and min_by with k; S4 TopNByKey.
     """
-    column, by = checked_column(column), checked_column(by)
-    name = default_name("top_n_by", column, by, n)
-    return Aggregate("top_n_by", column, name, by=by, n=n, ascending=ascending, distinct=distinct)
+    column = checked_column(column)
+    first, *rest = order_columns("top_n_by", by, ascending=ascending)
+    name = default_name("top_n_by", column, *names_of([first, *rest], ascending=first.ascending), n)
+    options: dict[str, Any] = {"n": n, "ascending": first.ascending, "distinct": distinct}
+    return Aggregate("top_n_by", column, name, by=first.column, then_by=tuple(rest), **options)
 
 
 def sort_list(column: ColumnOrName, ascending: bool = True) -> Aggregate:

@@ -48,12 +48,22 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
             f"{fn} takes a Boolean column",
             "make one before the operator",
         )
-    ordering = aggregate.by if aggregate.by is not None else column if fn in _SORTED else None
-    rank = None if ordering is None else types.get(ordering)
-    if rank is not None and rank.is_nested:
-        rule, remedy = f"{fn} takes values that have an order", "use a column of a simple type"
-        raise SpecError(f"{aggregate.name!r} over {ordering}: {rank}", rule, remedy)
+    passes = None if aggregate.condition is None else types.get(aggregate.condition)
+    if passes is not None and passes != BOOLEAN:
+        given = f"{aggregate.name!r} with the condition {aggregate.condition}: {passes}"
+        raise SpecError(given, "a condition is a Boolean column", "make one before the operator")
+    for ordering in _ordered_by(aggregate):
+        if ordering in types and types[ordering].is_nested:
+            rule, remedy = f"{fn} takes values that have an order", "use a column of a simple type"
+            raise SpecError(f"{aggregate.name!r} over {ordering}: {types[ordering]}", rule, remedy)
     check_bytes(f"{aggregate.name!r} over", compared_by(aggregate), types)
+
+
+def _ordered_by(aggregate: Aggregate) -> tuple[str, ...]:
+    """Returns the columns whose values an aggregate orders."""
+    if aggregate.by is not None:
+        return (aggregate.by, *(one.column for one in aggregate.then_by))
+    return aggregate.columns if aggregate.fn in _SORTED else ()
 
 
 def compared_by(aggregate: Aggregate) -> list[str]:
@@ -65,16 +75,14 @@ def compared_by(aggregate: Aggregate) -> list[str]:
     """
     compares = aggregate.fn in _SORTED | _DISTINCT or aggregate.distinct
     names = (aggregate.column if compares else None, aggregate.by)
-    return [name for name in names if name is not None]
+    return [*(name for name in names if name is not None), *(one.column for one in aggregate.then_by)]
 
 
 def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:
     """Returns the columns that must be Boolean."""
-    return {
-        aggregate.column
-        for aggregate in aggregates
-        if aggregate.fn in _BOOLEAN and aggregate.column is not None
-    }
+    given = list(aggregates)
+    columns = [one.column for one in given if one.fn in _BOOLEAN] + [one.condition for one in given]
+    return {name for name in columns if name is not None}
 
 
 def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> dict[str, Type]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.expressions import ColumnOrName
 from panewise.spec.aggregates.functions import user
 from panewise.spec.aggregates.user_functions import JsonValue, ResultType, UserFunctions, check_function
 from panewise.spec.aggregates.user_values import is_json
@@ -21,13 +22,15 @@ class UserAggregate(UserFunctions):
     Args:
         name: the name by which JSON identifies the aggregate.
         init: returns the state of no rows.
-        accumulate: takes a state and a value (None for a null), and returns the next state. It does not
-            change the state in place.
+        accumulate: takes a state and a value (None for a null) of each column, and returns the next state. It
+            does not change the state in place.
         merge: takes two states, the earlier first, and returns the state of both. It changes none in place.
             Merged with the state of `init`, a state stays as it is.
         finish: takes a state, and returns the result: a value of the type `result`, or None.
-        result: the type of the result: "bigint", "double", "string", "boolean", or a list of one of these,
-            such as "array<bigint>". A double may be returned as a whole number. Default: "double".
+        result: the type of the result: "bigint", "double", "string", "boolean" or "decimal(p,s)", or a list,
+            a struct or a map of these, such as "array<bigint>", "struct<n:bigint,mean:double>" and
+            "map<string,bigint>". A double may be returned as a whole number. A struct and a map are dicts.
+            Default: "double".
         commutative: declares that the order of values does not matter to `accumulate`, nor that of states to
             `merge`. Then sliding windows merge states. Otherwise they accumulate the rows of each window in
             arrival order.
@@ -41,12 +44,21 @@ class UserAggregate(UserFunctions):
     >>> longest("word").alias("w").name
     'w'
 
-    Source: semantics 24.7; Beam CombineFn, S4 Accumulation.
+    Source: semantics 24.7, 24.20, 24.30; Beam CombineFn, S4 Accumulation.
     """
 
-    def __call__(self, column: str) -> Aggregate:
-        """Returns the aggregate over a column, for the `aggregates` of an operator."""
-        return user(self, column)
+    def __call__(self, column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
+        """Returns the aggregate over a column or several, for the `aggregates` of an operator.
+
+        Over several columns `accumulate` takes a state and a value of each column, in this order.
+
+        >>> from panewise.testing import result_of
+        >>> spent = UserAggregate("spent", init=lambda: 0, accumulate=lambda s, n, price: s + n * price,
+        ...                       merge=lambda a, b: a + b, finish=lambda s: s, result="bigint")
+        >>> result_of(spent("n", "price"), [{"n": 2, "price": 5}, {"n": 1, "price": 7}])
+        17
+        """
+        return user(self, column, *more)
 
     @classmethod
     def reduce(

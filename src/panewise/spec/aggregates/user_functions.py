@@ -4,13 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from panewise.errors import SpecError
+from panewise.errors import InputError, SpecError
+from panewise.spec.column_values import ColumnType
 
 SIMPLE: Final = ("bigint", "double", "string", "boolean")
-RESULTS: Final = (*SIMPLE, *(f"array<{name}>" for name in SIMPLE))
+_RULE: Final = (
+    "the result of a user-defined aggregate is bigint, double, string, boolean or decimal(p,s), or a list, a "
+    "struct or a map of these"
+)
 
 JsonValue = Any  # what json.loads can return
-ResultType: TypeAlias = str  # one of RESULTS
+ResultType: TypeAlias = str  # a type as Spark's DDL writes it, of those that `checked_type` takes
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class UserFunctions:
 
     name: str
     init: Callable[[], JsonValue] = field(compare=False, repr=False)
-    accumulate: Callable[[JsonValue, Any], JsonValue] = field(compare=False, repr=False)
+    accumulate: Callable[..., JsonValue] = field(compare=False, repr=False)
     merge: Callable[[JsonValue, JsonValue], JsonValue] = field(compare=False, repr=False)
     finish: Callable[[JsonValue], Any] = field(compare=False, repr=False)
     result: ResultType = "double"
@@ -30,12 +34,7 @@ class UserFunctions:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if self.result not in RESULTS:
-            rule = (
-                "the result of a user-defined aggregate is bigint, double, string or boolean, or a "
-                "list of these"
-            )
-            raise SpecError(f"result={self.result!r}", rule, "give one of these, or such as 'array<bigint>'")
+        object.__setattr__(self, "result", checked_type(self.result))
         for part in ("init", "accumulate", "merge", "finish"):
             check_function(part, getattr(self, part))
 
@@ -59,3 +58,29 @@ def check_function(name: str, value: Any) -> None:
     """
     if not callable(value):
         raise SpecError(f"{name}={value!r}", f"{name} is a function", f"give a function as {name}")
+
+
+def checked_type(result: Any) -> ResultType:
+    """Returns the type of a result as Spark writes it.
+
+    >>> checked_type("STRUCT<a: bigint, b: array<decimal(10, 2)>>")
+    'struct<a:bigint,b:array<decimal(10,2)>>'
+
+    Raises:
+        SpecError: if a result cannot have the type.
+    """
+    try:
+        kind = ColumnType.of(result)
+    except InputError:
+        kind = None
+    if kind is None or not _is_result(kind):
+        raise SpecError(f"result={result!r}", _RULE, "give one of these, or such as 'array<bigint>'")
+    return str(kind)
+
+
+def _is_result(kind: ColumnType) -> bool:
+    if kind.name == "map" and kind.fields[0][1].fields:
+        return False  # a key has a simple type, as in Spark's maps of comparable keys
+    if kind.fields:
+        return all(_is_result(part) for _, part in kind.fields)
+    return kind.name in (*SIMPLE, "decimal")

@@ -5,9 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.aggregate import checked_column, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName
-from panewise.spec.aggregates.user_functions import RESULTS, JsonValue, ResultType, check_function, check_name
+from panewise.spec.aggregates.aggregate import default_name
+from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
+from panewise.spec.aggregates.user_functions import (
+    JsonValue,
+    ResultType,
+    check_function,
+    check_name,
+    checked_type,
+)
 
 _FUNCTIONS: Final = ("init", "accumulate_left", "accumulate_right", "merge", "finish")
 
@@ -55,9 +61,7 @@ class UserMergeAggregate:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if self.result not in RESULTS:
-            rule = "the result is bigint, double, string or boolean, or a list of one of these"
-            raise SpecError(f"result={self.result!r}", rule, "give one of these, or such as 'array<bigint>'")
+        object.__setattr__(self, "result", checked_type(self.result))
         for part in _FUNCTIONS:
             check_function(part, getattr(self, part))
 

@@ -1,12 +1,13 @@
 """Checks of what user-defined aggregates return: states and results (semantics 24.7, 24.20)."""
 
 import json
-import math
+from functools import cache
 from typing import Any
 
 from panewise.errors import InputError
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.aggregates.user_merge import UserMergeAggregate
+from panewise.spec.column_values import MISFIT, ColumnType
 
 
 def state_text(name: str, state: Any) -> str:
@@ -42,13 +43,15 @@ def is_json(value: Any) -> bool:
 
 
 def checked_result(user: UserFunctions | UserMergeAggregate, value: Any) -> Any:
-    """Returns the result as a value of its declared type; where that is double, a whole number becomes one.
+    """Returns the result as a value of its declared type.
+
+    Where that is double, a whole number becomes one. A map becomes the list of its entries.
 
     Raises:
         InputError: if it is neither None nor a value of that type.
     """
-    fits, converted = _as_type(value, user.result)
-    if not fits:
+    fitted = MISFIT if _has_tuple(value) else _type(user.result).fit(value)
+    if fitted is MISFIT:
         rule = (
             f"the result of a user-defined aggregate is of its declared type, {user.result}, or None "
             "(semantics 24.20)"
@@ -56,34 +59,16 @@ def checked_result(user: UserFunctions | UserMergeAggregate, value: Any) -> Any:
         raise InputError(
             f"{user.name!r}: result {value!r}", rule, "give such a value in finish, or declare another result"
         )
-    return converted
+    return fitted
 
 
-def _as_type(value: Any, kind: str) -> tuple[bool, Any]:
-    """Returns whether a value fits a type, and the value as one of this type."""
-    if value is None:
-        return True, None
-    if kind.startswith("array<"):
-        items = (
-            [_as_type(item, kind[len("array<") : -1]) for item in value]
-            if isinstance(value, list)
-            else [(False, None)]
-        )
-        return all(fits for fits, _ in items), [converted for _, converted in items]
-    match kind:
-        case "bigint":
-            return type(value) is int and -(2**63) <= value < 2**63, value
-        case "double":
-            return _as_double(value)
-        case "string":
-            return isinstance(value, str), value
-    return isinstance(value, bool), value
+@cache
+def _type(name: str) -> ColumnType:
+    return ColumnType.of(name)
 
 
-def _as_double(value: Any) -> tuple[bool, Any]:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False, None
-    try:
-        return True, float(value)
-    except OverflowError:  # a whole number beyond the largest double
-        return False, math.inf
+def _has_tuple(value: Any) -> bool:
+    """Returns whether a value is or contains a tuple, which is no list."""
+    if isinstance(value, dict):
+        return any(map(_has_tuple, value.values()))
+    return isinstance(value, tuple) or (isinstance(value, list) and any(map(_has_tuple, value)))

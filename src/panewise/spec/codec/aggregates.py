@@ -6,9 +6,10 @@ from typing import Any, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_name
+from panewise.spec.aggregates.order_columns import OrderColumn, names_of
 from panewise.spec.aggregates.user import UserAggregate
 from panewise.spec.aggregates.user_functions import UserFunctions
-from panewise.spec.fields import Reader, flag, members_of, number, or_null, text, whole, wrong
+from panewise.spec.fields import Reader, flag, members_of, names, number, or_null, text, whole, wrong
 from panewise.spec.position import Position
 
 Users: TypeAlias = Mapping[str, UserAggregate]
@@ -26,7 +27,13 @@ def plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
 
 
 def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [one if isinstance(one, str) else _written_order(one) for one in value]
     return value.name if isinstance(value, UserFunctions) else value
+
+
+def _written_order(column: OrderColumn) -> dict[str, Any]:
+    return {"column": column.column, "ascending": column.ascending}
 
 
 def aggregates_from(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:
@@ -62,7 +69,8 @@ def aggregate_from(value: Any, where: str, users: Users) -> Aggregate:
         raise SpecError(f"{where}.user={user!r}", known, f"give user_aggregates={{{user!r}: ...}}")
     for name, default in _AGGREGATE_DEFAULTS.get(fn, {}).items():
         given.setdefault(name, default)
-    arguments = [given.get(name) for name in ("by", "n", "percentage")]
+    further = names_of(given.get("then_by", ()), ascending=fn == "min_by" or given.get("ascending") is True)
+    arguments = [given.get("by"), *further, *given.get("more", ()), given.get("n"), given.get("percentage")]
     made = {"name": default_name(user or fn, column, *arguments), "column": None, **given}
     return Aggregate(**made, user=None if user is None else users[user])
 
@@ -84,6 +92,18 @@ def position_from(value: Any, where: str) -> Position:
     return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
 
 
+def _order_columns(value: Any, where: str) -> tuple[OrderColumn, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise wrong(where, value, "a list of order columns")
+    readers: dict[str, Reader] = {"column": text, "ascending": flag}
+    found = list[OrderColumn]()
+    for n, item in enumerate(value):
+        place = f"{where}[{n}]"
+        members = members_of(item, place, set(readers), required=tuple(readers))
+        found.append(OrderColumn(*(readers[name](members[name], f"{place}.{name}") for name in readers)))
+    return tuple(found)
+
+
 _AGGREGATE: dict[str, Reader] = {
     "fn": text,
     "column": or_null(text),
@@ -91,9 +111,13 @@ _AGGREGATE: dict[str, Reader] = {
     "ignorenulls": flag,
     **dict.fromkeys(("percentage", "rsd"), or_null(number)),
     **dict.fromkeys(("user", "by"), or_null(text)),
+    "then_by": _order_columns,
     "n": or_null(whole),
     "ascending": or_null(flag),
     "distinct": flag,
+    "nulls": text,
+    "condition": or_null(text),
+    "more": names,
 }
 _AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # the defaults of panewise.functions
     "approx_count_distinct": {"rsd": 0.05},

@@ -52,9 +52,11 @@ def _description(column: OverColumn, spec: OverOperator) -> str:
     what = column.what
     if isinstance(what, Aggregate):
         name = what.user.name if what.user is not None else what.fn
+        columns = what.columns if what.condition is None else what.columns[:-1]
+        passing = "" if what.condition is None else f", if their {what.condition} is true,"
         return (
-            f"{name}{f' of {listed(what.columns)}' if what.columns else ' of rows'} over "
-            f"{_framed(column.frame, spec)}"
+            f"{name}{f' of {listed(columns)}' if columns else ' of rows'} over "
+            f"{_framed(column.frame, spec)}{passing}".rstrip(",")
         )
     return _function(what, column.frame, spec)
 

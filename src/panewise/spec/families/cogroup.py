@@ -121,7 +121,7 @@ def carried(spec: CogroupOperator, known: Mapping[str, Mapping[str, Any]], kinds
     found: dict[str, Any] = {}
     for side in spec.sides:
         found |= carried_values(spec.aggregates_of(side), known[side], kinds)
-    return found
+    return found | {one.name: kinds.of_name(one.user.result) for one in spec.both_aggregates}
 
 
 def instants(spec: CogroupOperator) -> tuple[str, ...]:

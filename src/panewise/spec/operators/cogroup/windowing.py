@@ -6,6 +6,7 @@ side it is null. Aggregates skip such rows:
 - most skip nulls anyway;
 - a count of rows counts the numbers of the rows of a side;
 - `first` and `last`, which take nulls as values, take the value of the row with the lowest or highest number;
+- other aggregates in which nulls count have a condition, which is not true in rows of the other side;
 - a user-defined aggregate, which takes nulls, too, reads structs, which are null for rows of the other side.
 """
 
@@ -35,6 +36,11 @@ def value_column(side: str, column: str) -> str:
 def struct_column(side: str, column: str) -> str:
     """Returns the name of the column of structs with such values."""
     return f"{side}:struct:{column}"
+
+
+def own_column(side: str) -> str:
+    """Returns the name of the column that is true in rows of a side, and null in rows of the other."""
+    return f"{side}:own"
 
 
 def number_column(side: str) -> str:
@@ -70,11 +76,20 @@ def _of_side(side: str, what: Aggregate) -> Aggregate:
     if what.column is None:
         return replace(what, column=number)
     if what.user is not None:
-        return replace(what, column=struct_column(side, what.column), user=_skipping(what.user))
+        columns = [struct_column(side, name) for name in (what.column, *what.more)]
+        passes = None if what.condition is None else value_column(side, what.condition)
+        return replace(
+            what, column=columns[0], more=tuple(columns[1:]), condition=passes, user=_skipping(what.user)
+        )
     column = value_column(side, what.column)
-    if what.fn in ("first", "last") and not what.ignorenulls:
+    if what.fn in ("first", "last") and what.takes_nulls and what.condition is None:
         return Aggregate("min_by" if what.fn == "first" else "max_by", column, what.name, by=number)
-    return replace(what, column=column, by=None if what.by is None else value_column(side, what.by))
+    further = tuple(replace(one, column=value_column(side, one.column)) for one in what.then_by)
+    by = None if what.by is None else value_column(side, what.by)
+    if what.takes_nulls:
+        passes = own_column(side) if what.condition is None else value_column(side, what.condition)
+        return replace(what, column=column, condition=passes)
+    return replace(what, column=column, by=by, then_by=further)
 
 
 def _skipping(user: UserFunctions) -> UserFunctions:
@@ -100,12 +115,12 @@ def _of_both(what: MergeAggregate) -> Aggregate:
 
 @dataclass(frozen=True)
 class _OfStruct:
-    """Accumulates the value of a struct. A row of the other side has none."""
+    """Accumulates the value of a struct, or those of several. A row of the other side has none."""
 
-    function: Callable[[Any, Any], Any]
+    function: Callable[..., Any]
 
-    def __call__(self, state: Any, given: Any) -> Any:
-        return state if given is None else self.function(state, given[VALUE])
+    def __call__(self, state: Any, *given: Any) -> Any:
+        return state if given[0] is None else self.function(state, *(one[VALUE] for one in given))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,112 @@
+"""Partials of aggregates that list the first or the last rows, or all rows with nulls (24.4, 24.27, 24.28).
+
+A condition decides which rows take part. `first` and `last` with a condition are lists of one row here. So a
+row with a null differs from no row.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import polars as pl
+
+from panewise.engine.aggregate.partials import Part, of_own
+from panewise.engine.columns import ARRIVAL_NUMBER
+from panewise.spec import Aggregate
+
+_LISTS: Final = ("first_n", "last_n")
+_EDGES: Final = ("first", "last")
+
+
+def is_of_edges(aggregate: Aggregate) -> bool:
+    """Returns whether an aggregate is computed from a list of the first or the last rows."""
+    return aggregate.fn in _LISTS or (aggregate.fn in _EDGES and aggregate.condition is not None)
+
+
+def all_values_name(index: int) -> str:
+    """Returns the name of the part with all values of the `index`-th aggregate."""
+    return f"__all{index}"
+
+
+def edges_name(aggregate: Aggregate, index: int) -> str:
+    """Returns the name of the part with the first or the last values of the `index`-th aggregate."""
+    return f"__{aggregate.fn}{index}"
+
+
+def all_values_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
+    """Returns the part with all values, nulls included, in arrival order."""
+    assert aggregate.column is not None
+    dtype = schema[aggregate.column]
+    plain = aggregate.condition is None and not dtype.is_nested()
+    return Part(
+        name,
+        pl.List(dtype),
+        _taken(aggregate, pl.col(aggregate.column)),
+        pl.col(name).explode(empty_as_null=False),
+        [],
+        single=pl.concat_list(aggregate.column) if plain else None,
+    )
+
+
+def edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
+    """Returns the part with the values of the first or the last rows. Partials merge in arrival order."""
+    assert aggregate.column is not None
+    cut, of_list = _cut(aggregate), _cut_of_list(aggregate)
+    return Part(
+        name,
+        pl.List(schema[aggregate.column]),
+        cut(_taken(aggregate, pl.col(aggregate.column))),
+        cut(pl.col(name).explode(empty_as_null=False)),
+        [],
+        merge_sides=of_own(name, lambda one, other: of_list(pl.concat_list(one, other))),
+    )
+
+
+def numbered_edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
+    """Returns the part with the first or the last rows and their arrival numbers.
+
+    Partials may be merged in any order.
+    """
+    assert aggregate.column is not None
+    dtype = pl.List(pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]}))
+    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.column).alias("value"))
+    cut = _cut(aggregate)
+    best = cut(pl.element().sort_by(pl.element().struct.field("turn")))
+    return Part(
+        name,
+        dtype,
+        cut(_taken(aggregate, rows)),
+        pl.col(name).explode(empty_as_null=False).implode().list.eval(best),
+        [],
+        merge_sides=of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(best)),
+    )
+
+
+def result(aggregate: Aggregate, values: pl.Expr) -> pl.Expr:
+    """Returns the result for lists of values."""
+    return values if aggregate.fn in _LISTS else values.list.first()
+
+
+def numbered_result(aggregate: Aggregate, name: str) -> pl.Expr:
+    """Returns the result for lists of values with arrival numbers."""
+    return result(aggregate, pl.col(name).list.eval(pl.element().struct.field("value")))
+
+
+def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:
+    """Returns the rows that take part, in order."""
+    assert aggregate.column is not None
+    skips = aggregate.fn != "collect_list" and aggregate.ignorenulls
+    wanted = pl.col(aggregate.column).is_not_null() if skips else None
+    if aggregate.condition is not None:
+        passes = pl.col(aggregate.condition).fill_null(False)
+        wanted = passes if wanted is None else wanted & passes
+    return rows if wanted is None else rows.filter(wanted)
+
+
+def _cut(aggregate: Aggregate) -> Callable[[pl.Expr], pl.Expr]:
+    n = aggregate.n or 1
+    return lambda rows: rows.head(n) if aggregate.fn.startswith("first") else rows.tail(n)
+
+
+def _cut_of_list(aggregate: Aggregate) -> Callable[[pl.Expr], pl.Expr]:
+    n = aggregate.n or 1
+    return lambda rows: rows.list.head(n) if aggregate.fn.startswith("first") else rows.list.tail(n)

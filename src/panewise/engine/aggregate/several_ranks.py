@@ -1,0 +1,76 @@
+"""Partials of rankings by several columns (semantics 24.26).
+
+A partial is the list of the first rows in the order of the ranking, each with its ranks and its value. n rows
+are enough, as for :func:`panewise.engine.aggregate.rankings.top_rows_part`. `max_by` and `min_by` need one.
+
+Invariant: rows of equal ranks are in arrival order. Partials that merge in arrival order need nothing for
+this, because the sort is stable. Other partials contain the arrival numbers of their rows, the last rank.
+"""
+
+from typing import Final
+
+import polars as pl
+
+from panewise.engine.aggregate.partials import Part, of_own
+from panewise.engine.columns import ARRIVAL_NUMBER
+from panewise.spec import Aggregate
+
+_TURN: Final = "turn"
+_VALUE: Final = "value"
+
+
+def part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, numbered: bool) -> Part:
+    """Returns the part of a ranking by several columns.
+
+    Args:
+        aggregate: the ranking.
+        name: the name of the part.
+        schema: the types of the columns.
+        numbered: whether the part contains arrival numbers, so that partials merge in any order.
+    """
+    assert aggregate.column is not None
+    columns = {_rank(place): one.column for place, one in enumerate(aggregate.ranking)}
+    columns[_VALUE] = aggregate.column
+    if numbered:
+        columns = {_TURN: ARRIVAL_NUMBER, **columns}
+    types = {**schema, ARRIVAL_NUMBER: pl.Int64()}
+    dtype = pl.List(pl.Struct({field: types[column] for field, column in columns.items()}))
+    known = pl.col(aggregate.ranking[0].column).is_not_null()
+    rows = pl.struct(pl.col(column).alias(field) for field, column in columns.items())
+    best = _best(aggregate, numbered=numbered)
+    return Part(
+        name,
+        dtype,
+        rows.filter(known).implode().list.eval(best),
+        pl.col(name).explode(empty_as_null=False).implode().list.eval(best),
+        [],
+        merge_sides=of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(best)),
+        single=pl.concat_list(pl.when(known).then(rows)).list.drop_nulls(),
+    )
+
+
+def result(aggregate: Aggregate, name: str) -> pl.Expr:
+    """Returns the expression that computes the result from the part."""
+    stored = pl.col(name)
+    if aggregate.fn == "top_n_by":
+        return stored.list.eval(pl.element().struct.field(_VALUE))
+    return stored.list.first().struct.field(_VALUE)
+
+
+def _rank(place: int) -> str:
+    return f"rank{place}"
+
+
+def _best(aggregate: Aggregate, *, numbered: bool) -> pl.Expr:
+    """Returns the first rows of a list, in order. With `distinct`, only the first row of each value counts.
+
+    Null is the smallest value of a rank: the first in ascending, and the last in descending order.
+    """
+    falling = [not one.ascending for one in aggregate.ranking]
+    fields = [*map(_rank, range(len(falling))), *([_TURN] if numbered else [])]
+    down = [*falling, *([False] if numbered else [])]
+    keys = [pl.element().struct.field(field) for field in fields]
+    ordered = pl.element().sort_by(*keys, descending=down, nulls_last=down, maintain_order=True)
+    if aggregate.distinct:
+        ordered = ordered.filter(ordered.struct.field(_VALUE).is_first_distinct())
+    return ordered.head(aggregate.n or 1)

@@ -1,0 +1,129 @@
+"""The columns by which rankings order rows, each with a direction (semantics 24.26)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
+
+_DIRECTED: Final = re.compile(r"`?([^`]+?)`? (ASC|DESC) NULLS (FIRST|LAST)")
+_NULLS: Final = {"ASC": "FIRST", "DESC": "LAST"}  # where PySpark's asc and desc put nulls
+
+
+@dataclass(frozen=True)
+class OrderColumn:
+    """A column by which rows are ordered, and its direction. :func:`asc` and :func:`desc` make it.
+
+    Args:
+        column: the name of the column.
+        ascending: whether the smallest values come first.
+
+    Raises:
+        SpecError: if `column` is no non-empty string, or `ascending` is no Boolean.
+    """
+
+    column: str
+    ascending: bool
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            rule = "an order column is named by a non-empty string"
+            raise SpecError(f"column={self.column!r}", rule, "give the column's name")
+        if not isinstance(self.ascending, bool):
+            raise SpecError(
+                f"ascending={self.ascending!r}", "ascending is True or False", "give one of these"
+            )
+
+
+def asc(column: ColumnOrName) -> OrderColumn:
+    """Returns an order column of a ranking, whose smallest values come first; nulls come before them.
+
+    Args:
+        column: the column, by name or as a pyspark Column.
+
+    Raises:
+        SpecError: if it is neither.
+
+    >>> from panewise import functions as F
+    >>> F.top_n_by("url", [F.desc("score"), F.asc("ts")], n=3).name
+    'top_n_by(url, score, ts ASC, 3)'
+
+    Source: semantics 24.26; pyspark asc.
+    """
+    return OrderColumn(checked_column(column), ascending=True)
+
+
+def desc(column: ColumnOrName) -> OrderColumn:
+    """Returns an order column of a ranking, whose largest values come first; nulls come after them.
+
+    Args:
+        column: the column, by name or as a pyspark Column.
+
+    Raises:
+        SpecError: if it is neither.
+
+    >>> from panewise import functions as F
+    >>> F.min_by("url", ["ts", F.desc("score")]).name
+    'min_by(url, ts, score DESC)'
+
+    Source: semantics 24.26; pyspark desc.
+    """
+    return OrderColumn(checked_column(column), ascending=False)
+
+
+def order_columns(fn: str, by: Any, *, ascending: bool) -> tuple[OrderColumn, ...]:
+    """Returns the columns of a ranking; a column without a direction has that of the function.
+
+    Args:
+        fn: the name of the function, for error messages.
+        by: a column, an :class:`OrderColumn`, or a list of these.
+        ascending: the direction of the function.
+
+    Raises:
+        SpecError: for an empty list, another kind of value, and for `ascending=True` if all columns have a
+            direction.
+    """
+    given = list(by) if isinstance(by, (list, tuple)) else [by]
+    if not given:
+        raise SpecError(f"{fn}(by={by!r})", f"{fn} ranks rows by a column or several", "give by=")
+    made = [_order_column(one, ascending=ascending) for one in given]
+    if ascending and fn == "top_n_by" and all(map(_has_direction, given)):
+        rule = "ascending is the direction of columns without one, and all columns have one"
+        raise SpecError(f"{fn}(ascending=True)", rule, "leave ascending out")
+    return tuple(made)
+
+
+def names_of(orders: Iterable[OrderColumn], *, ascending: bool) -> list[str]:
+    """Returns the columns as the names of aggregates show them: with a direction if it is another one.
+
+    >>> names_of([desc("score"), asc("ts")], ascending=False)
+    ['score', 'ts ASC']
+    """
+    return [
+        one.column if one.ascending == ascending else f"{one.column} {'ASC' if one.ascending else 'DESC'}"
+        for one in orders
+    ]
+
+
+def _order_column(given: Any, *, ascending: bool) -> OrderColumn:
+    if isinstance(given, OrderColumn):
+        return given
+    name = checked_column(given)
+    found = _DIRECTED.fullmatch(name) if isinstance(name, Expression) else None
+    if found is None:
+        return OrderColumn(name, ascending)
+    if _NULLS[found[2]] != found[3] or not re.fullmatch(r"\w+", found[1]):
+        rule = "nulls come first in ascending and last in descending order, of a column"
+        remedy = "give asc(...) or desc(...) of panewise.functions"
+        raise SpecError(f"by={str(name)!r}", rule, remedy)
+    return OrderColumn(found[1], found[2] == "ASC")
+
+
+def _has_direction(given: Any) -> bool:
+    return isinstance(given, OrderColumn) or not isinstance(given, str) and _is_directed(given)
+
+
+def _is_directed(column: Any) -> bool:
+    return _DIRECTED.fullmatch(checked_column(column)) is not None
