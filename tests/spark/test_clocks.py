@@ -125,7 +125,8 @@ def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(
     There is no watermark, so no micro-batch without rows follows the first one.
     """
     feed.put((0, "a", 1), (1, "a", 2))
-    early = pw.AfterAll(pw.Every("1 millisecond"), pw.AfterProcessingTime("1 millisecond"))
+    delays = (pw.AfterProcessingTime("1 millisecond"), pw.AfterSilence("1 millisecond"))
+    early = pw.AfterAll(pw.Every("1 millisecond"), *delays)
     described = minutes(feed.stream().withWatermark("ts", "30000 days")).trigger(
         pw.AfterWatermark(early=early)
     )

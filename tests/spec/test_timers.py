@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from panewise import (
+    AfterAny,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     AfterWatermark,
     Calendar,
     Custom,
@@ -62,6 +65,9 @@ def over(window: WindowSpec, **fields: Any) -> OverOperator:
         (windows(trigger=Every(12, aligned=True, offset=3)), 3),
         (windows(trigger=Repeatedly(AfterProcessingTime(10, align=4))), 2),
         (windows(trigger=Repeatedly(AfterProcessingTime(0, align=4))), 4),
+        (windows(trigger=Repeatedly(AfterAny(AfterSilence(9), AfterProcessingTime(6)))), 3),
+        (windows(trigger=Repeatedly(AfterEventTimeDelay(9))), None),
+        (windows(window=Tumbling(10), time="processing", trigger=Repeatedly(AfterEventTimeDelay(4))), 2),
         (windows(window=Tumbling(10, origin=4), time="processing"), 2),
         (windows(window=Session(6), keys=["k"], time="processing"), 6),
         (windows(window=Tumbling(10), time="processing", trigger=Repeatedly(AfterEventTime(4))), 2),

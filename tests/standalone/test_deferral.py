@@ -16,8 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import (
+    AfterAll,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     AfterWatermark,
     Always,
     Cumulating,
@@ -168,7 +171,11 @@ STEPS = st.one_of(
     st.tuples(st.sampled_from(["checkpoint", "reset"]), st.just("one")),
     st.sampled_from(["look", "drain", "clocks"]),
 )
-LATE = [Always(), Every(7), AfterProcessingTime(5), AfterEventTime(4)]
+LATE = [
+    *(Always(), Every(7), AfterProcessingTime(5), AfterEventTime(4), AfterSilence(5), AfterEventTimeDelay(6)),
+    AfterAll(AfterEventTime(4), AfterEventTime(3)),
+    AfterAll(AfterSilence(3), AfterEventTimeDelay(9)),
+]
 
 
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
@@ -334,11 +341,12 @@ def test_a_row_that_reaches_a_complete_session_is_evaluated_at_once() -> None:
         agree(spec, TYPES, [message(1), 7, "drain", message(5), "drain", message(20), 11, "drain"])
 
 
-def test_a_clock_that_fires_late_rows_does_not_wait() -> None:
+@pytest.mark.parametrize("late", [AfterProcessingTime(5), AfterSilence(5)])
+def test_a_clock_that_fires_late_rows_does_not_wait(late: Any) -> None:
     spec = WindowOperator(
         window=Tumbling(10),
         aggregates=AGGREGATES,
-        trigger=AfterWatermark(late=AfterProcessingTime(5)),
+        trigger=AfterWatermark(late=late),
         allowed_lateness=100,
     )
     script = [
@@ -353,6 +361,28 @@ def test_a_clock_that_fires_late_rows_does_not_wait() -> None:
         "drain",
     ]
     agree(spec, TYPES, [*script, message(4), ("clocks", 20, None), "drain"])
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        AfterAll(AfterEventTime(7), AfterEventTime(5)),
+        AfterAll(AfterEventTimeDelay(13), AfterEventTimeDelay(14)),
+    ],
+)
+def test_a_watermark_that_fires_late_rows_does_not_wait(late: Any) -> None:
+    """semantics 16.10, 31.1: the watermark 14 makes one part ready; the other one, at 15, fires."""
+    spec = WindowOperator(
+        window=Tumbling(10),
+        aggregates=AGGREGATES,
+        trigger=AfterWatermark(late=late),
+        allowed_lateness=100,
+    )
+    script = [message(1), 10, "drain", message(1), 14, "drain", 15]
+    operator = agree(spec, TYPES, [*script, "drain", message(2), 50, "drain"])
+    for event in script:
+        observed(operator, event)
+    assert operator._driver.buffer.steps == 0
 
 
 @pytest.mark.parametrize(("kind", "value"), [("bigint", 2**62), ("decimal(38,0)", Decimal("6" * 38))])

@@ -232,6 +232,27 @@ CASES = {
             Step(2, 5, ((3, None, 4),)),  # type: ignore[arg-type]
         ),
     ),
+    # Deadlines in processing time (12 s of a and c, 7 s of b) and in event time (31 s and 41 s of a, 22 s and
+    # 32 s of b, 40 s of c, whose rows have been fired). The processing time has reached that of b.
+    "delays": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("1 minute"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.sum("v").alias("s")],
+            trigger=pw.Repeatedly(
+                pw.OrFinally(
+                    pw.Repeatedly(pw.AfterAny(pw.AfterCount(4), pw.AfterEventTimeDelay("30 seconds"))),
+                    until=pw.AfterAll(pw.AfterSilence("5 seconds"), pw.AfterEventTimeDelay("20 seconds")),
+                )
+            ),
+            accumulation="discarding",
+        ),
+        (
+            Step(2, None, ((11, "a", 1), (2, "b", 2))),
+            Step(7, 5, ((8, "a", 4), *((20, "c", number) for number in range(4)))),
+        ),
+    ),
     # A window without keys and without bounds.
     "global": Case(
         pw.WindowOperator(

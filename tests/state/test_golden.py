@@ -196,6 +196,22 @@ def test_a_chain() -> None:
     ]
 
 
+def test_triggers_that_wait_for_a_delay() -> None:
+    """semantics 16.16, 16.17: the deadlines of processing time and of event time are stored."""
+    stored = load("delays")
+    assert windows(stored) == [("a", 0, 60, 2), ("b", 0, 60, 1), ("c", 0, 60, 0)]
+    operator = stored.operator
+    assert panes(operator.advance(7 * SECOND, 22 * SECOND).panes) == [
+        ("b", 0, 60, 2, "EARLY", 0, -1, True, False, "+")
+    ]
+    assert operator.add(rows(((41, "c", 1),), offset=9)).late.is_empty()
+    assert operator.advance(11 * SECOND, 40 * SECOND).panes.is_empty()
+    assert panes(operator.advance(12 * SECOND).panes) == [
+        ("a", 0, 60, 5, "EARLY", 0, -1, True, False, "+"),
+        ("c", 0, 60, 1, "EARLY", 1, -1, False, False, "+"),
+    ]
+
+
 def test_a_global_window() -> None:
     stored = load("global")
     assert stored.operator.live().rows() == [(None, None, 3, False)]

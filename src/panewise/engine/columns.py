@@ -51,7 +51,9 @@ ALL_WINDOWS: Final = "__all_windows"  # of a slice: the number of its windows
 EXPIRED_WINDOWS: Final = "__gone"  # of a slice: how many of its windows have expired
 IS_BLOCK: Final = "__is_block"  # of a piece of sliding windows or ranges: whether it is a block
 DEADLINE_SUFFIX: Final = ":deadline"  # ends the name of a trigger's deadline in processing time
-MARK_SUFFIX: Final = ":mark"  # ends the name of the watermark that a trigger waits for
+# Ends the name of a trigger's deadline in event time, which counts whether or not rows are pending.
+EVENT_DEADLINE_SUFFIX: Final = ":event_deadline"
+MARK_SUFFIX: Final = ":mark"  # ends the name of the watermark that a trigger waits for while rows are pending
 
 # Runs
 HASH: Final = "__hash"  # the hash that a run is sorted by; not stored

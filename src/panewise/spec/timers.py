@@ -12,7 +12,7 @@ from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.operators.policy.policies import PartitionAge, TimePolicy
 from panewise.spec.protocol import Specification
-from panewise.spec.triggers.simple import AfterProcessingTime, Every
+from panewise.spec.triggers.simple import AfterProcessingTime, AfterSilence, Every
 from panewise.spec.watermarks import FixedLag
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Calendar, Session, gap_columns
@@ -20,6 +20,7 @@ from panewise.spec.windows.kinds import Calendar, Session, gap_columns
 # The values of a specification that wait for processing time, and their fields of type Duration.
 _WAITING: Final[dict[type, tuple[str, ...]]] = {
     AfterProcessingTime: ("delay", "align"),
+    AfterSilence: ("duration",),
     Every: ("period", "offset"),
     TimePolicy: ("duration",),
     PartitionAge: ("duration",),

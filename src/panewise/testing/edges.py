@@ -7,7 +7,9 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.windowing.assign import finite, windows_of
 from panewise.spec import (
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     AnyWindow,
     Calendar,
     Cumulating,
@@ -127,7 +129,7 @@ def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """Returns watermarks at and next to edges.
 
     At these a window is complete or expires, a row seen before falls behind (semantics 13.3), or an
-    AfterEventTime is ready.
+    AfterEventTime or AfterEventTimeDelay is ready.
     """
     instants = [*bounds(spec), *seen, *_ends(spec, seen), *_marks(spec, seen)]
     return _simplest_first(
@@ -197,15 +199,20 @@ def periods(spec: WindowOperator) -> list[int]:
             found.append(node.period.us)
         elif isinstance(node, AfterProcessingTime):
             found.append(node.delay.us)
+        elif isinstance(node, AfterSilence):
+            found.append(node.duration.us)
     if isinstance(spec.watermark, Inputs) and spec.watermark.idle_after is not None:
         found.append(spec.watermark.idle_after.us)
     return found
 
 
 def _marks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
-    """Returns the deadlines that the rows seen give every AfterEventTime in the trigger (semantics 16.8)."""
-    periods_ = [node.period.us for node in walk(spec.trigger) if isinstance(node, AfterEventTime)]
-    return [(t // period + 1) * period for t in seen for period in periods_]
+    """Returns the deadlines in event time that the rows seen give the trigger (semantics 16.8, 16.17)."""
+    nodes, seen = list(walk(spec.trigger)), list(seen)
+    periods_ = [node.period.us for node in nodes if isinstance(node, AfterEventTime)]
+    delays = [node.delay.us for node in nodes if isinstance(node, AfterEventTimeDelay)]
+    multiples = [(t // period + 1) * period for t in seen for period in periods_]
+    return [*multiples, *(t + delay for t in seen for delay in delays)]
 
 
 def _simplest_first(instants: Iterable[int], place: int = 0) -> list[int]:

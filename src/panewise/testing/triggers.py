@@ -10,7 +10,9 @@ from panewise.spec import (
     AfterCount,
     AfterEach,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     AfterWatermark,
     Always,
     Every,
@@ -27,6 +29,7 @@ from panewise.spec.triggers.presets import (
     flink_continuous_processing_time,
     flink_count,
     samza,
+    until_time_limit,
 )
 
 
@@ -45,7 +48,9 @@ def leaves() -> st.SearchStrategy[Any]:
         st.builds(AfterCount, st.integers(1, 4)),
         periods(),
         st.builds(AfterProcessingTime, st.integers(0, 5), st.sampled_from([None, None, 1, 4])),
+        st.builds(AfterSilence, st.integers(1, 5)),
         st.builds(AfterEventTime, st.integers(1, 6)),
+        st.builds(AfterEventTimeDelay, st.integers(0, 6)),
         st.just(OnPunctuation("flag")),
         st.builds(OnDelta, st.sampled_from(["v", "n"]), st.integers(0, 3)),
         st.just(Never()),
@@ -92,6 +97,7 @@ _NAMED: Final = (
         flink_continuous_event_time(3),
         flink_continuous_processing_time(3),
         flink_count(2),
+        until_time_limit(3),
     ),
 )
 

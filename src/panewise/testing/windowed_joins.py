@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.spec import (
+    AfterAny,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     AfterWatermark,
     AnyWindow,
     Cumulating,
@@ -46,6 +49,8 @@ TRIGGERS: Final[tuple[Trigger, ...]] = (
     Always(),
     Every(4),
     Repeatedly(AfterProcessingTime(3)),
+    Repeatedly(AfterSilence(3)),
+    Repeatedly(AfterAny(AfterEventTimeDelay(2), AfterCount(3))),  # not with sliding windows
 )
 
 
@@ -60,7 +65,8 @@ def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
     window = draw(st.sampled_from(WINDOWS))
     possible = sorted(key_columns(join))
     keys = tuple(draw(st.lists(st.sampled_from(possible), unique=True))) if possible else ()
-    fields: dict[str, Any] = {**draw(st.sampled_from([{}, {}, *({"trigger": one} for one in TRIGGERS)]))}
+    triggers = TRIGGERS[:-1] if isinstance(window, Sliding) else TRIGGERS
+    fields: dict[str, Any] = {**draw(st.sampled_from([{}, {}, *({"trigger": one} for one in triggers)]))}
     fields |= draw(st.sampled_from([{}, {"accumulation": "discarding"}, {"accumulation": "retracting"}]))
     fields |= draw(st.sampled_from([{}, {"evaluate": "record"}]))
     listed = F.collect_list(draw(st.sampled_from(sorted(_values(join)) or [JOIN_TIME])))

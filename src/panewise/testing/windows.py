@@ -17,6 +17,7 @@ from panewise.spec import (
     AfterAll,
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
     AfterWatermark,
     Always,
@@ -194,10 +195,13 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
 
 
+_OF_SINGLE_ROWS: Final = (OnPunctuation, OnDelta, AfterEventTime, AfterEventTimeDelay)
+
+
 def _slid(fields: dict[str, Any]) -> dict[str, Any]:
     """Returns the fields to change for sliding windows, which refuse some (semantics 7.8, 8.8)."""
     trigger = fields["trigger"]
-    if any(isinstance(node, OnPunctuation | OnDelta | AfterEventTime) for node in walk(trigger)):
+    if any(isinstance(node, _OF_SINGLE_ROWS) for node in walk(trigger)):
         trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
     if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
         trigger = Repeatedly(trigger)
@@ -241,7 +245,7 @@ def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_end(trigger: Any) -> bool:
-    return not any(isinstance(node, AfterEventTime) for node in walk(trigger))
+    return not any(isinstance(node, AfterEventTime | AfterEventTimeDelay) for node in walk(trigger))
 
 
 _OF_INPUTS: Final = (

@@ -9,12 +9,15 @@ from panewise import (
     AfterAny,
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
+    AfterSilence,
     AfterWatermark,
     CountEvictor,
     Cumulating,
     Every,
     FixedLag,
     Hopping,
+    Repeatedly,
     Rows,
     Session,
     SpecError,
@@ -128,6 +131,11 @@ RULES = {
         {"trigger": AfterWatermark(early=AfterAny(AfterCount(2), AfterEventTime(3)))},
         f"trigger={AfterWatermark(early=AfterAny(AfterCount(2), AfterEventTime(3)))!r}, {THREE} | "
         f"{NO_INSTANT} | use AfterCount, or Every",
+    ),
+    "no event times to wait for": rule(
+        {"trigger": Repeatedly(AfterSilence(3))},
+        {"trigger": Repeatedly(AfterEventTimeDelay(3))},
+        f"trigger={Repeatedly(AfterEventTimeDelay(3))!r}, {THREE} | {NO_INSTANT} | use AfterCount, or Every",
     ),
     "timestamp": rule(
         {}, {"timestamp": "earliest"}, f"timestamp='earliest', {THREE} | {UNNAMED} timestamp out"

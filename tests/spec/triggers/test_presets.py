@@ -6,6 +6,7 @@ from panewise import (
     AfterAny,
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
     AfterWatermark,
     Always,
@@ -47,6 +48,7 @@ from panewise.spec.triggers.composite import Trigger
         (policies.apex(early_count=3, late_count=3, at_watermark=False), Repeatedly(AfterCount(3))),
         (policies.final_only(), Never()),
         (policies.each_update(), Always()),
+        (policies.until_time_limit(5), Repeatedly(AfterEventTimeDelay(5))),
         (policies.flink_event_time(), AfterWatermark(late=Always())),
         (policies.flink_continuous_event_time(5), AfterWatermark(early=AfterEventTime(5), late=Always())),
         (policies.flink_continuous_processing_time(5), Repeatedly(AfterProcessingTime(1, align=5))),
@@ -55,7 +57,7 @@ from panewise.spec.triggers.composite import Trigger
     ],
 )
 def test_a_policy_is_a_term(policy: Trigger, term: Trigger) -> None:
-    """Each preset is a name for a trigger (semantics 17 to 17.4)."""
+    """Each preset is a name for a trigger (semantics 17 to 17.5)."""
     assert policy == term
 
 

@@ -12,7 +12,9 @@ from panewise import (
     AfterCount,
     AfterEach,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     AfterWatermark,
     Always,
     DataLossWarning,
@@ -67,8 +69,8 @@ RULES = {
         lambda: OrFinally(Always(), until=AfterAny(AfterCount(1), AfterWatermark())),
         lambda: OrFinally(Always(), until=AfterEach(AfterCount(1), AfterCount(2))),
         "until=AfterEach(AfterCount(n=1), AfterCount(n=2)) | until is a trigger that finishes whenever "
-        "it fires | give AfterCount, "
-        "AfterProcessingTime, OnPunctuation, OnDelta, AfterWatermark(), or AfterAny or AfterAll of such",
+        "it fires | give AfterCount, AfterProcessingTime, AfterSilence, AfterEventTimeDelay, OnPunctuation, "
+        "OnDelta, AfterWatermark(), or AfterAny or AfterAll of such",
     ),
     "a delay is not negative": Rule(
         lambda: AfterProcessingTime(0),
@@ -79,6 +81,16 @@ RULES = {
         lambda: AfterProcessingTime(0, align=1),
         lambda: AfterProcessingTime(0, align=0),
         "align=0 | align is above zero | give a align such as '1 minute'",
+    ),
+    "a silence is above zero": Rule(
+        lambda: AfterSilence(1),
+        lambda: AfterSilence(0),
+        "duration=0 | duration is above zero | give a duration such as '1 minute'",
+    ),
+    "a delay in event time is not negative": Rule(
+        lambda: AfterEventTimeDelay(0),
+        lambda: AfterEventTimeDelay(-1),
+        "delay=-1 | delay is not negative | give 0 or more",
     ),
     "a period of event time is above zero": Rule(
         lambda: AfterEventTime(1),
@@ -121,6 +133,8 @@ ONCE, END, REPEATED = AfterCount(1), AfterWatermark(), Every(1)
         (AfterProcessingTime(1), "any_time", True),
         (OnPunctuation("p"), "any_time", True),
         (OnDelta("v", 1), "any_time", True),
+        (AfterSilence(1), "any_time", True),
+        (AfterEventTimeDelay(1), "any_time", True),
         (AfterEventTime(1), "never", False),
         (END, "at_end", True),
         (AfterWatermark(early=ONCE), "at_end", False),
@@ -190,6 +204,15 @@ def test_columns_of_triggers_are_read() -> None:
             ),
         ),
         (AfterEventTime("5 min"), ("when the watermark passes a multiple of 5 minutes, if rows are pending")),
+        (AfterSilence("10 s"), "when processing time has advanced by 10 seconds since the last row"),
+        (
+            AfterEventTimeDelay("5 min"),
+            "when the watermark has reached the event time of the first new row plus 5 minutes",
+        ),
+        (
+            Repeatedly(AfterEventTimeDelay(0)),
+            "whenever the watermark has reached the event time of the first new row",
+        ),
         (Every("1 min", aligned=True), ("at multiples of 1 minute of processing time, if rows are pending")),
         (
             Every("1 min", aligned=True, offset="59 s"),

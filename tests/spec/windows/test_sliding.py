@@ -38,6 +38,7 @@ def test_json_gives_it_back(window: pw.Sliding) -> None:
         (lambda: spec(trigger=pw.AfterWatermark(early=pw.OnPunctuation("p"))), "Sliding, trigger="),
         (lambda: spec(trigger=pw.Repeatedly(pw.OnDelta("v", 2))), "Sliding, trigger="),
         (lambda: spec(trigger=pw.AfterWatermark(early=pw.AfterEventTime(5))), "Sliding, trigger="),
+        (lambda: spec(trigger=pw.Repeatedly(pw.AfterEventTimeDelay(5))), "Sliding, trigger="),
         (lambda: spec(trigger=pw.AfterCount(2)), "Sliding, trigger=AfterCount(n=2)"),
         (lambda: spec(trigger=pw.AfterWatermark(), allowed_lateness=5), "Sliding, trigger=AfterWatermark("),
         (

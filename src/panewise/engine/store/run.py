@@ -20,18 +20,16 @@ from panewise.engine.columns import (
     BORN,
     CARRY,
     CLOSED,
-    DEADLINE_SUFFIX,
     END,
     FIRED,
     HASH,
-    MARK_SUFFIX,
     PENDING,
     TOMBSTONE,
 )
 from panewise.engine.kernels.frames import filter_rows, take_rows
 from panewise.engine.kernels.hashing import Hashes, row_hashes
 from panewise.engine.kernels.sorting import Places, hash_order
-from panewise.engine.store.statistics import earliest
+from panewise.engine.store.statistics import earliest_deadline, earliest_mark
 from panewise.state import Run
 
 _OPEN = ~pl.col(CLOSED) & ~pl.col(TOMBSTONE)
@@ -116,20 +114,16 @@ class RunRows:
             waits = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & _OPEN)
             waiting = self.frame.select_seq(waits.min()).item()
         low, high = cast(int, ends.min()), cast(int, ends.max())
-        # A trigger waits for a watermark only while rows are pending.
-        deadline, mark = (
-            self._earliest(DEADLINE_SUFFIX, _OPEN),
-            self._earliest(MARK_SUFFIX, _OPEN & (pl.col(PENDING) > 0)),
-        )
+        deadline = self._earliest(earliest_deadline(self.frame.columns))
+        mark = self._earliest(earliest_mark(self.frame.columns))
         return Run(name, self.frame.height, low, high, waiting, part, deadline, mark)
 
-    def _earliest(self, kind: str, where: pl.Expr) -> int | None:
-        """Returns the earliest instant of this kind among the windows that pass a test."""
-        instant = earliest(self.frame.columns, kind)
+    def _earliest(self, instant: pl.Expr | None) -> int | None:
+        """Returns the earliest of these instants among the open windows."""
         return (
             None
             if instant is None
-            else cast(int | None, self.frame.select_seq(instant.filter(where).min()).item())
+            else cast(int | None, self.frame.select_seq(instant.filter(_OPEN).min()).item())
         )
 
 

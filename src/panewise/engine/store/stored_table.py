@@ -13,8 +13,7 @@ from typing import ClassVar, Self, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
-from panewise.chrono import MIN_INSTANT
-from panewise.engine.columns import END, HASH, MARK_SUFFIX, PENDING, START, TOMBSTONE
+from panewise.engine.columns import END, HASH, MARK_SUFFIX, START, TOMBSTONE
 from panewise.engine.kernels.frames import (
     distinct,
     filter_rows,
@@ -26,7 +25,7 @@ from panewise.engine.kernels.frames import (
 from panewise.engine.store.compaction import Merge, allowance, next_merge
 from panewise.engine.store.lookup import Found, Wanted
 from panewise.engine.store.run import Library, RunRows, Shape, merged, parted
-from panewise.engine.store.statistics import earliest
+from panewise.engine.store.statistics import earliest_mark
 from panewise.state import Run
 
 Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
@@ -146,11 +145,10 @@ class StoredTable:
 
         None if no trigger waits for one.
         """
-        mark = earliest(self.shape.schema, MARK_SUFFIX)
+        mark = earliest_mark(self.shape.schema, after)
         if mark is None:
             return None
-        waits = (pl.col(PENDING) > 0) & (mark > (MIN_INSTANT if after is None else after))
-        later = mark.filter(waits).min().alias(MARK_SUFFIX)
+        later = mark.min().alias(MARK_SUFFIX)
         marks = [self.newest.select(later).item()]
         for run in self._live_runs():
             if run.mark is None or after is None or run.mark > after:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.oracle.rows import Row
 from panewise.spec import (
     AfterAll,
@@ -12,7 +12,9 @@ from panewise.spec import (
     AfterCount,
     AfterEach,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     AfterWatermark,
     Always,
     Every,
@@ -61,7 +63,8 @@ class Node:
         parts: the nodes directly inside it.
         done: whether a leaf is finished, or whether an AfterWatermark has passed the end (semantics 16.9).
         count: the count of AfterCount.
-        deadline: the deadline of AfterProcessingTime or AfterEventTime; above MAX_INSTANT if there is none.
+        deadline: the deadline of AfterProcessingTime, AfterSilence, AfterEventTime or AfterEventTimeDelay;
+            above MAX_INSTANT if there is none.
         marked: the flag of OnPunctuation or OnDelta.
         reference: the reference of OnDelta; None if there is none.
         latest: the last value that was passed to OnDelta.
@@ -116,6 +119,10 @@ class Node:
                 self.count += 1
             case AfterProcessingTime() if self.deadline > MAX_INSTANT:
                 self.deadline = _aligned(self.trigger, now.processing_time)
+            case AfterSilence(duration=duration):
+                self.deadline = saturating_add(now.processing_time, duration.us)
+            case AfterEventTimeDelay(delay=delay) if self.deadline > MAX_INSTANT:
+                self.deadline = saturating_add(row.time, delay.us)
             case AfterEventTime(period=period):
                 self._take_time(period.us, row.time, now)
             case OnPunctuation(column=column):
@@ -161,8 +168,10 @@ class Node:
         match self.trigger:
             case AfterCount(n=n):
                 return self.count >= n
-            case AfterProcessingTime():
+            case AfterProcessingTime() | AfterSilence():
                 return now.processing_time >= self.deadline
+            case AfterEventTimeDelay():
+                return self.deadline <= MAX_INSTANT and now.passed(self.deadline)
             case AfterEventTime():
                 return now.pending > 0 and self.deadline <= MAX_INSTANT and now.passed(self.deadline)
             case OnPunctuation() | OnDelta():
@@ -176,7 +185,9 @@ class Node:
     def fire(self, now: TriggerContext) -> None:
         """Fires the node, which must be ready (semantics 16.8 to 16.10). No row is pending afterwards."""
         match self.trigger:
-            case AfterCount() | AfterProcessingTime() | OnPunctuation():
+            case AfterCount() | AfterProcessingTime() | AfterSilence() | AfterEventTimeDelay():
+                self.done = True
+            case OnPunctuation():
                 self.done = True
             case OnDelta():
                 self.done, self.reference = True, self.latest
@@ -225,8 +236,10 @@ class Node:
                     for other, own in zip(others, each, strict=True)
                 ]
                 self.deadline = min(deadlines)
-            case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
+            case AfterCount() | AfterProcessingTime() | AfterEventTimeDelay() | OnPunctuation() | OnDelta():
                 self._take_over_memory(others)
+            case AfterSilence():  # the row that merges the sessions sets the deadline anew
+                self.done = any(other.done for other in others)
         for number, part in enumerate(self.parts):
             if (
                 self._is_active(number)

@@ -49,7 +49,9 @@ from panewise.spec.triggers.composite import (
 from panewise.spec.triggers.simple import (
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     Always,
     Every,
     Never,
@@ -68,7 +70,10 @@ THEN: Final = "then"  # the field of the stages of a chain; a window operator ha
 _WINDOWS: dict[str, type] = {
     kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)
 }
-_LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
+_LEAVES = (
+    *(AfterCount, AfterProcessingTime, AfterSilence, Every, AfterEventTime, AfterEventTimeDelay),
+    *(OnPunctuation, OnDelta, Always, Never),
+)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
 _EVICTORS: dict[str, type] = {kind.kind: kind for kind in (CountEvictor, TimeEvictor, DeltaEvictor)}

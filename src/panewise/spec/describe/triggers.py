@@ -15,7 +15,9 @@ from panewise.spec.triggers.composite import (
 from panewise.spec.triggers.simple import (
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     Always,
     Every,
     OnDelta,
@@ -46,10 +48,14 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
             )
         case AfterProcessingTime():
             clause = _delayed(trigger)
+        case AfterSilence():
+            clause = f"when processing time has advanced by {trigger.duration} since the last row"
         case Every():
             clause = _periodic(trigger)
         case AfterEventTime():
             clause = f"when the watermark passes a multiple of {trigger.period}, if rows are pending"
+        case AfterEventTimeDelay():
+            clause = f"when the watermark has reached the event time of the first new row{_plus(trigger)}"
         case OnPunctuation():
             clause = f"when a row whose {trigger.column} is true has arrived"
         case OnDelta():
@@ -77,6 +83,10 @@ def _periodic(trigger: Every) -> str:
 def _delayed(trigger: AfterProcessingTime) -> str:
     passed = f"when processing time has advanced by {trigger.delay} since the first new row"
     return passed if trigger.align is None else f"{passed}, and then at the next multiple of {trigger.align}"
+
+
+def _plus(trigger: AfterEventTimeDelay) -> str:
+    return f" plus {trigger.delay}" if trigger.delay.us else ""
 
 
 def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:

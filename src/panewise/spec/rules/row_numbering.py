@@ -9,7 +9,7 @@ from panewise.errors import SpecError, SpecWarning
 from panewise.spec.evictors import TimeEvictor
 from panewise.spec.position import Position
 from panewise.spec.triggers.composite import walk
-from panewise.spec.triggers.simple import AfterEventTime
+from panewise.spec.triggers.simple import AfterEventTime, AfterEventTimeDelay
 from panewise.spec.windows.kinds import AnyWindow, counted
 
 _DEFAULT: Final = "event_time"
@@ -101,7 +101,7 @@ def _refuse_time(spec: Any) -> None:
             "read window_end, or give 'earliest' or 'latest'",
         ),
         "trigger": (
-            any(isinstance(part, AfterEventTime) for part in walk(spec.trigger)),
+            any(isinstance(part, AfterEventTime | AfterEventTimeDelay) for part in walk(spec.trigger)),
             _NO_INSTANT,
             "use AfterCount, or Every",
         ),

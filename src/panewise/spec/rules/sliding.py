@@ -1,12 +1,20 @@
 """Checks that refuse fields which have no meaning with sliding windows (semantics 7.8, 8.8)."""
 
-from typing import Any
+from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterWatermark, finish, walk
-from panewise.spec.triggers.simple import AfterEventTime, Never, OnDelta, OnPunctuation
+from panewise.spec.triggers.simple import (
+    AfterEventTime,
+    AfterEventTimeDelay,
+    Never,
+    OnDelta,
+    OnPunctuation,
+)
 from panewise.spec.windows.measure import Rows
 from panewise.spec.windows.sliding import Sliding
+
+_OF_SINGLE_ROWS: Final = (OnPunctuation, OnDelta, AfterEventTime, AfterEventTimeDelay)
 
 
 def fires_only_when_complete(trigger: Any) -> bool:
@@ -37,9 +45,7 @@ def check_sliding(spec: Any) -> None:
             raise SpecError(f"Sliding, {name}={given!r}", rule, f"leave {name} out, or use Hopping")
     if isinstance(spec.window.size, Rows):
         _check_single(spec)
-    looking = [
-        node for node in walk(spec.trigger) if isinstance(node, OnPunctuation | OnDelta | AfterEventTime)
-    ]
+    looking = [node for node in walk(spec.trigger) if isinstance(node, _OF_SINGLE_ROWS)]
     if looking:
         rule = (
             "a sliding window contains rows that arrived before it existed, so its trigger "

@@ -6,13 +6,15 @@ and `OrFinally`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, assert_never
+from typing import Any, ClassVar, Final, Literal, TypeAlias, assert_never
 
 from panewise.errors import SpecError
 from panewise.spec.triggers.simple import (
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     Always,
     Every,
     Leaf,
@@ -158,11 +160,14 @@ class OrFinally:
         if not fires_once(self.until):
             rule = "until is a trigger that finishes whenever it fires"
             remedy = (
-                "give AfterCount, AfterProcessingTime, OnPunctuation, OnDelta, AfterWatermark(), "
-                "or AfterAny or AfterAll of such"
+                "give AfterCount, AfterProcessingTime, AfterSilence, AfterEventTimeDelay, OnPunctuation, "
+                "OnDelta, AfterWatermark(), or AfterAny or AfterAll of such"
             )
             raise SpecError(f"until={self.until!r}", rule, remedy)
 
+
+# The leaves that a firing finishes (semantics 16.8, 16.16, 16.17).
+_ONCE: Final = (AfterCount, AfterProcessingTime, AfterSilence, AfterEventTimeDelay, OnPunctuation, OnDelta)
 
 Composite: TypeAlias = AfterWatermark | Repeatedly | AfterAny | AfterAll | AfterEach | OrFinally
 Trigger: TypeAlias = Leaf | Composite
@@ -242,9 +247,9 @@ def columns(trigger: Trigger) -> tuple[str, ...]:
 
 def fires_once(trigger: Trigger) -> bool:
     """Returns whether every firing of the trigger finishes it."""
+    if isinstance(trigger, _ONCE):
+        return True
     match trigger:
-        case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
-            return True
         case AfterWatermark():
             return trigger.early is None and trigger.late is None
         case AfterAny() | AfterAll():
@@ -258,9 +263,9 @@ def finish(trigger: Trigger) -> Finish:
     "at_end" means not before the watermark reaches the end of the window.
     """
     order: list[Finish] = ["any_time", "at_end", "never"]
+    if isinstance(trigger, _ONCE):
+        return "any_time"
     match trigger:
-        case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
-            return "any_time"
         case Every() | AfterEventTime() | Always() | Never() | Repeatedly():
             return "never"
         case AfterWatermark():

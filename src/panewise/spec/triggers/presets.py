@@ -4,6 +4,7 @@
     panewise.policies.apex(late_count=100)       S4: TriggerOption
     panewise.policies.final_only()               S2: one result for each window
     panewise.policies.each_update()              S2: a result for each update
+    panewise.policies.until_time_limit("1 hour") Kafka Streams: suppress with a limit of time
     panewise.policies.flink_count(100)           Flink: CountTrigger; Flink's other triggers are here, too
 
 A preset is only a trigger. The accumulation is set on the operator:
@@ -23,6 +24,7 @@ from panewise.spec.triggers.composite import AfterAny, AfterWatermark, Repeatedl
 from panewise.spec.triggers.simple import (
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
     Always,
     Every,
@@ -175,6 +177,29 @@ def each_update() -> Always:
     Source: S2; semantics 17.3.
     """
     return Always()
+
+
+def until_time_limit(delay: DurationLike) -> Repeatedly:
+    """Returns the trigger of Kafka's suppress(untilTimeLimit(delay)): at most one result in each `delay`.
+
+    The first row after a firing starts the delay, which is event time. Later rows do not start it again. What
+    is pending when the window expires is emitted then.
+
+    - Kafka's grace period is the allowed lateness.
+    - Kafka's stream time of a task is watermark=StreamTime(per="all") with evaluate="record".
+
+    Args:
+        delay: the event time from the first pending row to the firing, 0 or more.
+
+    >>> until_time_limit("5 minutes")
+    Repeatedly(trigger=AfterEventTimeDelay(delay=Duration('5 minutes')))
+
+    Raises:
+        SpecError: for a negative delay.
+
+    Source: Kafka Suppressed.untilTimeLimit; semantics 17.3.
+    """
+    return Repeatedly(AfterEventTimeDelay(delay))
 
 
 def flink_event_time() -> AfterWatermark:

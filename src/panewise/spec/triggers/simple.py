@@ -68,11 +68,38 @@ class AfterProcessingTime:
     align: Duration | None
 
     def __init__(self, delay: DurationLike, align: DurationLike | None = None) -> None:
-        length = Duration.of(delay, "delay")
-        if length.us < 0:
-            raise SpecError(f"delay={delay!r}", "delay is not negative", "give 0 or more")
-        object.__setattr__(self, "delay", length)
+        object.__setattr__(self, "delay", _delay(delay))
         object.__setattr__(self, "align", None if align is None else positive(align, "align"))
+
+
+@dataclass(frozen=True, init=False)
+class AfterSilence:
+    """Fires once, when no row has come for a length of processing time.
+
+    Each row that reaches this trigger moves the time of the firing: it is the arrival of the last one plus
+    `duration`. So a window whose rows never pause that long does not fire by this trigger. To limit the wait,
+    combine it: AfterAny(AfterSilence("10 seconds"), AfterProcessingTime("1 minute")).
+
+    As the whole trigger of a window it closes the window with this firing. Repeatedly repeats it.
+
+    Args:
+        duration: the processing time from the last row to the firing, above zero.
+
+    Raises:
+        SpecError: for a duration that is not above zero.
+
+    >>> AfterSilence("10 seconds")
+    AfterSilence(duration=Duration('10 seconds'))
+
+    Source: semantics 16.16; Samza Triggers.timeSinceLastMessage, Flink ProcessingTimeoutTrigger (with
+    resetTimerOnNewRecord).
+    """
+
+    kind: ClassVar[str] = "after_silence"
+    duration: Duration
+
+    def __init__(self, duration: DurationLike) -> None:
+        object.__setattr__(self, "duration", positive(duration, "duration"))
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -164,6 +191,33 @@ class AfterEventTime:
 
     def __init__(self, period: DurationLike) -> None:
         object.__setattr__(self, "period", positive(period, "period"))
+
+
+@dataclass(frozen=True, init=False)
+class AfterEventTimeDelay:
+    """Fires once, when the watermark has reached the event time of the first row plus a delay.
+
+    The first row is the first one, in arrival order, that reaches this trigger: as the whole trigger, the
+    first row of the window; in a repeated trigger, the first one after each firing. Later rows do not change
+    the time of the firing, whatever their event times are.
+
+    Args:
+        delay: the event time from the first row to the firing, 0 or more.
+
+    Raises:
+        SpecError: for a negative delay.
+
+    >>> AfterEventTimeDelay("5 minutes")
+    AfterEventTimeDelay(delay=Duration('5 minutes'))
+
+    Source: semantics 16.17; Kafka Suppressed.untilTimeLimit.
+    """
+
+    kind: ClassVar[str] = "after_event_time_delay"
+    delay: Duration
+
+    def __init__(self, delay: DurationLike) -> None:
+        object.__setattr__(self, "delay", _delay(delay))
 
 
 @dataclass(frozen=True)
@@ -258,8 +312,24 @@ class Never:
 
 
 Leaf: TypeAlias = (
-    AfterCount | AfterProcessingTime | Every | AfterEventTime | OnPunctuation | OnDelta | Always | Never
+    AfterCount
+    | AfterProcessingTime
+    | AfterSilence
+    | Every
+    | AfterEventTime
+    | AfterEventTimeDelay
+    | OnPunctuation
+    | OnDelta
+    | Always
+    | Never
 )
+
+
+def _delay(delay: DurationLike) -> Duration:
+    length = Duration.of(delay, "delay")
+    if length.us < 0:
+        raise SpecError(f"delay={delay!r}", "delay is not negative", "give 0 or more")
+    return length
 
 
 def _check_column(column: object) -> None:

@@ -7,16 +7,25 @@ from typing import ClassVar
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT
+from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.columns import ADDED_ROWS, DEADLINE_SUFFIX, MARK_SUFFIX, PENDING, TIME
+from panewise.engine.columns import (
+    ADDED_ROWS,
+    DEADLINE_SUFFIX,
+    EVENT_DEADLINE_SUFFIX,
+    MARK_SUFFIX,
+    PENDING,
+    TIME,
+)
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.periods import due
 from panewise.spec import (
     AfterCount,
     AfterEventTime,
+    AfterEventTimeDelay,
     AfterProcessingTime,
+    AfterSilence,
     Always,
     Every,
     OnDelta,
@@ -24,7 +33,8 @@ from panewise.spec import (
     Trigger,
 )
 
-_FIRST_TIME = "__came:time"
+_EARLIEST_TIME = "__came:time"
+_FIRST_TIME = "__came:first_time"
 # While windows are merged: the earliest mark of the windows with pending rows, and of those without.
 _AWAITED, _SILENT = ":awaited", ":silent"
 
@@ -152,11 +162,9 @@ class Counting(Leaf):
 
 
 @dataclass(frozen=True)
-class Delayed(Leaf):
-    """AfterProcessingTime: it is ready from its deadline on, which its first row sets."""
+class Waiting(Leaf):
+    """A leaf that is ready from its deadline on, in processing time."""
 
-    delay: int
-    align: int | None
     once = True
 
     @property
@@ -167,6 +175,14 @@ class Delayed(Leaf):
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the deadline has been reached."""
         return (at[f"{self.name}{DEADLINE_SUFFIX}"] <= now.clocks.processing_time).fill_null(False)
+
+
+@dataclass(frozen=True)
+class Delayed(Waiting):
+    """AfterProcessingTime: its first row sets its deadline."""
+
+    delay: int
+    align: int | None
 
     def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
@@ -182,6 +198,63 @@ class Delayed(Leaf):
 
 
 @dataclass(frozen=True)
+class Quiet(Waiting):
+    """AfterSilence: every row sets its deadline anew."""
+
+    duration: int
+
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """Sets the deadline if there are rows."""
+        name = f"{self.name}{DEADLINE_SUFFIX}"
+        deadline = pl.lit(saturating_add(clocks.processing_time, self.duration), dtype=pl.Int64)
+        return {name: pl.when(given & (pl.col(ADDED_ROWS) > 0)).then(deadline).otherwise(at[name])}
+
+    def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
+        """Returns no deadline: the row that merges the windows sets it (semantics 16.16)."""
+        changes = super().merged(at, now)
+        return {**changes, f"{self.name}{DEADLINE_SUFFIX}": pl.lit(None, dtype=pl.Int64)}
+
+    def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
+        """Removes the deadline at a firing, too: nothing waits for it any more."""
+        return super().fired(at, fires, cleared | fires, armed)
+
+
+@dataclass(frozen=True)
+class DelayedByEventTime(Leaf):
+    """AfterEventTimeDelay: it is ready from its deadline on, which its first row in arrival order sets."""
+
+    delay: int
+    once, ordered = True, True
+
+    @property
+    def passing(self) -> list[Part]:
+        """The event time of the first row."""
+        first = pl.col(_FIRST_TIME).drop_nulls().first()
+        return [Part(_FIRST_TIME, pl.Int64(), pl.col(TIME).first(), first, None)]
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """The deadline, a watermark, and whether it is finished."""
+        return {f"{self.name}{EVENT_DEADLINE_SUFFIX}": pl.Int64(), f"{self.name}:done": pl.Boolean()}
+
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """Returns whether the watermark has reached the deadline."""
+        deadline = at[f"{self.name}{EVENT_DEADLINE_SUFFIX}"]
+        return deadline.is_not_null() if now.clocks.finished else _reached(deadline, now.clocks)
+
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """Sets the deadline with the first row."""
+        name, first = f"{self.name}{EVENT_DEADLINE_SUFFIX}", pl.col(_FIRST_TIME)
+        last = MAX_INSTANT - self.delay
+        deadline = pl.when(first > last).then(pl.lit(MAX_INSTANT)).otherwise(first + self.delay)
+        return {name: pl.when(given & at[name].is_null()).then(deadline).otherwise(at[name])}
+
+    def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
+        """Removes the deadline at a firing, too: nothing waits for it any more."""
+        return super().fired(at, fires, cleared | fires, armed)
+
+
+@dataclass(frozen=True)
 class Continuous(Leaf):
     """AfterEventTime: it is ready while rows are pending and the watermark has reached its deadline."""
 
@@ -190,7 +263,7 @@ class Continuous(Leaf):
     @property
     def passing(self) -> list[Part]:
         """The earliest event time of the rows."""
-        return [Part(_FIRST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_FIRST_TIME).min(), None)]
+        return [Part(_EARLIEST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_EARLIEST_TIME).min(), None)]
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
@@ -209,11 +282,11 @@ class Continuous(Leaf):
         becomes the first multiple above the watermark (semantics 16.15).
         """
         old, known = at[f"{self.name}{MARK_SUFFIX}"], _watermark(clocks)
-        mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_FIRST_TIME), known)))
+        mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_EARLIEST_TIME), known)))
         in_silence = (pl.col(PENDING) == pl.col(ADDED_ROWS)) & _reached(old, clocks)
         deadline = pl.when(in_silence).then(self._following(known)).otherwise(mine)
         return {
-            f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_FIRST_TIME).is_not_null())
+            f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_EARLIEST_TIME).is_not_null())
             .then(deadline)
             .otherwise(old)
         }
@@ -370,19 +443,29 @@ def leaf_of(trigger: Trigger, name: str, schema: Mapping[str, pl.DataType]) -> L
     match trigger:
         case AfterCount():
             return Counting(name, trigger.n)
-        case AfterProcessingTime():
-            return Delayed(name, trigger.delay.us, None if trigger.align is None else trigger.align.us)
-        case Every():
-            return Periodic(name, trigger)
-        case AfterEventTime():
-            return Continuous(name, trigger.period.us)
         case OnPunctuation():
             return Punctuated(name, trigger.column)
         case OnDelta():
             return Moving(name, trigger.column, trigger.amount, _delta_type(schema[trigger.column]))
         case Always():
             return Eager(name)
-    return Silent(name)
+    return _leaf_of_time(trigger, name) or Silent(name)
+
+
+def _leaf_of_time(trigger: Trigger, name: str) -> Leaf | None:
+    """Returns the leaf of a trigger that waits for a time; None for other triggers."""
+    match trigger:
+        case AfterProcessingTime():
+            return Delayed(name, trigger.delay.us, None if trigger.align is None else trigger.align.us)
+        case AfterSilence():
+            return Quiet(name, trigger.duration.us)
+        case Every():
+            return Periodic(name, trigger)
+        case AfterEventTime():
+            return Continuous(name, trigger.period.us)
+        case AfterEventTimeDelay():
+            return DelayedByEventTime(name, trigger.delay.us)
+    return None
 
 
 def _delta_type(dtype: pl.DataType) -> pl.DataType:
