@@ -65,7 +65,7 @@ _KEYS = st.sampled_from(
 def columns_of_panes(spec: Specification) -> dict[str, str]:
     """Returns the columns of a specification's panes that a stage can read, with their types.
 
-    The type of every list is "list".
+    The type of every list, struct and map is "list".
     """
     first = spec.ports[INPUT]
     before: list[Any] = [first, *(spec.stages if isinstance(spec, Chain) else ())]
@@ -78,7 +78,7 @@ def columns_of_panes(spec: Specification) -> dict[str, str]:
 def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[str, str]) -> dict[str, str]:
     kinds = kinds_of(keys, made, {name: kind for name, kind in types.items() if kind != "list"})
     users = {
-        a.name: "list" if a.user.result.startswith("array") else a.user.result
+        a.name: "list" if a.user.result.startswith(("array", "struct", "map")) else a.user.result
         for a in made
         if a.user is not None
     }
