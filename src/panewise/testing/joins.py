@@ -67,7 +67,9 @@ CONDITIONS: Final = (
     right("s").is_in(["a", "b"]),
     left("v").between(right("v"), 2.0),
 )
-_OF_TIME: Final = frozenset({"left", "right", "timestamp", "watermark", "idle_after"})  # fields of event times
+_OF_TIME: Final = frozenset(
+    {"left", "right", "timestamp", "watermark", "idle_after"}
+)  # fields of event times
 _OWN_STRATEGIES: Final = (SameWindow, WindowedStreams)  # matches that are drawn only if they are fixed
 # Custom windows that merge. A window of the last need not contain the time of its row.
 _MERGING: Final = (
@@ -257,9 +259,7 @@ def _takes_condition(match: Match) -> bool:
 
 
 def _without_event_time(side: Side) -> Side:
-    return replace(
-        side, event_time=None, max_future_skew=None, watermark=None, allowed_lateness=Duration(0)
-    )
+    return replace(side, event_time=None, max_future_skew=None, watermark=None, allowed_lateness=Duration(0))
 
 
 def _prefixed(left: Side, right: Side) -> tuple[Side, Side]:
