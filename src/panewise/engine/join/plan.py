@@ -44,7 +44,6 @@ from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
 
-
 WITHOUT_EVENT_TIME: Final = 0  # the ``__time`` of rows that have no event time
 
 

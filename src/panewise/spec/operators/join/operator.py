@@ -74,8 +74,8 @@ class JoinOperator(TwoSided):
             once, and retracted if a partner comes). Default: "final"; None for "inner" and "semi".
         timestamp: the event time of a pair: that of the "left" or the "right" row, or the "later" or
             "earlier" one, or with SameWindow the last instant of the "window". Default: "window" if the match
-            is SameWindow with windows that end, else "later"; None for "semi" and "anti", and for rows without
-            event times.
+            is SameWindow with windows that end, else "later"; None for "semi" and "anti", and without event
+            times.
         evaluate: "batch" or "record": whether the watermarks that rows drive move after each batch or after
             each row. Default: "batch".
         watermark: StreamTime(per="all") for one watermark of both sides, as in a task of Kafka Streams.
