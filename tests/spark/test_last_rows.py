@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from pyspark.sql import functions as SF
 
 from panewise import Tumbling
 from panewise import functions as F
@@ -82,6 +83,18 @@ def test_the_watermark_of_the_query_is_not_that_of_rows_without_event_times(feed
     assert {(10, 1), (20, 2), (30, 3)} <= set(found)
 
 
+def test_a_lookup_over_a_lookup(feed: Feed, other: Feed) -> None:
+    """semantics 36.13, 42.5: rows without event times are the input of a join that needs none."""
+    first = without_times(feed, other).rows(1).how("left")
+    names = other.stream().select("k", SF.col("v").alias("name"))
+    result = joined(first, names, (None, None)).on("k").rows(1).select("k", "v", "r_v", "name").how("left")
+    other.put((None, "a", 1))
+    feed.put((None, "a", 10), (None, "b", 11))
+    sink = ParquetSink(feed.sink("rows"))
+    result.write(rows=sink, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+    assert sorted(feed.read("rows").select("v", "r_v", "name").rows()) == [(10, 1, 1), (11, None, None)]
+
+
 def test_a_batch_without_event_times(feed: Feed, other: Feed) -> None:
     """semantics 36.13: all right rows of a batch come before its left rows."""
     feed.put((4, "a", 1), (6, "b", 2))
@@ -94,7 +107,9 @@ def test_a_batch_without_event_times(feed: Feed, other: Feed) -> None:
 def test_what_rows_without_event_times_refuse(feed: Feed, other: Feed) -> None:
     """semantics 36.13, 42.5: other matches, one side only, cogroups, and a second operator that needs a time."""
     began = without_times(feed, other)
-    with pytest.raises(SpecError, match=r"event_time=None, Interval.* \| only Latest, and LastRows by arrival"):
+    with pytest.raises(
+        SpecError, match=r"event_time=None, Interval.* \| only Latest, and LastRows by arrival"
+    ):
         began.within(0, 5).how("inner")
     with pytest.raises(SpecError, match=r"allowed_lateness needs event times"):
         began.rows(1).allowed_lateness("1 minute").how("inner")
@@ -104,7 +119,9 @@ def test_what_rows_without_event_times_refuse(feed: Feed, other: Feed) -> None:
     result = began.latest().how("inner")
     with pytest.raises(SpecError, match=r"a join with event_time=None before a second operator"):
         deduplicate(result, "k").on("k").within("1 hour")
-    counted = windowed(result).options(time="processing").window(Tumbling("1 minute")).agg(F.count().alias("n"))
+    counted = (
+        windowed(result).options(time="processing").window(Tumbling("1 minute")).agg(F.count().alias("n"))
+    )
     assert "n" in counted.panes.columns
 
 

@@ -506,7 +506,9 @@ def test_a_side_whose_rows_drive_its_watermark_takes_none() -> None:
 def test_a_side_without_event_times_takes_no_watermark() -> None:
     """semantics 36.13."""
     spec = JoinOperator(left=Side(event_time=None), right=Side(event_time=None), match=Latest())
-    with pytest.raises(InputError, match=r"of 'right' \| rows of a side without event times have no watermark"):
+    with pytest.raises(
+        InputError, match=r"of 'right' \| rows of a side without event times have no watermark"
+    ):
         run(spec, [{"op": "watermark", "input": "right", "to": 5}])
 
 

@@ -507,7 +507,7 @@ def test_a_join_without_event_times() -> None:
     assert from_dict(to_dict(made)) == made
     text = describe(made)
     assert "Columns: those of both sides, op and missing." in text
-    assert "Left rows: have no event time, so none is late." in text
+    assert "Left rows: no event time; none is late before the end of input." in text
     assert "Columns: those of the left side and op." in describe(without_times(match=LastRows(1), how="semi"))
 
 

@@ -201,7 +201,8 @@ def _selected(one: Selected) -> str:
 
 def _side(spec: JoinOperator, name: str, side: Side) -> str:
     if side.event_time is None:
-        return f"{name.capitalize()} rows: have no event time, so none is late{of_replays(side.position)}."
+        replays = of_replays(side.position)
+        return f"{name.capitalize()} rows: no event time; none is late before the end of input{replays}."
     mark = watermark_of(spec, spec.watermark or side.watermark)
     if isinstance(spec.match, SameWindow):
         return f"{name.capitalize()} watermark: {mark}{of_replays(side.position)}."
