@@ -61,7 +61,7 @@ def without_times(feed: Feed, other: Feed) -> JoinBuilder:
 
 
 def test_rows_without_event_times_from_run_to_run(feed: Feed, other: Feed) -> None:
-    """semantics 36.13: no stream has a watermark, and right rows come before left rows of their micro-batch."""
+    """semantics 36.13: no stream has a watermark. Right rows of a micro-batch come before left rows."""
     result = without_times(feed, other).rows(1).how("left")
     assert result.rows.columns == ["k", "v", "r_v", "op", "missing"]
     other.put((None, "a", 1), (None, "b", 2))
@@ -76,9 +76,9 @@ def test_the_watermark_of_the_query_is_not_that_of_rows_without_event_times(feed
     """semantics 36.13: a stream may have a watermark; no row is late by it."""
     left, right = (one.stream().withWatermark("ts", "0 seconds") for one in (feed, other))
     result = joined(left, right, (None, None)).on("k").prefix(right="r_").latest().how("inner")
-    for time, value in ((500, 1), (100, 2), (3, 3)):
-        other.put((time, "a", value))
-        feed.put((time, "a", 10 * value))
+    for second, value in ((500, 1), (100, 2), (3, 3)):
+        other.put((second, "a", value))
+        feed.put((second, "a", 10 * value))
         found = emitted(result, feed)
     assert {(10, 1), (20, 2), (30, 3)} <= set(found)
 
@@ -105,7 +105,7 @@ def test_a_batch_without_event_times(feed: Feed, other: Feed) -> None:
 
 
 def test_what_rows_without_event_times_refuse(feed: Feed, other: Feed) -> None:
-    """semantics 36.13, 42.5: other matches, one side only, cogroups, and a second operator that needs a time."""
+    """semantics 36.13, 42.5: other matches, one side only, and a second operator that needs a time."""
     began = without_times(feed, other)
     with pytest.raises(
         SpecError, match=r"event_time=None, Interval.* \| only Latest, and LastRows by arrival"

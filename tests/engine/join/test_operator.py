@@ -15,6 +15,7 @@ from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import SpecError
+from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore
 
 LONG = pl.Int64()
@@ -147,6 +148,27 @@ def test_nothing_shows_a_time_of_rows_without_event_times(match: LastRows | Late
     assert (found.ends_in_time, found.watermark, found.rows.height) == (False, None, 2)
     assert "join_time" not in operator.finish().panes.columns
     assert operator.output_watermark() == 2**63 - 1
+
+
+def test_no_row_is_shown_without_keys_and_event_times() -> None:
+    """Semantics 36.13, 41.2: an operator without rows shows none."""
+    side = Side(event_time=None)
+    spec = JoinOperator(left=side, right=replace(side, prefix="r_"), match=LastRows(1))
+    operator = JoinEngine(spec, SCHEMAS)
+    assert operator.live().is_empty()
+    operator.add(rows("right", (1, 2, 3), (4, 5, 6)), "right")
+    assert operator.live().select("window_start", "input").rows() == [(None, "right")]
+
+
+def test_rows_are_emitted_that_have_no_column_of_their_side() -> None:
+    """Semantics 36.13, 40.2: as many as there are, with null in the columns of the other side."""
+    side = Side(keys=["k"], event_time=None)
+    selected = [Selected("left", "v")]
+    spec = JoinOperator(left=side, right=side, match=Latest(), how="right", select=selected)
+    operator = JoinEngine(spec, SCHEMAS)
+    assert operator.add(rows("right"), "right").panes.is_empty()
+    operator.add(rows("right", (1, 2, 3), (4, 5, 6)), "right")
+    assert operator.finish().panes.rows() == [(None, "+", "left")] * 2
 
 
 def test_compared_columns_have_one_type() -> None:

@@ -68,7 +68,8 @@ class PairingEngine(TwoSidedOperator):
             port = self.plan.ports[side]
             keys = zip(port.keys, names, strict=True) if names else ()
             shown = [output_key(mine, port.stored[mine]).alias(name) for mine, name in keys]
-            time = pl.col(TIME) if port.entry.time_columns else pl.lit(None, dtype=pl.Int64)
+            # A column, and no literal: without keys a select of literals alone has a row.
+            time = pl.when(pl.lit(bool(port.entry.time_columns))).then(pl.col(TIME))
             rows.append(waiting.select(*shown, time.alias("window_start"), pl.lit(side).alias(of_side)))
         start = pl.col("window_start")
         end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
