@@ -2,9 +2,12 @@
 
 import polars as pl
 import pytest
+from pyspark.sql import functions as SF
 
+from panewise import Tumbling
+from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spark import JoinBuilder, JoinResult, ParquetSink, joined
+from panewise.spark import JoinBuilder, JoinResult, ParquetSink, deduplicate, joined, windowed
 from panewise.streamwindow import delta, time
 from tests.spark.conftest import Feed
 
@@ -50,6 +53,76 @@ def test_latest_rows_from_run_to_run(feed: Feed, other: Feed) -> None:
     other.put((7, "a", 3), (7, "b", None))
     feed.put((8, "a", 12), (9, "b", 13))
     assert emitted(result, feed) == [(10, 1), (10, 3), (11, 2), (12, 3)]
+
+
+def without_times(feed: Feed, other: Feed) -> JoinBuilder:
+    left, right = (one.stream().drop("ts") for one in (feed, other))
+    return joined(left, right, (None, None)).on("k").prefix(right="r_")
+
+
+def test_rows_without_event_times_from_run_to_run(feed: Feed, other: Feed) -> None:
+    """semantics 36.13: no stream has a watermark. Right rows of a micro-batch come before left rows."""
+    result = without_times(feed, other).rows(1).how("left")
+    assert result.rows.columns == ["k", "v", "r_v", "op", "missing"]
+    other.put((None, "a", 1), (None, "b", 2))
+    feed.put((None, "a", 10), (None, "c", 11))
+    assert emitted(result, feed) == [(10, 1), (11, None)]
+    other.put((None, "a", 3), (None, "c", 4))
+    feed.put((None, "a", 12), (None, "b", 13), (None, "c", 14))
+    assert emitted(result, feed) == [(10, 1), (11, None), (12, 3), (13, 2), (14, 4)]
+
+
+def test_the_watermark_of_the_query_is_not_that_of_rows_without_event_times(feed: Feed, other: Feed) -> None:
+    """semantics 36.13: a stream may have a watermark; no row is late by it."""
+    left, right = (one.stream().withWatermark("ts", "0 seconds") for one in (feed, other))
+    result = joined(left, right, (None, None)).on("k").prefix(right="r_").latest().how("inner")
+    for second, value in ((500, 1), (100, 2), (3, 3)):
+        other.put((second, "a", value))
+        feed.put((second, "a", 10 * value))
+        found = emitted(result, feed)
+    assert {(10, 1), (20, 2), (30, 3)} <= set(found)
+
+
+def test_a_lookup_over_a_lookup(feed: Feed, other: Feed) -> None:
+    """semantics 36.13, 42.5: rows without event times are the input of a join that needs none."""
+    first = without_times(feed, other).rows(1).how("left")
+    names = other.stream().select("k", SF.col("v").alias("name"))
+    result = joined(first, names, (None, None)).on("k").rows(1).select("k", "v", "r_v", "name").how("left")
+    other.put((None, "a", 1))
+    feed.put((None, "a", 10), (None, "b", 11))
+    sink = ParquetSink(feed.sink("rows"))
+    result.write(rows=sink, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+    assert sorted(feed.read("rows").select("v", "r_v", "name").rows()) == [(10, 1, 1), (11, None, None)]
+
+
+def test_a_batch_without_event_times(feed: Feed, other: Feed) -> None:
+    """semantics 36.13: all right rows of a batch come before its left rows."""
+    feed.put((4, "a", 1), (6, "b", 2))
+    other.put((9, "a", 4))
+    began = joined(feed.batch().drop("ts"), other.batch().drop("ts"), (None, None)).on("k").prefix(right="r_")
+    rows = began.rows(1).how("left").rows.select("v", "r_v").collect()
+    assert sorted(map(tuple, rows)) == [(1, 4), (2, None)]
+
+
+def test_what_rows_without_event_times_refuse(feed: Feed, other: Feed) -> None:
+    """semantics 36.13, 42.5: other matches, one side only, and a second operator that needs a time."""
+    began = without_times(feed, other)
+    with pytest.raises(
+        SpecError, match=r"event_time=None, Interval.* \| only Latest, and LastRows by arrival"
+    ):
+        began.within(0, 5).how("inner")
+    with pytest.raises(SpecError, match=r"allowed_lateness needs event times"):
+        began.rows(1).allowed_lateness("1 minute").how("inner")
+    one = joined(feed.stream(), other.stream().drop("ts"), ("ts", None)).on("k").prefix(right="r_")
+    with pytest.raises(SpecError, match=r"event_time=None of the right only \| both sides"):
+        one.latest().how("inner")
+    result = began.latest().how("inner")
+    with pytest.raises(SpecError, match=r"a join with event_time=None before a second operator"):
+        deduplicate(result, "k").on("k").within("1 hour")
+    counted = (
+        windowed(result).options(time="processing").window(Tumbling("1 minute")).agg(F.count().alias("n"))
+    )
+    assert "n" in counted.panes.columns
 
 
 def test_batches_and_what_is_refused(feed: Feed, other: Feed) -> None:

@@ -6,7 +6,7 @@ format adds new files beside them. A new case has files from the current format 
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,13 @@ def _join(match: Any, **fields: Any) -> pw.JoinOperator:
     side = pw.Side(keys=["k"], event_time="ts", position=pw.Position("partition", "offset"))
     columns = [Selected("either", "k"), Selected("left", "v"), Selected("right", "v", "w")]
     return pw.JoinOperator(left=side, right=side, match=match, select=columns, **fields)
+
+
+def _join_by_arrival(match: Any) -> pw.JoinOperator:
+    """Returns a left join of rows that have no event times."""
+    made = _join(match)
+    side = replace(made.left, event_time=None)
+    return replace(made, left=side, right=side, timestamp=None)
 
 
 def _cogroup(window: AnyWindow, **fields: Any) -> pw.CogroupOperator:
@@ -506,6 +513,8 @@ CASES = {
     "join_last_rows": Case(_join(pw.LastRows(delta("v", 25), left=1), unmatched="early"), JOINED),
     # The newest rows. The second step replaced those of a and the right row of b.
     "join_latest": Case(_join(pw.Latest("5 seconds", deletes=(None, "v")), how="full"), JOINED),
+    # The newest rows, without event times.
+    "join_without_event_times": Case(_join_by_arrival(pw.Latest()), JOINED),
     # The rows of the first step are released. Of the second one the left row waits for the end of its window,
     # and the right rows for second 10 of the clock. Released rows are in the order of event time. Only the
     # last one of each key is stored of the right side.

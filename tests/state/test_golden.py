@@ -483,6 +483,17 @@ def test_a_join_of_the_latest_rows() -> None:
     assert joined_rows(sent.panes) == [("a", 5, 40, "+", None, 20), ("b", 7, 30, "+", None, 21)]
 
 
+def test_a_join_without_event_times() -> None:
+    """semantics 36.13: the newest rows, which have no time."""
+    stored = load("join_without_event_times")
+    live = stored.operator.live()
+    assert live["k"].to_list() == ["a", "a", "b", "b", "c"]
+    assert live["window_start"].null_count() == 5
+    sent = stored.operator.add(rows(((20, "a", 5), (21, "b", 7)), 9)).panes
+    assert sent.rows() == [("a", 5, 40, "+", None), ("b", 7, 30, "+", None)]
+    assert stored.operator.finish().panes.select("k", "v", "missing").rows() == [("c", 3, "right")]
+
+
 def test_a_windowed_stream_join() -> None:
     """semantics 37.15 to 37.18, 41.5: rows that wait, and when they are released."""
     stored = load("join_streams")

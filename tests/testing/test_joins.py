@@ -42,6 +42,7 @@ def of_spec(spec: JoinOperator) -> set[str]:
         found |= {f"lateness {side}"} if one.allowed_lateness.us else set()
         found |= {f"null_keys {one.null_keys} {side}"}
     orders = [len(side.order) for side in spec.sides.values()]
+    found |= set() if spec.has_event_times else {f"no event time {type(spec.match).__name__}"}
     return found | {f"orders {orders}"}
 
 
@@ -258,6 +259,7 @@ OF_SPECS = {
     *(f"{strategy} {condition}" for strategy in STRATEGIES for condition in ("condition", "no condition")),
     *(f"{strategy} {exact}" for strategy in STRATEGIES for exact in ("exact", "not exact")),
     *(f"closed {closed}" for closed in CLOSED),
+    "no event time LastRows", "no event time Latest",
     "late output", "late join", "batch", "record", "equal bounds", "select",
     "selected left", "selected right", "selected either", "prefix left", "prefix right",
     "0 keys", "1 keys", "2 keys", "other names", "same names",

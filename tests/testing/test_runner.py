@@ -13,7 +13,7 @@ from panewise import functions as F
 from panewise import left as of_left
 from panewise import right as of_right
 from panewise.errors import InputError
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.match import Interval, Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 from panewise.streamwindow import StreamWindow, count
@@ -501,6 +501,15 @@ def test_a_side_whose_rows_drive_its_watermark_takes_none() -> None:
             InputError, match=r"a watermark from outside, of 'left' \| with StreamTime rows drive"
         ):
             run(spec, [{"op": "watermark", "to": 5, **named}])
+
+
+def test_a_side_without_event_times_takes_no_watermark() -> None:
+    """semantics 36.13."""
+    spec = JoinOperator(left=Side(event_time=None), right=Side(event_time=None), match=Latest())
+    with pytest.raises(
+        InputError, match=r"of 'right' \| rows of a side without event times have no watermark"
+    ):
+        run(spec, [{"op": "watermark", "input": "right", "to": 5}])
 
 
 def test_the_end_of_a_side() -> None:

@@ -30,20 +30,21 @@ _AN_EXAMPLE: Final = "give a name such as 'v', ('right', 'v') or ('right', 'v', 
 def joined(
     left: Source,
     right: Source,
-    event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None = None,
+    event_time: ColumnLike | tuple[ColumnLike | None, ColumnLike | None] | None = None,
 ) -> "JoinBuilder":
     """Begins a join of two DataFrames, both streams or both batches, or of results of other operators.
 
     The right side of an as-of join may be a batch DataFrame next to a stream (semantics 36.8).
 
     Args:
-        left: the left side. A stream needs a watermark (`withWatermark`), or .watermark(...). A result is
-            that of a join, or of windows whose panes have a `timestamp`. Its output watermark is then that of
-            the side (semantics 42.5).
+        left: the left side. A stream needs a watermark (`withWatermark`), or .watermark(...), unless its rows
+            have no event time. A result is that of a join, or of windows whose panes have a `timestamp`. Its
+            output watermark is then that of the side (semantics 42.5).
         right: the right side, likewise. It may be the same DataFrame as `left`.
         event_time: column of the event time, a TIMESTAMP: one name for both sides, or a pair. Default: on
             each side the column that has the watermark; "event_time" if none has one, or several have; of a
-            result "join_time" or "timestamp".
+            result "join_time" or "timestamp". (None, None): rows have no event time, for matches by arrival:
+            .latest(...) and .rows(...) (semantics 36.13).
 
     Example::
 

@@ -26,9 +26,11 @@ def begun(
     what: str,
     left: Source,
     right: Source,
-    event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None,
+    event_time: ColumnLike | tuple[ColumnLike | None, ColumnLike | None] | None,
 ) -> tuple[dict[str, Source], dict[str, Mapping[str, Any]]]:
     """Returns the inputs, and the event time of each, for a description of `what` that `function` begins.
+
+    None in a pair says that the side has no event time.
 
     Raises:
         SpecError: if a side is no DataFrame, or `event_time` names no column or more than two.
@@ -40,7 +42,8 @@ def begun(
             rule = f"the sides of {what} are DataFrames, or results of operators"
             raise SpecError(f"{function}({side}=...), of {type(given).__name__}", rule, "give a DataFrame")
     times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())
-    return inputs, {side: {"event_time": name_of(time)} for side, time in zip(SIDES, times, strict=True)}
+    names = (None if time is None else name_of(time) for time in times)
+    return inputs, {side: {"event_time": name} for side, name in zip(SIDES, names, strict=True)}
 
 
 @dataclass(frozen=True)

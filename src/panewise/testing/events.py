@@ -24,6 +24,7 @@ from panewise.spec import (
 from panewise.spec.codec import from_dict
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
+from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.policy.events import name_of
 from panewise.testing.columns import Row, infer, inferred
 from panewise.testing.families import parts_for_tests
@@ -390,6 +391,9 @@ def _check_outside(entry: Entry, which: str = "") -> None:
     if counted(entry.window):
         rule = "the watermark of windows of rows is the number of rows received (semantics 8.6)"
         remedy = "add rows"
+    elif isinstance(entry, SideEntry) and entry.time == "processing":
+        rule = "rows of a side without event times have no watermark (semantics 36.13)"
+        remedy = "leave it out"
     elif entry.time == "processing":
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
         remedy = "give {'op': 'clock', 'to': ...}"

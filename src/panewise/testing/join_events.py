@@ -156,7 +156,9 @@ class _JoinWriter:
     def _open_to_watermarks(self) -> list[str]:
         """Returns the sides that take watermarks from outside."""
         return [
-            side for side, entry in self.spec.ports.items() if not isinstance(entry.watermark, StreamTime)
+            side
+            for side, entry in self.spec.ports.items()
+            if entry.time == "event" and not isinstance(entry.watermark, StreamTime)
         ]
 
     def _watermark(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from panewise.spec import (
 )
 from panewise.spec.conditions import left, right
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES, Selected
+from panewise.spec.operators.join.event_times import by_arrival
 from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.operator import HOWS_OF, ONE_SIDED, JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
@@ -66,6 +67,9 @@ CONDITIONS: Final = (
     right("s").is_in(["a", "b"]),
     left("v").between(right("v"), 2.0),
 )
+_OF_TIME: Final = frozenset(
+    {"left", "right", "timestamp", "watermark", "idle_after"}
+)  # fields of event times
 _OWN_STRATEGIES: Final = (SameWindow, WindowedStreams)  # matches that are drawn only if they are fixed
 # Custom windows that merge. A window of the last need not contain the time of its row.
 _MERGING: Final = (
@@ -199,6 +203,9 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
         one, other = (replace(side, allowed_lateness=Duration(0)) for side in (one, other))
     if isinstance(match, WindowedStreams):
         match, one, other = fitting(match, one, other)
+    if by_arrival(match) and not _OF_TIME & fixed.keys() and draw(st.sampled_from([False, False, True])):
+        one, other = (_without_event_time(side) for side in (one, other))
+        fields |= {"timestamp": None, "watermark": None, "idle_after": None}
     if draw(st.booleans()):
         fields["select"] = draw(_selections(one, other, how))
     elif how not in ONE_SIDED:
@@ -251,6 +258,10 @@ def _takes_condition(match: Match) -> bool:
     return not isinstance(match, AsOf) or match.tolerance is not None
 
 
+def _without_event_time(side: Side) -> Side:
+    return replace(side, event_time=None, max_future_skew=None, watermark=None, allowed_lateness=Duration(0))
+
+
 def _prefixed(left: Side, right: Side) -> tuple[Side, Side]:
     return replace(left, prefix="l_"), replace(right, prefix="r_")
 
@@ -297,9 +308,9 @@ def two_sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
 @st.composite
 def _selections(draw: st.DrawFn, /, left: Side, right: Side, how: str) -> list[Selected]:
     """Draws the columns to emit: keys as "either" and of both sides, event times and values."""
-    columns = [Selected("left", name) for name in (*left.keys, left.event_time, *VALUES[LEFT])]
+    columns = [Selected("left", name) for name in (*left.keys, *left.time_columns, *VALUES[LEFT])]
     if how not in ONE_SIDED:
-        columns += [Selected("right", name) for name in (*right.keys, right.event_time, *VALUES[RIGHT])]
+        columns += [Selected("right", name) for name in (*right.keys, *right.time_columns, *VALUES[RIGHT])]
     either: list[Selected] = [Selected("either", name) for name in left.keys]
     chosen = draw(st.lists(st.sampled_from([*columns, *either, *either]), min_size=1, max_size=5))
     return [replace(one, name=f"c{number}") for number, one in enumerate(chosen)]

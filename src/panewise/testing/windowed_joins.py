@@ -61,7 +61,7 @@ def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
     `fixed` are fields of the join.
     """
     final = join_specs(evaluate="batch", **fixed).filter(lambda spec: spec.unmatched != "early")
-    join = draw(final.filter(lambda spec: "join_time" not in _values(spec)))
+    join = draw(final.filter(lambda spec: spec.has_event_times and "join_time" not in _values(spec)))
     window = draw(st.sampled_from(WINDOWS))
     possible = sorted(key_columns(join))
     keys = tuple(draw(st.lists(st.sampled_from(possible), unique=True))) if possible else ()

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from panewise import AsOf, FixedLag, Interval, JoinOperator, Side, StreamTime
+from panewise import AsOf, FixedLag, Interval, JoinOperator, LastRows, Latest, Side, StreamTime
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.protocol import engine_parts
@@ -15,6 +15,7 @@ from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import SpecError
+from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore
 
 LONG = pl.Int64()
@@ -120,6 +121,54 @@ def test_names_of_columns_may_look_like_those_of_pairs(match: Interval | AsOf) -
     operator.add(pl.DataFrame([(1, 5, 7)], schema=schemas["left"], orient="row"), "left")
     found = [operator.add(rows("right", (1, 5, 8)), "right"), operator.advance(watermark=6)]
     assert pl.concat([one.panes for one in found]).select("w:right", "r_w").rows() == [(7, 8)]
+
+
+@pytest.mark.parametrize("match", [LastRows(1, left=1), Latest(10)], ids=["last rows", "latest"])
+def test_nothing_shows_a_time_of_rows_without_event_times(match: LastRows | Latest) -> None:
+    """Semantics 36.13: no watermark moves anything, and nothing is due until the inputs end."""
+    side = Side(keys=["k"], event_time=None)
+    spec = JoinOperator(left=side, right=replace(side, prefix="r_"), match=match, how="left")
+    micro_batches = steps(spec, MemoryRunStore())
+    operator = next(micro_batches).operator
+    operator.advance(processing_time=100, watermark=50)
+    output = operator.add(rows("left", (1, 7, 12), (2, -5, 3)), "left")
+    assert (output.late.height, output.counts.applied, output.panes.height) == (0, 2, 0)
+    operator = next(micro_batches).operator
+    operator.advance(watermark=60, source="right")
+    clocks = operator.state.clocks
+    assert (clocks.watermark, operator.output_watermark(), operator.next_due()) == (None, None, None)
+    assert [side.watermark for side in clocks.sides.values()] == [None, None]
+    live = operator.live()
+    assert live.select("k", "window_start", "window_end").rows() == [(1, None, None), (2, None, None)]
+
+    def read(table: int, columns: list[str], *_: Any) -> pl.DataFrame:
+        return list(operator.state.tables.values())[table].all().select(columns)
+
+    found = engine_parts(spec).inspect(spec, operator.header(), read)
+    assert (found.ends_in_time, found.watermark, found.rows.height) == (False, None, 2)
+    assert "join_time" not in operator.finish().panes.columns
+    assert operator.output_watermark() == 2**63 - 1
+
+
+def test_no_row_is_shown_without_keys_and_event_times() -> None:
+    """Semantics 36.13, 41.2: an operator without rows shows none."""
+    side = Side(event_time=None)
+    spec = JoinOperator(left=side, right=replace(side, prefix="r_"), match=LastRows(1))
+    operator = JoinEngine(spec, SCHEMAS)
+    assert operator.live().is_empty()
+    operator.add(rows("right", (1, 2, 3), (4, 5, 6)), "right")
+    assert operator.live().select("window_start", "input").rows() == [(None, "right")]
+
+
+def test_rows_are_emitted_that_have_no_column_of_their_side() -> None:
+    """Semantics 36.13, 40.2: as many as there are, with null in the columns of the other side."""
+    side = Side(keys=["k"], event_time=None)
+    selected = [Selected("left", "v")]
+    spec = JoinOperator(left=side, right=side, match=Latest(), how="right", select=selected)
+    operator = JoinEngine(spec, SCHEMAS)
+    assert operator.add(rows("right"), "right").panes.is_empty()
+    operator.add(rows("right", (1, 2, 3), (4, 5, 6)), "right")
+    assert operator.finish().panes.rows() == [(None, "+", "left")] * 2
 
 
 def test_compared_columns_have_one_type() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from panewise import Duration, FixedLag, Position, StreamTime
+from panewise import CogroupOperator, Duration, FixedLag, Position, StreamTime, Tumbling
+from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.column_types import Type
@@ -16,7 +17,9 @@ from panewise.spec.families.join import timely_column
 from panewise.spec.operators.join.columns import Selected, all_columns
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.protocol import parts
 from panewise.streamwindow import count, delta, punct, time
 from panewise.testing.joins import join_specs
@@ -32,6 +35,13 @@ def join(**fields: Any) -> JoinOperator:
     return JoinOperator(**{"left": ORDERS, "right": shipments, "match": WITHIN} | fields)
 
 
+NO_TIMES = Side(keys=["id"], event_time=None)
+
+
+def without_times(**fields: Any) -> JoinOperator:
+    return JoinOperator(**{"left": NO_TIMES, "right": NO_TIMES, "match": Latest(), "how": "inner"} | fields)
+
+
 REFUSED: list[tuple[str, Any, str]] = [
     ("bounds the wrong way round", lambda: Interval(5, 3), "not above the upper"),
     ("closed", lambda: Interval(0, 1, "open"), "closed is one of"),  # type: ignore[arg-type]
@@ -45,7 +55,46 @@ REFUSED: list[tuple[str, Any, str]] = [
         lambda: Interval(None, 5, retain_for="unlimited", retain_rows=1),
         "leave out retain_for or",
     ),
-    ("no event time", lambda: Side(event_time=None), "watermark=FixedLag(0)"),  # type: ignore[arg-type]
+    ("an interval of no times", lambda: without_times(match=WITHIN), "column with the time of arrival"),
+    ("an as-of join of no times", lambda: without_times(match=AsOf()), "and watermark=FixedLag(0)"),
+    (
+        "event-time order of no times",
+        lambda: without_times(match=LastRows(1, order="event_time")),
+        "only Latest, and LastRows by arrival, match without event times",
+    ),
+    ("streams of no times", lambda: without_times(match=WindowedStreams()), "only Latest, and LastRows by"),
+    (
+        "windows of no times",
+        lambda: without_times(match=SameWindow(Tumbling(5))),
+        "only Latest, and LastRows",
+    ),
+    ("one side of no times", lambda: without_times(right=ORDERS), "of the left only | both sides"),
+    ("a time of no times", lambda: without_times(timestamp="left"), "timestamp needs event times"),
+    ("idle sides of no times", lambda: without_times(idle_after=5), "idle_after needs event times"),
+    (
+        "a watermark of no times",
+        lambda: without_times(watermark=StreamTime(0, per="all")),
+        "watermark needs event times",
+    ),
+    (
+        "a lag of no times",
+        lambda: Side(event_time=None, watermark=FixedLag(0)),
+        "watermark needs event times",
+    ),
+    ("lateness of no times", lambda: Side(event_time=None, allowed_lateness=1), "allowed_lateness needs"),
+    ("a skew of no times", lambda: Side(event_time=None, max_future_skew=0), "max_future_skew needs event"),
+    (
+        "windows over no times",
+        lambda: without_times().then(window=Tumbling(5), aggregates=[F.count()]),
+        "a join with windows over it needs event times",
+    ),
+    (
+        "a cogroup of no times",
+        lambda: CogroupOperator(
+            left=NO_TIMES, right=NO_TIMES, window=Tumbling(5), left_aggregates=[F.count()]
+        ),
+        "a cogroup needs event times",
+    ),
     ("another fate", lambda: Interval(0, 5, late="drop"), "late is one of"),  # type: ignore[arg-type]
     ("late rows without a bound", lambda: Interval(None, 5, retain_rows=1, late="join"), "give both bounds"),
     ("bounds and no limit", lambda: Interval(0, 5, retain_for="unlimited"), "leave it out"),
@@ -444,6 +493,22 @@ def test_documents_that_are_not_joins_are_refused_with_the_path(path: tuple[str,
     with pytest.raises(SpecError) as caught:
         from_dict(document)
     assert path[-1] in str(caught.value) or path[0] in str(caught.value)
+
+
+def test_a_join_without_event_times() -> None:
+    """Semantics 36.13: its columns, its words and its JSON; a stream drives no watermark of it."""
+    made = without_times(how="left")
+    assert (made.timestamp, made.has_event_times, made.added_columns) == (None, False, ("op", "missing"))
+    assert made.ports["left"].columns_read == ("id",)
+    assert parts(made).output_time(made)[0] == "a join with event_time=None before a second operator"
+    assert (parts(made).instants(made), timely_column(made)) == ((), None)
+    assert parts(made).for_delays(made, {"left": Duration(5), "right": Duration(5)}) == made
+    assert parts(made).renamed(made, "left", {"event_time": "t"}, None) == made
+    assert from_dict(to_dict(made)) == made
+    text = describe(made)
+    assert "Columns: those of both sides, op and missing." in text
+    assert "Left rows: no event time; none is late before the end of input." in text
+    assert "Columns: those of the left side and op." in describe(without_times(match=LastRows(1), how="semi"))
 
 
 def test_changed_fields_are_named() -> None:

@@ -101,7 +101,9 @@ class JoinClocks:
         after = self._read(spec, processing_time)
         if watermark is not None:
             for side in spec.sides if source is None else (source,):
-                if not isinstance(spec.ports[side].watermark, StreamTime):
+                if spec.sides[side].event_time is not None and not isinstance(
+                    spec.ports[side].watermark, StreamTime
+                ):
                     after = after._reported(side, watermark)
         return after._without_idle(spec)
 

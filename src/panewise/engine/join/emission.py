@@ -80,7 +80,9 @@ def single_rows(plan: JoinPlan, side: str, rows: pl.DataFrame, op: str = "+") ->
         else pl.lit(None, dtype=plan.pane_schema[one.name]).alias(one.name)
         for one in plan.selected
     ]
-    return rows.select(*columns, *_added(plan, op, OTHER[side], pl.col(TIME)))
+    # All emitted columns may be literals, which take their length from a column of the rows.
+    emitted = rows.select(pl.col(TIME), *columns, *_added(plan, op, OTHER[side], pl.col(TIME)))
+    return emitted.drop(TIME)
 
 
 def _either(plan: JoinPlan, column: str, key: str, name: str) -> pl.Expr:

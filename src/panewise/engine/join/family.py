@@ -91,7 +91,8 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
             if one.width:
                 shown = (pl.col(mine).alias(name) for mine, name in zip(names, keys, strict=True))
                 rows.append(one.select(*shown, pl.col(TIME).alias(END)))
-    return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), keys)
+    found = pl.concat(rows) if rows else pl.DataFrame()
+    return Inspection(clocks, found, keys, ends_in_time=spec.has_event_times)
 
 
 def _waiting(

@@ -58,7 +58,8 @@ class PairingEngine(TwoSidedOperator):
     def shown(self, stored: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         """Returns stored rows of the sides, each as the window [t, t + 1), with the keys of the left side.
 
-        The last column names the side: `input`, or `__input` if a key has that name.
+        Without event times the windows have no bounds. The last column names the side: `input`, or `__input`
+        if a key has that name.
         """
         names = self.spec.keys
         of_side = "__input" if "input" in names else "input"
@@ -67,9 +68,9 @@ class PairingEngine(TwoSidedOperator):
             port = self.plan.ports[side]
             keys = zip(port.keys, names, strict=True) if names else ()
             shown = [output_key(mine, port.stored[mine]).alias(name) for mine, name in keys]
-            rows.append(
-                waiting.select(*shown, pl.col(TIME).alias("window_start"), pl.lit(side).alias(of_side))
-            )
+            # A column, and no literal: without keys a select of literals alone has a row.
+            time = pl.when(pl.lit(bool(port.entry.time_columns))).then(pl.col(TIME))
+            rows.append(waiting.select(*shown, time.alias("window_start"), pl.lit(side).alias(of_side)))
         start = pl.col("window_start")
         end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
         columns = {"window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}

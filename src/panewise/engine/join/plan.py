@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import polars as pl
 
@@ -43,6 +44,8 @@ from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
 
+WITHOUT_EVENT_TIME: Final = 0  # the ``__time`` of rows that have no event time
+
 
 class SidePort(UncombinedPort):
     """The input port of a side, and how its rows are stored.
@@ -73,7 +76,9 @@ class SidePort(UncombinedPort):
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch. With windows, valid rows are in one."""
         compared = self.entry.compared
-        return validate(self.entry, self.schema, rows, processing_time, self.assign, compared)
+        # Without event times all rows have one constant time, so that rows are equal in it (36.13).
+        time = processing_time if self.entry.time_columns else WITHOUT_EVENT_TIME
+        return validate(self.entry, self.schema, rows, time, self.assign, compared)
 
     def _stored(self, spec: JoinOperator, selected: tuple[Selected, ...]) -> dict[str, pl.DataType]:
         compared = columns_of(spec.condition, self.name) if spec.condition is not None else ()

@@ -40,7 +40,8 @@ class WindowedJoinPlan:
         join = JoinPlan.of(spec.join, schemas)
         own = {side: _own(schemas[side]) for side in spec.join.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
-        rows = join.pane_schema | {JOIN_TIME: _time(schemas[LEFT][spec.join.left.event_time])}
+        (time,) = spec.join.left.time_columns
+        rows = join.pane_schema | {JOIN_TIME: _time(schemas[LEFT][time])}
         return cls(spec, join, rows, engine_parts(spec.windows).compile(spec.windows, {INPUT: rows}))
 
     @property

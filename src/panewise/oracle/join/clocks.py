@@ -88,6 +88,9 @@ class SideClocks:
         """
         named = self._sides if side is None else (side,)
         for one in named:
+            if self._spec.sides[one].event_time is None:
+                rule = "rows without an event time have no watermark (semantics 36.13)"
+                raise InputError(f"a watermark of the {one} side from outside", rule, "leave it out")
             if isinstance(self._spec.ports[one].watermark, StreamTime):
                 rule = "with StreamTime rows drive the watermark (semantics 36.1, 36.2)"
                 raise InputError(f"a watermark of the {one} side from outside", rule, "add rows")

@@ -42,16 +42,19 @@ class EmittedRows:
         """
         times = {"left": left.time, "right": right.time}
         times |= {"later": max(left.time, right.time), "earlier": min(left.time, right.time)}
+        values = {**self._values({LEFT: left, RIGHT: right}), OP: op, MISSING: None}
+        if self._spec.left.event_time is None:  # semantics 36.13
+            return values
         assert self._spec.timestamp is not None
-        values = self._values({LEFT: left, RIGHT: right})
         time = self._window_time(window) if self._spec.timestamp == "window" else times[self._spec.timestamp]
-        return {**values, OP: op, MISSING: None, **self._of_window(window), JOIN_TIME: time}
+        return {**values, **self._of_window(window), JOIN_TIME: time}
 
     def alone(self, side: str, row: Row, op: str, window: Pane | None = None) -> dict[str, Any]:
         """Returns a row without a partner, or one of `semi`."""
         missing = {} if self._spec.how in ("semi", "anti") else {MISSING: RIGHT if side == LEFT else LEFT}
         time = self._window_time(window) if self._spec.timestamp == "window" else row.time
-        return {**self._values({side: row}), OP: op, **missing, **self._of_window(window), JOIN_TIME: time}
+        of_time = {} if self._spec.left.event_time is None else {JOIN_TIME: time}
+        return {**self._values({side: row}), OP: op, **missing, **self._of_window(window), **of_time}
 
     def _window_time(self, window: Pane | None) -> int:
         """Returns the last instant of a window (semantics 40.1)."""

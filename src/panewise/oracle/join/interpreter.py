@@ -64,7 +64,8 @@ class JoinInterpreter(TwoSidedInterpreter):
         """Returns the live windows of a window join; of other joins the stored rows (41, 41.1, 41.4).
 
         The order is that of (end, start, keys), then left before right. A row is the window [t, t + 1
-        microsecond), and names its side as `input`. Keys have the names of the left side.
+        microsecond), without bounds if it has no event time, and names its side as `input`. Keys have the
+        names of the left side.
         """
         if isinstance(self._method, WindowJoin):
             return self._method.windows()
@@ -89,8 +90,7 @@ class JoinInterpreter(TwoSidedInterpreter):
             (
                 {
                     **dict(zip(self._spec.keys, one.row.key, strict=True)),
-                    "window_start": one.row.time,
-                    "window_end": min(one.row.time + 1, MAX_INSTANT),
+                    **self._bounds(one.row.time),
                     "pending": 1,
                     "closed": False,
                     "__input" if "input" in self._spec.keys else "input": one.side,
@@ -101,6 +101,12 @@ class JoinInterpreter(TwoSidedInterpreter):
         ]
         names = ("window_end", "window_start", *self._spec.keys)
         return sorted(windows, key=lambda pair: [sort_key(pair[0][name]) for name in names])
+
+    def _bounds(self, time: int) -> dict[str, int | None]:
+        """Returns the bounds of the window of a stored row; without event times there are none (36.13)."""
+        if self._spec.left.event_time is None:
+            return {"window_start": None, "window_end": None}
+        return {"window_start": time, "window_end": min(time + 1, MAX_INSTANT)}
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none (semantics 40.4)."""

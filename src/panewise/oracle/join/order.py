@@ -22,6 +22,8 @@ def merged(spec: TwoSided, types: Types, rows: Mapping[str, Sequence[Row]]) -> l
         return [sort_key(row.values[name]) for name in spec.sides[side].order] if by_columns else [row.time]
 
     left, right = list(rows.get(LEFT, ())), list(rows.get(RIGHT, ()))
+    if not by_columns and spec.left.event_time is None:  # semantics 36.13
+        return [*((RIGHT, row) for row in right), *((LEFT, row) for row in left)]
     found: list[tuple[str, Row]] = []
     while left and right:
         if place(LEFT, left[0]) <= place(RIGHT, right[0]):

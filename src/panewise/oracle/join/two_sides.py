@@ -101,12 +101,13 @@ class TwoSidedInterpreter(ABC):
     def _valid(self, side: str, given: list[dict[str, Any]], output: Collected) -> list[Row]:
         """Counts the rows of a side; returns the valid ones in their arrival order (semantics 3, 15)."""
         entry, types, now = self._two_sided.ports[side], self._types[side], self._clocks.processing_time
+        time = now if entry.time_columns else 0  # rows without event times are equal in t (36.13)
         found = []
         for row in arrival_order(entry, types, given):
             reason = invalid_row_reason(entry, types, row, now)
             output.count(side, "rows_in")
             if reason is None:
-                found.append(read(entry, types, row, now))
+                found.append(read(entry, types, row, time))
             else:
                 output.count(side, "invalid")
                 output.invalid.append({"row": dict(row), "reason": reason, "input": side})

@@ -181,7 +181,8 @@ def _selected(value: Any, where: str) -> list[Selected]:
 _window: Final = or_null(policy_from({kind.kind: kind for kind in (CountPolicy, TimePolicy, DeltaPolicy)}))
 _SIDE_FIELDS: dict[str, Reader] = {
     **dict.fromkeys(("keys", "order"), names),
-    **dict.fromkeys(("event_time", "prefix"), text),
+    "prefix": text,
+    "event_time": or_null(text),
     "position": or_null(position_from),
     "null_keys": flag,
     "max_future_skew": or_null(duration),

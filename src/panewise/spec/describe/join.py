@@ -59,7 +59,7 @@ def _partners(spec: JoinOperator) -> str:
         if spec.keys
         else "all rows (there are no keys, so one shard)"
     )
-    match = _match(spec.match, spec.left.event_time, spec.right.event_time)
+    match = _match(spec.match, spec.left.event_time or "", spec.right.event_time or "")
     condition = "" if spec.condition is None else f", and {sql_text(spec.condition)}"
     return f"Partners: {keys}, if {match}{condition}."
 
@@ -189,8 +189,9 @@ def _columns(spec: JoinOperator) -> str:
     own = "those of both sides" if RIGHT in spec.emitted_sides else "those of the left side"
     if spec.select is not None:
         own = ", ".join(map(_selected, spec.select))
-    added = ", ".join(spec.added_columns[:-1])
-    return f"Columns: {own}, {added} and join_time, {times[spec.timestamp]}."
+    *added, last = spec.added_columns
+    time = f", {times[spec.timestamp]}" if spec.has_event_times else ""
+    return f"Columns: {', '.join([own, *added])} and {last}{time}."
 
 
 def _selected(one: Selected) -> str:
@@ -199,6 +200,9 @@ def _selected(one: Selected) -> str:
 
 
 def _side(spec: JoinOperator, name: str, side: Side) -> str:
+    if side.event_time is None:
+        replays = of_replays(side.position)
+        return f"{name.capitalize()} rows: no event time; none is late before the end of input{replays}."
     mark = watermark_of(spec, spec.watermark or side.watermark)
     if isinstance(spec.match, SameWindow):
         return f"{name.capitalize()} watermark: {mark}{of_replays(side.position)}."

@@ -81,12 +81,12 @@ def batch_error(spec: JoinOperator) -> Error | None:
 
 
 def for_columns(spec: JoinOperator, columns: Mapping[str, set[str]]) -> JoinOperator:
-    """Returns the join, whose sides name their event times."""
+    """Returns the join, whose sides name their event times or have none."""
     return spec
 
 
 def for_delays(spec: JoinOperator, delays: Mapping[str, Duration | None]) -> JoinOperator:
-    """Returns the join, in which the rows of each side drive its watermark (semantics 36.1)."""
+    """Returns the join, in which the rows of each side drive its watermark if it has one (36.1, 36.13)."""
     return replace(spec, **driven_by_rows(spec, delays))
 
 
@@ -172,9 +172,13 @@ def emits_again(spec: JoinOperator) -> Error | None:
     return given, "it takes rows that are emitted once, and are not retracted", "leave it out"
 
 
-def output_time(spec: JoinOperator) -> str:
+def output_time(spec: JoinOperator) -> str | Error:
     """Returns the event time of emitted rows."""
-    return JOIN_TIME
+    if spec.has_event_times:
+        return JOIN_TIME
+    rule = "rows without an event time have no watermark that a second operator could follow"
+    given = "a join with event_time=None before a second operator"
+    return given, rule, "name the event time of both sides"
 
 
 def timely_column(spec: JoinOperator) -> str | None:

@@ -52,7 +52,9 @@ def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration | None]) -> dic
     if spec.watermark is not None:
         return {}
     mine = {
-        name: delays[name] for name, side in spec.sides.items() if side.watermark is None and name in delays
+        name: delays[name]
+        for name, side in spec.sides.items()
+        if side.watermark is None and side.event_time is not None and name in delays
     }
     following = [name for name, delay in mine.items() if delay is None]
     if following and spec.idle_after is not None:
@@ -71,7 +73,7 @@ def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration | None]) -> dic
 
 def renamed_side(side: Side, names: Mapping[str, str]) -> Side:
     """Returns the side with other names of its columns."""
-    position = side.position
+    time, position = side.event_time, side.position
     if position is not None:
         source = None if position.source is None else names.get(position.source, position.source)
         columns = {
@@ -82,7 +84,7 @@ def renamed_side(side: Side, names: Mapping[str, str]) -> Side:
     return replace(
         side,
         keys=tuple(names.get(name, name) for name in side.keys),
-        event_time=names.get(side.event_time, side.event_time),
+        event_time=None if time is None else names.get(time, time),
         order=tuple(names.get(name, name) for name in side.order),
         position=position,
     )

@@ -11,6 +11,7 @@ from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
 from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.event_times import check_has_event_times
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.position import Position
 from panewise.spec.windows.custom import Custom
@@ -128,6 +129,7 @@ def _may_lack(join: "JoinOperator", one: Selected) -> bool:
 
 
 def _check_join(join: "JoinOperator") -> None:
+    check_has_event_times(join, "a join with windows over it")
     if join.emits_again is not None:
         rule = "windows over a join take rows that are emitted once, and are not retracted"
         raise SpecError(f"then after {join.emits_again}", rule, "leave it out")

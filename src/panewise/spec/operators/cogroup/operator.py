@@ -14,6 +14,7 @@ from panewise.spec.fields import several
 from panewise.spec.operators.join.checks import check_keys, check_lateness_of_windows, check_watermarks
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
+from panewise.spec.operators.join.event_times import check_has_event_times
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
@@ -137,6 +138,7 @@ class CogroupOperator(TwoSided):
         )
         for name in FIELDS_OF_WINDOWS:
             object.__setattr__(self, name, getattr(made, name))
+        check_has_event_times(self, "a cogroup")
         check_keys(self)
         check_watermarks(self)
         _check_sides(self)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from panewise.chrono import Duration
 from panewise.spec.notebook import Shown
@@ -26,8 +26,6 @@ class SideEntry:
             one of them is invalid.
     """
 
-    time: ClassVar[Literal["event"]] = "event"
-
     side: Side
     more: tuple[str, ...] = ()
     whole_rows: bool = False
@@ -45,8 +43,13 @@ class SideEntry:
         return tuple(dict.fromkeys((*self.side.columns_read, *self.more)))
 
     @property
+    def time(self) -> Literal["event", "processing"]:
+        """The clock of the side: "event", or "processing" if rows have no event time."""
+        return self.side.time
+
+    @property
     def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time."""
+        """The column of the event time, if there is one."""
         return self.side.time_columns
 
     @property

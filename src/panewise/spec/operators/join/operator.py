@@ -25,6 +25,7 @@ from panewise.spec.operators.join.columns import (
     check_different,
 )
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
+from panewise.spec.operators.join.event_times import check_event_times, has_event_times
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.side import Side
@@ -73,7 +74,8 @@ class JoinOperator(TwoSided):
             once, and retracted if a partner comes). Default: "final"; None for "inner" and "semi".
         timestamp: the event time of a pair: that of the "left" or the "right" row, or the "later" or
             "earlier" one, or with SameWindow the last instant of the "window". Default: "window" if the match
-            is SameWindow with windows that end, else "later"; None for "semi" and "anti".
+            is SameWindow with windows that end, else "later"; None for "semi" and "anti", and without event
+            times.
         evaluate: "batch" or "record": whether the watermarks that rows drive move after each batch or after
             each row. Default: "batch".
         watermark: StreamTime(per="all") for one watermark of both sides, as in a task of Kafka Streams.
@@ -128,7 +130,7 @@ class JoinOperator(TwoSided):
         values["select"] = None if select is None else several("select", select)
         values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
         values["unmatched"] = "final" if unmatched is None and _emits_unmatched(how) else unmatched
-        if timestamp is None and how not in ONE_SIDED:
+        if timestamp is None and how not in ONE_SIDED and has_event_times(left, right):
             values["timestamp"] = "window" if _windows_end(match) else "later"
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -139,6 +141,7 @@ class JoinOperator(TwoSided):
         _check_same_window(self)
         _check_streams(self)
         _check_effects(self)
+        check_event_times(self)
         check_keys(self)
         check_watermarks(self)
         _check_selected(self)
@@ -178,7 +181,13 @@ class JoinOperator(TwoSided):
     def added_columns(self) -> tuple[str, ...]:
         """The columns that the join adds to emitted rows."""
         missing = () if self.how in ONE_SIDED else (MISSING,)
-        return (OP, *missing, *self.window_columns, JOIN_TIME)
+        time = (JOIN_TIME,) if self.has_event_times else ()
+        return (OP, *missing, *self.window_columns, *time)
+
+    @property
+    def has_event_times(self) -> bool:
+        """Whether rows have event times (semantics 36.13)."""
+        return has_event_times(self.left, self.right)
 
     @property
     def window_columns(self) -> tuple[str, ...]:

@@ -18,9 +18,11 @@ class Side:
     Args:
         keys: the key columns. The first is compared with the first of the other side, and so on. Without keys
             all rows have equal keys.
-        event_time: the column of the event time. For processing time, a column with the time of arrival and
-            the watermark FixedLag(0).
-        order: columns that define the arrival order of the rows of a batch. Default: the event time.
+        event_time: the column of the event time. None: rows have no event time, so there is no watermark and
+            no row is late. That requires a match by arrival (`Latest`, or `LastRows` by arrival), and None on
+            both sides. For processing time, a column with the time of arrival and the watermark FixedLag(0).
+        order: columns that define the arrival order of the rows of a batch. Default: the event time; without
+            one, the order of the input.
         position: the columns of the source position, by which replays are recognised.
         null_keys: whether a row with a null key is valid. It has no partner in any case. Default: True.
         max_future_skew: how far event time may be ahead of processing time. Default: no limit.
@@ -40,10 +42,9 @@ class Side:
     """
 
     window: ClassVar[None] = None
-    time: ClassVar[Literal["event"]] = "event"
 
     keys: tuple[str, ...] = ()
-    event_time: str = "event_time"
+    event_time: str | None = "event_time"
     order: tuple[str, ...] = ()
     position: Position | None = None
     null_keys: bool = True
@@ -56,7 +57,7 @@ class Side:
         self,
         *,
         keys: Iterable[str] = (),
-        event_time: str = "event_time",
+        event_time: str | None = "event_time",
         order: Iterable[str] = (),
         position: Position | None = None,
         null_keys: bool = True,
@@ -82,17 +83,23 @@ class Side:
         _check_kinds(self)
         _check_names(self)
         _check_watermark(self)
+        _check_without_event_time(self)
+
+    @property
+    def time(self) -> Literal["event", "processing"]:
+        """The clock of the side: "event", or "processing" if rows have no event time."""
+        return "processing" if self.event_time is None else "event"
 
     @property
     def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time."""
-        return (self.event_time,)
+        """The column of the event time, if there is one."""
+        return () if self.event_time is None else (self.event_time,)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
         """The columns that the side itself reads, each once: keys, event time, order and position."""
         position = self.position.columns if self.position else ()
-        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position)))
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position)))
 
 
 def _not_negative(value: DurationLike, name: str) -> Duration:
@@ -116,14 +123,7 @@ def _check_kinds(side: Side) -> None:
 
 
 def _check_names(side: Side) -> None:
-    given: Any = side.event_time
-    if given is None:
-        rule = "a side has event times, also if its rows match by arrival (semantics 36.12)"
-        remedy = (
-            "add a column with the time of arrival, such as current_timestamp(), and watermark=FixedLag(0)"
-        )
-        raise SpecError("event_time=None of a side", rule, remedy)
-    for name in (*side.keys, side.event_time, *side.order):
+    for name in (*side.keys, *side.time_columns, *side.order):
         if not isinstance(name, str) or not name:
             raise SpecError(
                 f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
@@ -152,3 +152,15 @@ def _check_watermark(side: Side) -> None:
             rule,
             "give one such as StreamTime('10 seconds', per='all'), or leave it out",
         )
+
+
+def _check_without_event_time(side: Side) -> None:
+    """Refuses fields that need event times, if there are none (semantics 36.13)."""
+    if side.event_time is not None:
+        return
+    fields = (("max_future_skew", None), ("watermark", None), ("allowed_lateness", Duration(0)))
+    for name, without in fields:
+        if getattr(side, name) != without:
+            rule = f"{name} needs event times (semantics 36.13)"
+            given = f"event_time=None, {name}={getattr(side, name)!r} of a side"
+            raise SpecError(given, rule, f"leave {name} out, or name the event time")
