@@ -216,7 +216,7 @@ def opened(store: Any) -> list[Any]:
         case TimeSeriesStore():
             return [store.get("a", start=0, end=1)]
         case MessageStore():
-            return [store.get_messages(0, 1)]
+            return [store.get_messages(start=0, end=1)]
         case MemoryMap():
             return [store.scan(), store.snapshot().scan()]
     return [store.entries()]
