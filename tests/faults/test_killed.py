@@ -32,7 +32,9 @@ LOCAL = {"job.checkpoints": "local"}
 
 ROUNDS: list[Any] = [
     ("session-retracting", "local[2]", Plan(1, "driver", FILES)),
-    ("cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES)),
+    pytest.param(
+        "cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES), marks=pytest.mark.nightly
+    ),
     pytest.param("session-retracting", CLUSTER, Plan(4, "executor", FILES), marks=pytest.mark.soak),
 ]
 

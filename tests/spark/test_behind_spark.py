@@ -16,6 +16,7 @@ from panewise import functions as F
 from panewise.errors import DroppedLateRowsWarning, SetupError, SpecError
 from panewise.spark import ParquetSink, cogrouped, joined, over, policy_windows, windowed
 from panewise.streamwindow import count
+from tests.nightly import first_here
 from tests.spark.conftest import Feed, at
 
 TWO = pw.Tumbling("2 minutes")
@@ -80,7 +81,7 @@ def native_windows(df: DataFrame, feed: Feed) -> dict[tuple[str, datetime], int]
     return by_window(pl.DataFrame(feed.spark.read.parquet(feed.sink("native")).toArrow()))
 
 
-@pytest.mark.parametrize("upstream", UPSTREAM)
+@pytest.mark.parametrize("upstream", first_here(UPSTREAM))
 def test_windows_contain_what_those_of_spark_contain(
     minutes: Feed, upstream: Callable[[DataFrame], DataFrame]
 ) -> None:
@@ -103,7 +104,7 @@ FAMILIES: dict[str, Callable[[DataFrame], Any]] = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", first_here(FAMILIES))
 def test_no_row_of_spark_s_join_is_late_in_any_family(minutes: Feed, family: str) -> None:
     counts = run(FAMILIES[family](paired(stream(minutes))), minutes, counts="counts")["counts"]
     assert counts.select("late", "invalid").sum().row(0) == (0, 0)
@@ -116,7 +117,7 @@ def of_sides(left: DataFrame, right: DataFrame) -> dict[str, Any]:
     return {"an interval join": within.how("left"), "a cogroup": both}
 
 
-@pytest.mark.parametrize("family", ["an interval join", "a cogroup"])
+@pytest.mark.parametrize("family", first_here(["an interval join", "a cogroup"]))
 def test_no_row_of_spark_s_join_is_late_on_a_side(minutes: Feed, family: str) -> None:
     """The left side is delayed by Spark; the rows of the right one drive its watermark (semantics 36.9)."""
     result = of_sides(paired(stream(minutes)), stream(minutes))[family]

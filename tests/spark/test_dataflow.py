@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import cogrouped, joined, windowed
+from tests.nightly import first_here
 from tests.spark.conftest import Feed
 
 HALF, MINUTE = pw.Tumbling("30 seconds"), pw.Tumbling("1 minute")
@@ -38,7 +39,7 @@ def grouped(result: Any) -> DataFrame:
 USES: list[Callable[[Any], DataFrame]] = [united, paired, grouped]
 
 
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", first_here(USES))
 def test_one_result_used_twice(feed: Feed, use: Callable[[Any], DataFrame]) -> None:
     """Both uses emit all rows: a stream emits what a batch emits."""
     feed.put(*((5 * n, "ab"[n % 2], n) for n in range(12)))

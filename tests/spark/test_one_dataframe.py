@@ -17,6 +17,7 @@ from pyspark.sql.streaming import StreamingQuery
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import WindowResult, windowed
+from tests.nightly import first_here
 from tests.spark.conftest import Feed
 
 Totals = dict[str, tuple[int, int]]
@@ -167,7 +168,7 @@ def delete(files: list[Path]) -> None:
         path.unlink()
 
 
-@pytest.mark.parametrize("harm", [exchange, truncate, delete])
+@pytest.mark.parametrize("harm", first_here([exchange, truncate, delete]))
 def test_a_mirror_that_is_harmed_while_queries_run(
     spark: SparkSession, feed: Feed, source: Input, harm: Callable[[list[Path]], None]
 ) -> None:

@@ -13,6 +13,7 @@ from panewise import functions as F
 from panewise.spark import ParquetSink, PolicyBuilder, PolicyResult, apply, policy_windows
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time
 from panewise.testing import run
+from tests.nightly import first_here
 from tests.spark.conftest import Feed
 
 ROWS = [{"k": k, "v": v} for k, v in [("a", 1), ("b", 2), ("a", 3), ("a", 4), ("b", 5), ("a", 6)]]
@@ -155,7 +156,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("kept", KEPT)
+@pytest.mark.parametrize("kept", first_here(KEPT))
 def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
     """A restart keeps the state of listeners, partitions and policies (semantics 10.24)."""
     rows = [(n, row["k"], row["v"]) for n, row in enumerate(ROWS)]
