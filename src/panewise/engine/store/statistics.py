@@ -19,9 +19,8 @@ def earliest_deadline(columns: Iterable[str]) -> pl.Expr | None:
 def earliest_mark(columns: Iterable[str], after: int | None = None) -> pl.Expr | None:
     """Returns an expression for the earliest watermark that the triggers of a window wait for.
 
-    Watermarks up to `after` do not count. Each column is compared with `after`, not only the earliest: a
-    trigger that the watermark has reached may be held back by another part of its tree, which waits for a
-    later watermark.
+    Watermarks up to `after` do not count. Each column is compared with `after`, not only the earliest: one
+    part of an `AfterAll` may be ready while another part waits for a later watermark.
 
     It is None if no trigger of the table waits for a watermark.
     """
