@@ -195,6 +195,8 @@ def test_order_columns_of_pyspark(spark: SparkSession) -> None:
         "by='b DESC NULLS FIRST' | nulls come first in ascending and last in descending order, of a column | "
         "give asc(...) or desc(...) of panewise.functions"
     )
+    with pytest.raises(SpecError, match=r"^b DESC NULLS LAST in asc or desc \| a column has one direction"):
+        F.asc(SF.desc("b"))
     with pytest.raises(SpecError, match=r"ascending is the direction of columns without one"):
         F.top_n_by("v", [SF.asc("a"), F.desc("b")], 2, ascending=True)
 

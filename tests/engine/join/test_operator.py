@@ -17,6 +17,7 @@ from panewise.engine.store.cache import Cache
 from panewise.errors import SpecError
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore
+from panewise.testing import run
 
 LONG = pl.Int64()
 SCHEMAS = {"left": {"k": LONG, "t": LONG, "v": LONG}, "right": {"k": LONG, "t": LONG, "w": LONG}}
@@ -169,6 +170,21 @@ def test_rows_are_emitted_that_have_no_column_of_their_side() -> None:
     assert operator.add(rows("right"), "right").panes.is_empty()
     operator.add(rows("right", (1, 2, 3), (4, 5, 6)), "right")
     assert operator.finish().panes.rows() == [(None, "+", "left")] * 2
+
+
+@pytest.mark.parametrize("strategy", ["nearest", "backward"])
+def test_a_right_row_stays_stored_however_early_it_is(strategy: Any) -> None:
+    """Semantics 37.3, 37.23: without a tolerance there is no limit, also from the first instants on."""
+    events = [
+        {"op": "add", "input": "right", "rows": [{"k": 1, "t": -(2**63) + 2, "w": 7}]},
+        {"op": "restart"},
+        {"op": "watermark", "to": 3},
+        {"op": "restart"},
+        {"op": "add", "input": "left", "rows": [{"k": 1, "t": 5, "v": 0}]},
+        {"op": "finish"},
+    ]
+    outputs = run(join(AsOf(strategy)), events, "engine", stored=True)
+    assert [pane["r_w"] for pane in outputs[-1]["panes"]] == [7]
 
 
 def test_compared_columns_have_one_type() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from panewise import Aggregate, UserAggregate
+from panewise.errors import SpecError
 from tests.spec.cases import Rule, check, nothing, user
 
 
@@ -92,3 +93,12 @@ def test_a_fold_shares_no_initial_value() -> None:
     initial.append(1)
     collected.init().append(2)
     assert collected.init() == []
+
+
+def test_columns_are_those_that_accumulate_takes() -> None:
+    """semantics 24.30: the aggregate of `reduce` reads one column."""
+    with pytest.raises(SpecError) as caught:
+        UserAggregate.reduce("r", nothing)("a", "b")
+    rule = "accumulate takes a state and a value of each column (semantics 24.30)"
+    assert str(caught.value).split(" | ")[:2] == ["'r' over 2 columns", rule]
+    UserAggregate("m", init=nothing, accumulate=max, merge=max, finish=nothing)("a", "b")

@@ -97,7 +97,7 @@ def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:
     skips = aggregate.fn != "collect_list" and aggregate.ignorenulls
     wanted = pl.col(aggregate.column).is_not_null() if skips else None
     if aggregate.condition is not None:
-        passes = pl.col(aggregate.condition).fill_null(False)
+        passes = pl.col(aggregate.condition)  # null does not pass, as filter drops it
         wanted = passes if wanted is None else wanted & passes
     return rows if wanted is None else rows.filter(wanted)
 

@@ -116,7 +116,8 @@ class AwaitedAsOfJoin(AsOfJoin):
         arrived = as_stored(right, batch.applied.get(RIGHT), self.passing.schema, 0)
         passing = cast(TimeQueue, state.tables[_PASSING]).put(with_keys(right, arrived))
         tables = {**state.tables, LEFT: queue.put(waits), _PASSING: passing}
-        stored, last = cast(LatestByKey, state.tables[RIGHT]), self.match.reach[1]
+        stored, reach = cast(LatestByKey, state.tables[RIGHT]), self.match.reach[1]
+        last = None if reach == MAX_INSTANT else reach  # None: stored without an end, also before 1970
         given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, last)
         tables[RIGHT] = stored.put(ending_after(with_keys(right, given), stored.horizon))
         return _Taken(tables, without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER]))

@@ -136,7 +136,8 @@ class Aggregate:
             condition: a Boolean pyspark Column, or the name of a Boolean column. Null does not pass.
 
         Raises:
-            SpecError: if the condition is no column, or the aggregate has a filter already.
+            SpecError: if the condition is no column, or nulls count in the aggregate and it has a filter
+                already.
 
         >>> from panewise import functions as F
         >>> F.sum("v").filter("flag").name
@@ -187,7 +188,7 @@ def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
     the aggregate skips nulls. A count of rows becomes count_if.
 
     Raises:
-        SpecError: if the aggregate has such a condition already.
+        SpecError: if nulls count in the aggregate and it has a filter already.
     """
     if aggregate.condition is not None:
         rule, remedy = "an aggregate has one filter", "join the conditions with and"

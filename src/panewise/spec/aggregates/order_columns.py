@@ -44,7 +44,7 @@ def asc(column: ColumnOrName) -> OrderColumn:
         column: the column, by name or as a pyspark Column.
 
     Raises:
-        SpecError: if it is neither.
+        SpecError: if it is neither, or has a direction already.
 
     >>> from panewise import functions as F
     >>> F.top_n_by("url", [F.desc("score"), F.asc("ts")], n=3).name
@@ -52,7 +52,7 @@ def asc(column: ColumnOrName) -> OrderColumn:
 
     Source: semantics 24.26; pyspark asc.
     """
-    return OrderColumn(checked_column(column), ascending=True)
+    return _directed(column, ascending=True)
 
 
 def desc(column: ColumnOrName) -> OrderColumn:
@@ -62,7 +62,7 @@ def desc(column: ColumnOrName) -> OrderColumn:
         column: the column, by name or as a pyspark Column.
 
     Raises:
-        SpecError: if it is neither.
+        SpecError: if it is neither, or has a direction already.
 
     >>> from panewise import functions as F
     >>> F.min_by("url", ["ts", F.desc("score")]).name
@@ -70,7 +70,7 @@ def desc(column: ColumnOrName) -> OrderColumn:
 
     Source: semantics 24.26; pyspark desc.
     """
-    return OrderColumn(checked_column(column), ascending=False)
+    return _directed(column, ascending=False)
 
 
 def order_columns(fn: str, by: Any, *, ascending: bool) -> tuple[OrderColumn, ...]:
@@ -123,6 +123,14 @@ def _order_column(given: Any, *, ascending: bool) -> OrderColumn:
 
 def _has_direction(given: Any) -> bool:
     return isinstance(given, OrderColumn) or not isinstance(given, str) and _is_directed(given)
+
+
+def _directed(column: ColumnOrName, *, ascending: bool) -> OrderColumn:
+    """Returns the order column, unless the column has a direction already."""
+    if not isinstance(column, str) and _is_directed(column):
+        rule = "a column has one direction"
+        raise SpecError(f"{checked_column(column)} in asc or desc", rule, "give the column without it")
+    return OrderColumn(checked_column(column), ascending)
 
 
 def _is_directed(column: Any) -> bool:

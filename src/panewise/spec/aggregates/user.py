@@ -8,7 +8,13 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.expressions import ColumnOrName
 from panewise.spec.aggregates.functions import user
-from panewise.spec.aggregates.user_functions import JsonValue, ResultType, UserFunctions, check_function
+from panewise.spec.aggregates.user_functions import (
+    JsonValue,
+    ResultType,
+    UserFunctions,
+    check_arguments,
+    check_function,
+)
 from panewise.spec.aggregates.user_values import is_json
 
 
@@ -52,12 +58,17 @@ class UserAggregate(UserFunctions):
 
         Over several columns `accumulate` takes a state and a value of each column, in this order.
 
+        Raises:
+            SpecError: if `accumulate` does not take as many values. That of :meth:`reduce` takes one.
+
         >>> from panewise.testing import result_of
         >>> spent = UserAggregate("spent", init=lambda: 0, accumulate=lambda s, n, price: s + n * price,
         ...                       merge=lambda a, b: a + b, finish=lambda s: s, result="bigint")
         >>> result_of(spent("n", "price"), [{"n": 2, "price": 5}, {"n": 1, "price": 7}])
         17
         """
+        if more:
+            check_arguments(self.name, self.accumulate, 1 + len(more))
         return user(self, column, *more)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, Final, TypeAlias
 
 from panewise.errors import InputError, SpecError
@@ -58,6 +59,24 @@ def check_function(name: str, value: Any) -> None:
     """
     if not callable(value):
         raise SpecError(f"{name}={value!r}", f"{name} is a function", f"give a function as {name}")
+
+
+def check_arguments(name: str, accumulate: Callable[..., Any], columns: int) -> None:
+    """Refuses columns whose values `accumulate` cannot take, if its signature is known.
+
+    Raises:
+        SpecError: for such columns.
+    """
+    try:
+        taken = signature(accumulate)
+    except ValueError:
+        return
+    try:
+        taken.bind(*range(1 + columns))
+    except TypeError:
+        rule = "accumulate takes a state and a value of each column (semantics 24.30)"
+        remedy = f"give as many columns as accumulate{taken} takes values"
+        raise SpecError(f"{name!r} over {columns} columns", rule, remedy) from None
 
 
 def checked_type(result: Any) -> ResultType:

@@ -53,10 +53,10 @@ def _description(column: OverColumn, spec: OverOperator) -> str:
     if isinstance(what, Aggregate):
         name = what.user.name if what.user is not None else what.fn
         columns = what.columns if what.condition is None else what.columns[:-1]
-        passing = "" if what.condition is None else f", if their {what.condition} is true,"
+        passing = "" if what.condition is None else f", if their {what.condition} is true"
         return (
             f"{name}{f' of {listed(columns)}' if columns else ' of rows'} over "
-            f"{_framed(column.frame, spec)}{passing}".rstrip(",")
+            f"{_framed(column.frame, spec)}{passing}"
         )
     return _function(what, column.frame, spec)
 

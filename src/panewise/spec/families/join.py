@@ -18,6 +18,7 @@ from panewise.spec.families.sides import (
 )
 from panewise.spec.families.windows import lag_on_batch
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
+from panewise.spec.operators.join.event_times import by_arrival
 from panewise.spec.operators.join.match import Interval, LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
@@ -193,9 +194,7 @@ def timely_column(spec: JoinOperator) -> str | None:
         return JOIN_TIME if in_windows and on_milliseconds(spec.match.window) else None
     if isinstance(spec.match, Interval) and spec.match.late == "join":
         return None
-    at_arrival = isinstance(spec.match, Interval | Latest) or (
-        isinstance(spec.match, LastRows) and spec.match.order == "arrival"
-    )
+    at_arrival = isinstance(spec.match, Interval) or by_arrival(spec.match)
     return JOIN_TIME if at_arrival and spec.how == "inner" and spec.timestamp == "later" else None
 
 

@@ -180,7 +180,7 @@ def each_update() -> Always:
 
 
 def until_time_limit(delay: DurationLike) -> Repeatedly:
-    """Returns the trigger of Kafka's suppress(untilTimeLimit(delay)): at most one result in each `delay`.
+    """Returns the trigger of Kafka's suppress(untilTimeLimit(delay)): it collects updates for `delay`.
 
     The first row after a firing starts the delay, which is event time. Later rows do not start it again. What
     is pending when the window expires is emitted then.

@@ -84,11 +84,11 @@ def _of_side(side: str, what: Aggregate) -> Aggregate:
     column = value_column(side, what.column)
     if what.fn in ("first", "last") and what.takes_nulls and what.condition is None:
         return Aggregate("min_by" if what.fn == "first" else "max_by", column, what.name, by=number)
-    further = tuple(replace(one, column=value_column(side, one.column)) for one in what.then_by)
-    by = None if what.by is None else value_column(side, what.by)
     if what.takes_nulls:
         passes = own_column(side) if what.condition is None else value_column(side, what.condition)
         return replace(what, column=column, condition=passes)
+    further = tuple(replace(one, column=value_column(side, one.column)) for one in what.then_by)
+    by = None if what.by is None else value_column(side, what.by)
     return replace(what, column=column, by=by, then_by=further)
 
 

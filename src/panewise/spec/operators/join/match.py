@@ -38,7 +38,8 @@ class AsOf:
             "backward".
         tolerance: the largest distance between both rows, 0 or more, included. Default: no limit. Then a left
             row of "forward" or "nearest" waits until its partner is known, or the right input ends. So left
-            rows of keys without later right rows are stored for good.
+            rows of "forward" without a later right row of their key, and of "nearest" without any, stay
+            stored.
         allow_exact_matches: whether a right row at the time of the left row matches it. Default: True.
 
     Raises:
