@@ -16,7 +16,7 @@ from panewise.chrono import Duration
 from panewise.engine.registry import plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
-from panewise.spark.ancestry import label_of, operators_behind, warn_of_late_rows
+from panewise.spark.ancestry import label_of, operators_upstream, warn_of_late_rows
 from panewise.spark.checks import (
     check_column_types,
     check_distinct,
@@ -306,7 +306,7 @@ class Dataflow:
 
         That of the second operator of a query ends in _2, because Spark refuses equal names.
         """
-        behind = others + sum(map(operators_behind, self.dfs.values())) if self.metrics else 0
+        behind = others + sum(map(operators_upstream, self.dfs.values())) if self.metrics else 0
         return f"{self.metrics}_{behind + 1}" if behind else self.metrics
 
     @property
