@@ -79,7 +79,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "conditions": {"fields", "column_types", "aggregates"},
         "rules": {"windows", "triggers", "evictors", "position"},
         "protocol": {"aggregates", "column_types", "position", "watermarks"},
-        "operators": VALUES | {"rules"},
+        "operators": VALUES | {"rules", "protocol"},
         "type_checks": VALUES | {"rules", "operators", "protocol"},
         "codec": VALUES | {"operators", "protocol"},
         "describe": VALUES | {"operators", "protocol"},

@@ -98,7 +98,7 @@ class ShardRunner:
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         outputs, moves = Outputs(), self._moves(shard_batch, watermark, feeds)
-        tally = Tally(timed=not parts(settings.spec).passed_on(settings.spec))
+        tally = Tally(timed=not parts(settings.spec).passed_on)
         made = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in outputs.many_panes(made):
             tally.add_panes(panes)

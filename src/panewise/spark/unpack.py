@@ -148,7 +148,7 @@ def unpack_of(
     sources = parts(spec).unchanged(spec, columns)
     types |= {name: inputs[of][column].dataType for name, (of, column) in sources.items()}
     names = {name: name for name in types}
-    if parts(spec).passed_on(spec):
+    if parts(spec).passed_on:
         # Columns that were added for expressions are left out.
         names |= {name: output_names[of].get(column, "") for name, (of, column) in sources.items()}
     written = {own: name for own, name in names.items() if name}

@@ -14,6 +14,7 @@ from panewise.spec import (
     Tumbling,
     WindowOperator,
     counted,
+    parts,
 )
 from panewise.standalone.store_entries import KEY_TYPES, has_bytes
 from panewise.stores import SessionStore, WindowStore
@@ -48,7 +49,7 @@ def check(spec: Any, schemas: Schemas, results: Schema, store: Any) -> None:
 
 
 def _check_windows(spec: Any) -> None:
-    if not isinstance(spec, WindowOperator):
+    if parts(spec).with_results(spec) is None:
         raise SpecError(f"materialize with {type(spec).__name__}", _RULE, "leave materialize out")
     kind = type(spec.window).__name__
     if counted(spec.window):

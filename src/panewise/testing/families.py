@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from panewise import functions as F
 from panewise.families import part
-from panewise.spec import Specification
+from panewise.spec import Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
+from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.windowing import window_operator
 
 if TYPE_CHECKING:
     from panewise.testing.events import Event
@@ -33,6 +37,8 @@ class TestingParts:
         on_spark: why Spark has no such ops, and a remedy.
         same_types: returns columns by input that have one type, so that a column without a value has that of
             the other input.
+        windows: returns the windows that rows of two inputs are assigned to, as an operator; None if there
+            are none.
     """
 
     __test__ = False  # pytest would collect it by its name
@@ -43,6 +49,7 @@ class TestingParts:
     oracle: Callable[[Any, "Event"], Any] = _no_call
     on_spark: tuple[str, str] = ("", "")
     same_types: Callable[[Any], Iterable[Mapping[str, str]]] = lambda spec: ()
+    windows: Callable[[Any], WindowOperator | None] = lambda spec: None
 
 
 def parts_for_tests(spec: Specification) -> TestingParts:
@@ -73,9 +80,15 @@ def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
     return same
 
 
+def _windows_of_join(spec: Any) -> WindowOperator | None:
+    join = getattr(spec, "join", spec)
+    return window_operator(join, F.count()) if isinstance(join.match, SameWindow) else None
+
+
 PLAIN: Final = TestingParts()
 ONLY_INSERTS: Final = TestingParts(retracts=False)
-JOIN: Final = TestingParts(same_types=_of_both_sides)
+JOIN: Final = TestingParts(same_types=_of_both_sides, windows=_windows_of_join)
+COGROUP: Final = TestingParts(same_types=_of_both_sides, windows=windows_of_cogroup)
 # Semantics 10.21 to 10.23.
 POLICY: Final = TestingParts(
     retracts=False,

@@ -8,7 +8,7 @@ from panewise.families import Family
 
 PAIRS = Family(
     "pairs",
-    spec="tests.families.pairs.parts",
+    spec="tests.families.pairs.parts:PARTS",
     engine="tests.families.pairs.engine",
     oracle="tests.families.pairs.oracle:PairsInterpreter",
     testing="panewise.testing.families:PLAIN",
