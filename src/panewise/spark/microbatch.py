@@ -24,7 +24,7 @@ from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, Tally, metrics_of
-from panewise.spark.processor import Settings
+from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
 from panewise.spark.run_store import SparkRunStore
 from panewise.spark.state_figures import LENGTHS, figures_of

@@ -108,7 +108,7 @@ def _reset(operator: Any, before: Any) -> Output:
 
 def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
     if event.op in parts_for_tests(script.spec).ops:
-        return [parts_for_tests(script.spec).engine(operator, event)]
+        return [parts_for_tests(script.spec).engine(operator, event.op, event.partition)]
     match event.op:
         case "add":
             return _added(operator, script, event)
