@@ -35,7 +35,7 @@ def _is_of(value: type, family: Family) -> bool:
 
 @cache
 def _folders_of(family: Family) -> tuple[str, ...]:
-    homes = [part(family.engine).__name__, part(family.oracle).__module__]
+    homes = [family.engine.partition(":")[0], family.oracle.partition(":")[0]]
     return tuple(f"{home.rpartition('.')[0]}." for home in homes)
 
 
@@ -115,10 +115,10 @@ def test_each_family_has_classes_of_all_kinds() -> None:
     specifications = {family_of(one) for one in vars(spec).values() if isinstance(one, type)}
     assert specifications >= set(FAMILIES)
     for family in FAMILIES:
-        parts_of_engine = part(family.engine)
+        folder = SRC.joinpath(*family.engine.partition(":")[0].split(".")[1:-1])
         in_folder = [
             value
-            for path in Path(parts_of_engine.__file__).parent.glob("operator.py")
+            for path in folder.glob("operator.py")
             for value in vars(import_module(module_of(path))).values()
             if isinstance(value, type) and family_of(value) == family
         ]

@@ -191,7 +191,6 @@ class SpecParts:
         more_names: names of emitted columns that are in no field of the specification.
         passed_on: whether the emitted rows are input rows, with the names of the user's DataFrame.
         lengths_ahead: lengths of time, in microseconds, by which an operator looks ahead, that no field has.
-        with_results: the window operator whose current results a store can have (semantics 31.16), or None.
         deferrable: the window operator whose messages may wait, if nothing else prevents it, or None.
     """
 
@@ -220,7 +219,6 @@ class SpecParts:
     calls_users: Callable[[Any], bool] = lambda spec: False
     functions: Callable[[Any, str], tuple[Any, ...]] = lambda spec, port: ()
     lengths_ahead: Callable[[Any], tuple[int, ...]] = lambda spec: ()
-    with_results: Callable[[Any], Any] = lambda spec: None
     deferrable: Callable[[Any], Any] = lambda spec: None
     # Emitted rows
     unchanged: Callable[[Any, Mapping[str, tuple[str, ...]]], Mapping[str, tuple[str, str]]] = _keys_of_input

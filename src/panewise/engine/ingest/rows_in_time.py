@@ -7,10 +7,9 @@ import polars as pl
 
 from panewise.engine.columns import REASON, TIME
 from panewise.engine.ingest import arrival
+from panewise.engine.ingest.bases import SingleInput, UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.single_input import SingleInput
-from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.families import INPUT

@@ -22,9 +22,9 @@ from panewise.engine.columns import (
     STORED_TIME,
     TIME_COUNT,
 )
+from panewise.engine.ingest.bases import UncombinedPort
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.uncombined import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError

@@ -24,9 +24,9 @@ from panewise.engine.columns import (
     UNTRIGGERED,
     USED,
 )
+from panewise.engine.ingest.bases import UncombinedPort
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.uncombined import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.keys import output_key

@@ -13,10 +13,10 @@ import polars as pl
 
 from panewise.chrono import saturating_add
 from panewise.engine.columns import CLOSED, END, ONE_KEY
+from panewise.engine.protocol import Change
 from panewise.engine.windowing import key_watermarks, panes
 from panewise.engine.windowing.firing import FIRE
 from panewise.engine.windowing.plan import Plan
-from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.operator import Operator
 from panewise.engine.windows.sliding.intake import unmade_with
 from panewise.spec import Calendar, Hopping, Sliding, Tumbling, closed_at_end, length
@@ -25,27 +25,9 @@ T = TypeVar("T")
 _EXPIRED: Final = "__expired"
 
 
-@dataclass(frozen=True)
-class Change:
-    """What an evaluation has changed.
-
-    Attributes:
-        deleted: the sessions that were merged into others: their keys, window_start and window_end.
-        results: the windows that have other results: the same columns, and the aggregates.
-    """
-
-    deleted: pl.DataFrame
-    results: pl.DataFrame
-
-
 def changes_of(operator: Operator, work: Callable[[], T]) -> tuple[T, list[Change]]:
     """Does a step of an operator; returns what the step returns, and the changes in their order."""
-    effects = list[Intake]()
-    operator.effects = effects
-    try:
-        returned = work()
-    finally:
-        operator.effects = None
+    returned, effects = operator.recorded(work)
     plan = operator.plan
     found = [_change(plan, one.touched, one.merged_away) for one in effects if not one.touched.is_empty()]
     news = [one.news for one in effects if one.news is not None and not one.news.is_empty()]
@@ -83,6 +65,25 @@ def expired(operator: Operator, windows: pl.DataFrame) -> pl.Series:
         wanted = key_watermarks.marked(wanted, _key_watermarks(operator, wanted), plan.keys)
     found = wanted.with_columns(clocks.expired(plan.spec, pl.col(END)).fill_null(False).alias(_EXPIRED))
     return found[_EXPIRED]
+
+
+@dataclass(frozen=True)
+class WindowResults:
+    """The current results of an operator's windows: :class:`panewise.engine.protocol.CurrentResults`."""
+
+    operator: Operator
+
+    def changed_by(self, work: Callable[[], T]) -> tuple[T, list[Change]]:
+        """Does a step of the operator; returns what the step returns, and the changes in their order."""
+        return changes_of(self.operator, work)
+
+    def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Returns the results of all live windows, and the identity of those that are closed."""
+        return live_results(self.operator)
+
+    def expired(self, windows: pl.DataFrame) -> pl.Series:
+        """Returns which windows have expired."""
+        return expired(self.operator, windows)
 
 
 def _end(plan: Plan, start: int, shown: int | None) -> int | None:

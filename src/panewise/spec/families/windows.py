@@ -148,7 +148,6 @@ PARTS: Final = SpecParts(
     one_shard=one_shard,
     calls_users=calls_users,
     functions=functions,
-    with_results=itself,
     deferrable=itself,
     carried=carried,
     instants=instants,

@@ -87,7 +87,7 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
         cache = Cache() if event.op in ("restart", "reset") else cache
         stored = load()
         if event.op == "reset":
-            before = stored.operator.state
+            before: Any = stored.operator.state
             stored.operator.state = replace(before, clocks=replace(before.clocks, processing_time=now))
             outputs: _Outputs = [_reset(stored.operator, before)]
         else:
@@ -120,20 +120,14 @@ def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
             return [operator.advance(watermark=event.to, source=event.source)]
 
 
-def _added(operator: Any, script: Script, event: Event) -> _Outputs:
+def _added(operator: Operator, script: Script, event: Event) -> _Outputs:
     """Adds the rows of one input, or the rows of several as one batch."""
     for port in event.rows:
         if operator.state.has_ended(port):
             rule = "nothing is added after the end of input"
             raise InputError(f"rows of {port!r} after finish", rule, "add the rows before finish")
     frames = {port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()}
-    outputs: _Outputs
-    if len(frames) > 1:
-        outputs = operator.add_batch(frames)
-    else:
-        [(port, rows)] = frames.items()
-        outputs = [operator.add(rows, port)]
-    return outputs
+    return operator.add_batch(frames)
 
 
 Tables: TypeAlias = Sequence[tuple[str, str, pl.DataFrame]]  # kind, port and rows, in the order of emission
