@@ -12,7 +12,7 @@ from panewise.families import INPUT
 from panewise.spec import Chain
 
 if TYPE_CHECKING:
-    from panewise.engine.chain.operator import ChainOperator
+    from panewise.engine.chain.operator import ChainEngine
 
 
 def compile(spec: Chain, schemas: Schemas) -> ChainPlan:  # noqa: A001 - the name of the part
@@ -20,11 +20,11 @@ def compile(spec: Chain, schemas: Schemas) -> ChainPlan:  # noqa: A001 - the nam
     return ChainPlan(spec, schemas[INPUT])
 
 
-def operator(spec: Chain, schemas: Schemas) -> "ChainOperator":
+def operator(spec: Chain, schemas: Schemas) -> "ChainEngine":
     """Returns an operator that has taken no step."""
-    from panewise.engine.chain.operator import ChainOperator  # noqa: PLC0415 - see above
+    from panewise.engine.chain.operator import ChainEngine  # noqa: PLC0415 - see above
 
-    return ChainOperator(spec, schemas[INPUT])
+    return ChainEngine(spec, schemas[INPUT])
 
 
 def inspect(spec: Chain, header: Mapping[str, Any], read: TableReader) -> Inspection:

@@ -32,7 +32,7 @@ class DeduplicateEngine(RowsInTime):
 
     Args:
         spec: the specification.
-        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.Operator`.
+        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.WindowEngine`.
 
     Raises:
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.

@@ -33,7 +33,7 @@ class RowsInTime(UncombinedOperator, SingleInput):
     ) -> Output:
         """Moves both clocks together, then emits what is due.
 
-        `source` has the same meaning as for :class:`panewise.engine.windows.operator.Operator`.
+        `source` has the same meaning as for :class:`panewise.engine.windows.operator.WindowEngine`.
         """
         return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 

@@ -24,8 +24,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.ingest.bases import UncombinedPort
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
 from panewise.families import INPUT

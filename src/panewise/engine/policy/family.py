@@ -16,7 +16,7 @@ from panewise.families import INPUT
 from panewise.spec import StreamWindow
 
 if TYPE_CHECKING:
-    from panewise.engine.policy.operator import PolicyOperator
+    from panewise.engine.policy.operator import PolicyEngine
 
 
 def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 - the name of the part
@@ -24,11 +24,11 @@ def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 -
     return PolicyPlan(spec, schemas[INPUT])
 
 
-def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyOperator":
+def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyEngine":
     """Returns an operator that has taken no step."""
-    from panewise.engine.policy.operator import PolicyOperator  # noqa: PLC0415 - see above
+    from panewise.engine.policy.operator import PolicyEngine  # noqa: PLC0415 - see above
 
-    return PolicyOperator(spec, schemas[INPUT])
+    return PolicyEngine(spec, schemas[INPUT])
 
 
 def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:

@@ -21,7 +21,7 @@ from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_merge import of_sessions
@@ -35,7 +35,7 @@ T = TypeVar("T")
 _RANK = "__rank"
 
 
-class Operator(SingleInput):
+class WindowEngine(SingleInput):
     """A window operator over Polars frames.
 
     Args:
@@ -48,13 +48,13 @@ class Operator(SingleInput):
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    plan: Plan
+    plan: WindowPlan
     state: WindowState
 
     def __init__(
-        self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: Plan | None = None
+        self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
-        self.plan = plan or Plan(spec, schema)
+        self.plan = plan or WindowPlan(spec, schema)
         self.spec: Specification = spec
         slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
         windows = StoredTable.nothing(self.plan.shape, MemoryLibrary())
@@ -117,7 +117,7 @@ class Operator(SingleInput):
         return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that :meth:`Plan.validate` found valid. :meth:`advance_inputs` moves the watermarks."""
+        """Adds rows that the plan found valid. :meth:`advance_inputs` moves the watermarks."""
         output = self._added(valid)
         return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
 
@@ -196,7 +196,7 @@ class Operator(SingleInput):
         )
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds partials per key and ``__slice`` of valid rows, which :meth:`Plan.combine` returned."""
+        """Adds partials per key and ``__slice`` of valid rows, which :meth:`WindowPlan.combine` returned."""
         if partials.is_empty():
             return self._nothing
         effect = intake.of_partials(

@@ -10,7 +10,7 @@ import polars as pl
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.columns import ROW
 from panewise.engine.ingest.output import Output
-from panewise.engine.kernels.map_types import whole_instants
+from panewise.engine.kernels.column_types import whole_instants
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
