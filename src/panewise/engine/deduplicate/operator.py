@@ -27,7 +27,7 @@ from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP
 
 
-class DeduplicateEngine(RowsInTime):
+class DeduplicateEngine(RowsInTime[DeduplicateState]):
     """A deduplication on Polars frames.
 
     Args:

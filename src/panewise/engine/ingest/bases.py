@@ -1,35 +1,24 @@
 """What the operators of several families have in common.
 
-The state of an operator with one input is an :class:`panewise.engine.ingest.input_state.InputState`. OVER
-operators, policy windows, deduplications and joins need each row, so their rows are never pre-aggregated.
+OVER operators, policy windows, deduplications and joins need each row.
+So their rows are never pre-aggregated.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.input_state import InputState
 from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.port import NEVER, Port
 from panewise.families import INPUT
 
+S = TypeVar("S", bound=InputState)
 Evict: TypeAlias = Callable[[Mapping[str, Any]], Output]  # evicts a partition
-_WHY = "rows of this operator are never pre-aggregated"
-
-
-class UncombinedPort:
-    """A port that combines no rows."""
-
-    can_combine = False
-
-    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Raises AssertionError. It is never called, because `can_combine` is False."""
-        raise AssertionError(_WHY)
-
-    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Raises AssertionError. It is never called, because `can_combine` is False."""
-        raise AssertionError(_WHY)
 
 
 class UncombinedOperator:
@@ -39,32 +28,39 @@ class UncombinedOperator:
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Raises AssertionError. It is never called, because the ports combine no rows."""
-        raise AssertionError(_WHY)
+        raise AssertionError(NEVER)
 
 
-class SingleInput:
-    """An operator with one input."""
+class SingleInput(ABC, Generic[S]):
+    """An operator with one input, and a state of type S."""
 
-    plan: Any
-    state: Any
-    add: Any
-    add_valid: Any
-    advance_inputs: Any
+    plan: Port
+    state: S
     evict: Evict | None = None
+
+    @abstractmethod
+    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds a batch of rows."""
+
+    @abstractmethod
+    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds rows that the port found valid."""
+
+    @abstractmethod
+    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
+        """Moves the watermarks that rows drive."""
 
     def header(self) -> dict[str, Any]:
         """Returns what the state has besides tables, as JSON values."""
-        header: dict[str, Any] = self.state.header(self.plan.entry)
-        return header
+        return self.state.header(self.plan.entry)
 
-    def with_header(self, header: Mapping[str, Any]) -> Any:
+    def with_header(self, header: Mapping[str, Any]) -> S:
         """Returns the state with the values of a header."""
         return self.state.with_header(self.plan.entry, self.plan.schema, header)
 
     def marks(self, port: str = INPUT) -> Marks:
         """Returns the replay marks."""
-        marks: Marks = self.state.marks
-        return marks
+        return self.state.marks
 
     def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
         """Replaces the replay marks by those of the rows that all shards of the operator have received."""

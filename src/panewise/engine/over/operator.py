@@ -30,7 +30,7 @@ from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.spec import OverOperator
 
 
-class OverEngine(RowsInTime):
+class OverEngine(RowsInTime[OverState]):
     """An OVER operator on Polars frames.
 
     Args:

@@ -22,8 +22,8 @@ from panewise.engine.columns import (
     STORED_TIME,
     TIME_COUNT,
 )
-from panewise.engine.ingest.bases import UncombinedPort
 from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.port import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError

@@ -34,7 +34,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy
 _Work = Callable[[Partitions], None]
 
 
-class PolicyEngine(UncombinedOperator, SingleInput):
+class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
     """An operator of policy windows on Polars frames.
 
     Args:

@@ -24,8 +24,8 @@ from panewise.engine.columns import (
     UNTRIGGERED,
     USED,
 )
-from panewise.engine.ingest.bases import UncombinedPort
 from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.port import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.keys import output_key

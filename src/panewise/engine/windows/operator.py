@@ -35,7 +35,7 @@ T = TypeVar("T")
 _RANK = "__rank"
 
 
-class WindowEngine(SingleInput):
+class WindowEngine(SingleInput[WindowState]):
     """A window operator over Polars frames.
 
     Args:
