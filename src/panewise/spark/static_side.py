@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 
 from panewise.errors import SpecError
 from panewise.spec import Specification
-from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
+from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.windowed_join import WindowedJoin
 
@@ -29,13 +29,14 @@ def static_ports(dfs: Inputs, spec: Specification) -> tuple[str, ...]:
     if len({df.isStreaming for df in dfs.values()}) < 2:
         return ()
     join: Any = spec.join if isinstance(spec, WindowedJoin) else spec
-    if not isinstance(join, JoinOperator) or not isinstance(join.match, AsOf) or not dfs[LEFT].isStreaming:
+    static = match_parts(join.match).static_sides if isinstance(join, JoinOperator) else ()
+    if not dfs[LEFT].isStreaming or not static:
         given = {port: "a stream" if df.isStreaming else "a batch" for port, df in dfs.items()}
         rule = "all inputs of an operator are streams, or none is; the right side of AsOf may be a batch"
         remedy = "read all of them as streams; Spark's own stream.join(batch, ...) takes both"
         raise SpecError(", ".join(f"{port}: {kind}" for port, kind in given.items()), rule, remedy)
     _check_side(join)
-    return (RIGHT,)
+    return static
 
 
 def _check_side(join: JoinOperator) -> None:

@@ -1,19 +1,18 @@
 """The operator of joins (semantics 27, 28, 36 to 41). The method of its match does the joining."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from typing import cast
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.ingest.output import Output
-from panewise.engine.join.arrival import Arrived
-from panewise.engine.join.as_of import AsOfJoin
-from panewise.engine.join.awaited_as_of import AwaitedAsOfJoin
-from panewise.engine.join.by_arrival import ArrivalJoin
+from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.interval import IntervalJoin
+from panewise.engine.join.match_engine import MatchEngine, match_engine
 from panewise.engine.join.method import Method
 from panewise.engine.join.pairing import PairingEngine
 from panewise.engine.join.plan import JoinPlan
@@ -21,7 +20,6 @@ from panewise.engine.join.state import JoinState
 from panewise.engine.protocol import Schemas
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT
-from panewise.spec.operators.join.match import AsOf, Interval, by_event_time
 
 
 class JoinEngine(PairingEngine):
@@ -38,7 +36,7 @@ class JoinEngine(PairingEngine):
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
-        self.method = method_of(self.plan)
+        self.method = cast(PairedMatch, match_engine(spec.match)).method(self.plan)
         self.state = JoinState(self.method.tables())
         self.changed = False  # whether the tables have changed since the operator was made
 
@@ -81,11 +79,13 @@ class JoinEngine(PairingEngine):
         return replace(self._nothing(LEFT), panes=panes)
 
 
-def method_of(plan: JoinPlan) -> Method:
-    """Returns the method of a join."""
-    match = plan.spec.match
-    if isinstance(match, Interval):
-        return IntervalJoin(plan)
-    if isinstance(match, AsOf) and match.waits_for_partner:
-        return AwaitedAsOfJoin(plan)
-    return AsOfJoin(plan) if by_event_time(match) else ArrivalJoin(plan)
+class PairedMatch(MatchEngine):
+    """The parts of a match whose operator is the one of this module, with a method of its own."""
+
+    def operator(self, spec: JoinOperator, schemas: Schemas) -> JoinEngine:
+        """Returns an operator that has taken no step."""
+        return JoinEngine(spec, schemas)
+
+    @abstractmethod
+    def method(self, plan: JoinPlan) -> Method:
+        """Returns the method."""

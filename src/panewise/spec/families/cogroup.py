@@ -11,16 +11,11 @@ from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.codec.cogroup import complete, from_dict, reads, to_dict
 from panewise.spec.describe.cogroup import describe
 from panewise.spec.families import windows
-from panewise.spec.families.sides import (
-    check_comparable,
-    check_shared_columns,
-    driven_by_rows,
-    one_shard,
-    renamed_side,
-)
+from panewise.spec.families.sides import driven_by_rows, one_shard, renamed_side
 from panewise.spec.families.windows import lag_on_batch, silently_replaced
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
+from panewise.spec.operators.join.checks import check_comparable, check_shared_columns
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types, carried_values

@@ -1,0 +1,1 @@
+"""The checks, facts, words and JSON of each match of a join."""
