@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.codec.join import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.describe.join import describe
@@ -196,10 +196,7 @@ def check_static(spec: JoinOperator) -> None:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(JoinOperator, "match"),
     describe=describe,
     check_types=check_types,
     batch_error=batch_error,
