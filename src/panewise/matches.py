@@ -16,7 +16,7 @@ class MatchKind:
 
     Attributes:
         name: the name, by which JSON documents name the kind.
-        spec: checks, facts, words and JSON: a :class:`panewise.spec.operators.join.match_parts.MatchParts`.
+        spec: checks, facts and words: a :class:`panewise.spec.operators.join.match_parts.MatchParts`.
         engine: the operator and its inspection: a :class:`panewise.engine.join.match_engine.MatchEngine`.
         oracle: a function of a join, its clocks and a maker of rows that returns the interpreter's method.
         testing: how joins and their events are drawn: a

@@ -165,15 +165,13 @@ def test_sides_that_follow_the_query(minutes: Feed) -> None:
     delayed, plain = paired(stream(minutes)), minutes.stream()
     both = joined(delayed, plain, "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
     stops = (
-        r"^a stream without a watermark \(right\) \| the left side is behind one of Spark's own stateful "
-        r"operators or a union of streams, .* which this stream would stop \| call withWatermark on it$"
+        r"^a stream without a watermark \(right\) \| the left side reads what Spark's own stateful "
+        r"operators or a union of streams emit, .* which this stream would stop \| call withWatermark on it$"
     )
     with pytest.raises(SetupError, match=stops):
         _ = both.watermark(right=pw.StreamTime(0, per="all")).how("inner").rows
     idle = joined(delayed, stream(minutes), "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
-    known = (
-        r"^idle_after=.* \| the left side is behind one of .* Spark knows no idle streams \| leave idle_after"
-    )
+    known = r"^idle_after=.* \| the left side reads what .* Spark knows no idle streams \| leave idle_after"
     with pytest.raises(SpecError, match=known):
         _ = idle.idle_after("1 minute").how("inner").rows
     of_batch = stream(minutes).join(minutes.batch().select("k").distinct(), "k")  # has no state

@@ -1,4 +1,4 @@
-"""Finds the operators behind an operator, and checks that all of them work in one streaming query.
+"""Finds the operators upstream of an operator, and checks that all of them work in one streaming query.
 
 An operator that waits for the query's watermark cannot feed another operator. The watermark of a Spark query
 is the least of its watermarks. That of the second operator's input waits for the panes of the first operator,
@@ -67,7 +67,7 @@ def _label_of(df: DataFrame, spec: Entry) -> str:
 
 
 def check_ancestry(df: DataFrame, spec: Entry) -> None:
-    """Checks that an operator and the operators behind its stream do not wait for each other.
+    """Checks that an operator and the operators upstream of it do not wait for each other.
 
     Raises:
         SetupError: if they do, or if the stream's rows are in no order that a watermark could follow.
@@ -92,7 +92,7 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
 
 
 def delayed(df: DataFrame) -> bool:
-    """Returns whether one of Spark's own operators behind a stream delays rows."""
+    """Returns whether one of Spark's own operators upstream of a stream delays rows."""
     return df.isStreaming and bool(delaying(plan_of(df)))
 
 
@@ -112,18 +112,18 @@ def warn_of_late_rows(df: DataFrame, given: str) -> None:
 
 
 def waits_for_the_query(df: DataFrame) -> bool:
-    """Returns whether an operator behind a stream waits for the watermark of the query."""
+    """Returns whether an operator upstream of a stream waits for the watermark of the query."""
     return _WAITS in plan_of(df)
 
 
-def operators_behind(df: DataFrame) -> int:
-    """Returns the number of operators behind a stream."""
+def operators_upstream(df: DataFrame) -> int:
+    """Returns the number of operators upstream of a stream."""
     plan, labels = plan_of(df), (_WAITS, _CONSTANT, _OWN)
     return sum(plan.count(f"{label}{end}(") for label in labels for end in ("", _SEVERAL))
 
 
 def metrics_behind(df: DataFrame) -> set[str]:
-    """Returns the names of the metrics of the operators behind a stream."""
+    """Returns the names of the metrics of the operators upstream of a stream."""
     return set(re.findall(r"CollectMetrics ([^,]+),", plan_of(df)))
 
 

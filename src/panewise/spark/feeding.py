@@ -12,7 +12,7 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError, SpecError
-from panewise.spark.ancestry import metrics_behind, operators_behind, waits_for_the_query
+from panewise.spark.ancestry import metrics_behind, operators_upstream, waits_for_the_query
 from panewise.spark.checks import watermarked
 from panewise.spark.feed import Feed
 from panewise.spark.results.operator_result import OperatorResult
@@ -49,7 +49,7 @@ def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Fed]
     found: dict[str, Fed] = {}
     for port, one in given.items():
         if not isinstance(one, DataFrame) and result_of(one).dataflow.df.isStreaming:
-            others = sum(operators_behind(feed.df) for feed in found.values())
+            others = sum(operators_upstream(feed.df) for feed in found.values())
             found[port] = _fed(one, spec.ports[port], others)
     _check_metrics(found, given)
     return found

@@ -42,7 +42,7 @@ def check_sides(dfs: Mapping[str, DataFrame], others: Collection[str], spec: Spe
     still = [port for port, df in streams.items() if not watermarked(df)]
     if still:
         rule = (
-            f"the {followers[0]} side is behind one of Spark's own stateful operators or a union of streams, "
+            f"the {followers[0]} side reads what Spark's own stateful operators or a union of streams emit, "
             "so its watermark is that of the query (semantics 36.9, 36.10), which this stream would stop"
         )
         raise SetupError(f"a stream without a watermark ({still[0]})", rule, "call withWatermark on it")

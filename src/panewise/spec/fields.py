@@ -104,7 +104,7 @@ def several(name: str, values: Any) -> tuple[Any, ...]:
     ('a', 'b')
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
+        raise SpecError(f"{name}={values!r}", f"{name} is a list, in order", f"give a list: {name}=[...]")
     return tuple(values)
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hypothesis import strategies as st
 
@@ -15,10 +15,10 @@ from panewise.spec import (
     WindowOperator,
 )
 from panewise.spec.operators.cogroup.operator import CogroupOperator
-from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing.edges import clocks, expiries, times, watermarks
+from panewise.testing.families import parts_for_tests
 from panewise.testing.matches.parts import match_tests
 from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, with_types
 from panewise.testing.scripts import Writer
@@ -197,15 +197,12 @@ class _JoinWriter:
     @cached_property
     def _windows(self) -> WindowOperator | None:
         """The windows of a window join or a cogroup, as an operator; None for other joins."""
-        if isinstance(self.spec, CogroupOperator):
-            return windows_of_cogroup(self.spec)
-        return match_tests(self.spec.match).windows(self.spec)
+        return parts_for_tests(self.spec).windows(self.spec)
 
     @property
     def _match(self) -> Any:
         """The match of a join without windows."""
-        assert isinstance(self.spec, JoinOperator)
-        return self.spec.match
+        return cast(JoinOperator, self.spec).match
 
     def _all_seen(self) -> list[int]:
         return [time for side in SIDES for time in self.seen[side][-4:]]

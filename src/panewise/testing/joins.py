@@ -110,7 +110,7 @@ def _cells(fixed: dict[str, Any]) -> list[tuple[str, str, str | None, str | None
 def _of_kind(kind: str, fixed: dict[str, Any], unmatched: str | None) -> st.SearchStrategy[Any]:
     """Returns a strategy of the matches of a kind that are allowed with these fields."""
     of_kind = tests_of_kind(kind)
-    made = of_kind.strategy(early=unmatched == "early")
+    made = of_kind.strategy(unmatched == "early")
     return made if fixed.get("condition") is None else made.filter(of_kind.takes_condition)
 
 

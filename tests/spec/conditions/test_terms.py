@@ -168,7 +168,7 @@ KINDS = "a literal is a bool, int, float, str, Decimal, date, or a datetime with
         ),
         (
             lambda: left("a").is_in("abc"),
-            "is_in='abc' | is_in are several, in order | give a list: is_in=[...]",
+            "is_in='abc' | is_in is a list, in order | give a list: is_in=[...]",
         ),
         (lambda: left("a").is_in([]), "IN of 0 | IN takes 1 or more | add the missing ones, or leave it out"),
         (lambda: left(""), "left('') | a column has a name | give the column's name"),

@@ -65,20 +65,20 @@ def by_processing_time(obeys: dict[str, Any], breaks: dict[str, Any], message: s
 
 RULES = {
     "keys are several": rule(
-        {"keys": ["k"]}, {"keys": "k"}, "keys='k' | keys are several, in order | give a list: keys=[...]"
+        {"keys": ["k"]}, {"keys": "k"}, "keys='k' | keys is a list, in order | give a list: keys=[...]"
     ),
     "keys can be gone through": rule(
-        {"keys": []}, {"keys": 5}, "keys=5 | keys are several, in order | give a list: keys=[...]"
+        {"keys": []}, {"keys": 5}, "keys=5 | keys is a list, in order | give a list: keys=[...]"
     ),
     "order is several": rule(
         {"order": ("o",)},
         {"order": "o"},
-        "order='o' | order are several, in order | give a list: order=[...]",
+        "order='o' | order is a list, in order | give a list: order=[...]",
     ),
     "aggregates are several": rule(
         {"aggregates": [F.sum("v")]},
         {"aggregates": F.sum("v")},
-        f"aggregates={F.sum('v')!r} | aggregates are several, in order | give a list: aggregates=[...]",
+        f"aggregates={F.sum('v')!r} | aggregates is a list, in order | give a list: aggregates=[...]",
     ),
     "there is an aggregate": rule(
         {"aggregates": [F.sum("v")]},
@@ -351,7 +351,7 @@ RULES = {
         ),
     ),
     "a delta is of several": rule(
-        {"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta are several, in order | give a list: delta=[...]"
+        {"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta is a list, in order | give a list: delta=[...]"
     ),
     "a delta is named": rule(
         {"delta": ["v"]},

@@ -4,28 +4,23 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Operator, Schemas, TableReader
 from panewise.spec import JoinOperator
 
-if TYPE_CHECKING:
-    from panewise.engine.join.pairing import PairingEngine
-    from panewise.engine.join.same_window.base import SameWindowEngine
 
-
-def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return JoinPlan.of(spec, schemas)
 
 
-def operator(spec: JoinOperator, schemas: Schemas) -> "PairingEngine | SameWindowEngine":
+def operator(spec: JoinOperator, schemas: Schemas) -> Operator:
     """Returns an operator that has taken no step."""
     from panewise.engine.join.match_engine import match_engine  # noqa: PLC0415 - see above
 
-    made: PairingEngine | SameWindowEngine = match_engine(spec.match).operator(spec, schemas)
-    return made
+    return match_engine(spec.match).operator(spec, schemas)
 
 
 def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -36,3 +31,6 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
     from panewise.engine.join.match_engine import match_engine  # noqa: PLC0415 - see above
 
     return match_engine(spec.match).inspect(spec, header, read)
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

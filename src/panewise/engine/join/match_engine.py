@@ -1,7 +1,7 @@
 """What each match supplies for the engine: its operator, which rows are late, and what a state contains."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -9,34 +9,42 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, ONE_KEY, TIME
 from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.plan import JoinPlan
 from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import Inspection, Operator, Schemas, TableReader
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec import JoinOperator
 
 
-class MatchEngine(ABC):
-    """The parts of a match."""
+def behind(match: Any, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
+    """Returns which rows are behind the horizon of their side, and so are late (semantics 36.4)."""
+    late: Mask = (times.to_numpy() < own) | (own == MAX_INSTANT)
+    return late
 
-    @abstractmethod
-    def operator(self, spec: JoinOperator, schemas: Schemas) -> Any:
-        """Returns an operator that has taken no step."""
 
-    @abstractmethod
-    def inspect(self, spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns what is stored and has not expired (semantics 41)."""
+def _no_method(plan: JoinPlan) -> Any:
+    raise AssertionError("the match has an operator of its own")
 
-    def late_rows(
-        self, spec: JoinOperator, side: str, times: pl.Series, own: Instants, other: Instants
-    ) -> Mask:
-        """Returns whether each row of a side is late: it is behind the horizon of its side (semantics 36.4).
 
-        `own` and `other` are the horizons of its side and of the other one when it arrives.
-        """
-        behind: Mask = (times.to_numpy() < own) | (own == MAX_INSTANT)
-        return behind
+@dataclass(frozen=True, kw_only=True)
+class MatchEngine:
+    """What depends on the match of a join.
+
+    Attributes:
+        operator: an operator that has taken no step, given the join and the types of its columns. Matches
+            with a method have the operator :class:`panewise.engine.join.operator.JoinEngine`.
+        method: the method of that operator, a :class:`panewise.engine.join.method.Method`.
+        inspect: what a stored state contains that has not expired (semantics 41).
+        late_rows: which rows of a side are late, given the match, the side, the times of the rows, and the
+            horizons of this side and of the other one when each row arrives.
+    """
+
+    operator: Callable[[JoinOperator, Schemas], Operator]
+    method: Callable[[JoinPlan], Any] = _no_method
+    inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
+    late_rows: Callable[[Any, str, pl.Series, Instants, Instants], Mask] = behind
 
 
 def match_engine(match: Any) -> MatchEngine:

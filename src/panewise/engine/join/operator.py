@@ -1,10 +1,8 @@
 """The operator of joins (semantics 27, 28, 36 to 41). The method of its match does the joining."""
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import cast
 
 import polars as pl
 
@@ -12,7 +10,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.match_engine import MatchEngine, match_engine
+from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.method import Method
 from panewise.engine.join.pairing import PairingEngine
 from panewise.engine.join.plan import JoinPlan
@@ -36,7 +34,7 @@ class JoinEngine(PairingEngine):
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
-        self.method = cast(PairedMatch, match_engine(spec.match)).method(self.plan)
+        self.method: Method = match_engine(spec.match).method(self.plan)
         self.state = JoinState(self.method.tables())
         self.changed = False  # whether the tables have changed since the operator was made
 
@@ -77,15 +75,3 @@ class JoinEngine(PairingEngine):
         self.changed |= panes.height > 0 or len(tables) > 0
         self._set(replace(self.state.with_tables(tables), clocks=clocks))
         return replace(self._nothing(LEFT), panes=panes)
-
-
-class PairedMatch(MatchEngine):
-    """The parts of a match whose operator is the one of this module, with a method of its own."""
-
-    def operator(self, spec: JoinOperator, schemas: Schemas) -> JoinEngine:
-        """Returns an operator that has taken no step."""
-        return JoinEngine(spec, schemas)
-
-    @abstractmethod
-    def method(self, plan: JoinPlan) -> Method:
-        """Returns the method."""

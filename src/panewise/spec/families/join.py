@@ -2,24 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from panewise.chrono import Duration
-from panewise.spec.codec.join import complete, from_dict, reads, to_dict
+from panewise.errors import SpecError
+from panewise.spec.codec.documents import documents
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.describe.join import describe
 from panewise.spec.families.sides import driven_by_rows, one_shard, renamed_side
-from panewise.spec.families.windows import lag_on_batch
 from panewise.spec.operators.join.checks import check_comparable
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, Types
+from panewise.spec.protocol import Error, SpecParts, Types, lag_on_batch
 from panewise.spec.type_checks import check_entry
-
-__all__ = ["complete", "describe", "from_dict", "one_shard", "reads", "to_dict"]
 
 
 def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
@@ -37,11 +35,6 @@ def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
     spec.selected(types)
 
 
-def boolean_columns(spec: JoinOperator) -> set[str]:
-    """Returns nothing: no column has to be Boolean."""
-    return set()
-
-
 def batch_error(spec: JoinOperator) -> Error | None:
     """Refuses a watermark, a window and a match that follow the clock."""
     error = match_parts(spec.match).batch_error(spec.match)
@@ -49,11 +42,6 @@ def batch_error(spec: JoinOperator) -> Error | None:
         return error
     errors = (lag_on_batch(side.watermark) for side in spec.sides.values())
     return next((error for error in errors if error is not None), None)
-
-
-def for_columns(spec: JoinOperator, columns: Mapping[str, set[str]]) -> JoinOperator:
-    """Returns the join, whose sides name their event times or have none."""
-    return spec
 
 
 def for_delays(spec: JoinOperator, delays: Mapping[str, Duration | None]) -> JoinOperator:
@@ -88,30 +76,15 @@ def with_position(spec: JoinOperator, position: Position) -> JoinOperator:
     )
 
 
-def shard_keys(spec: JoinOperator, port: str) -> tuple[str, ...]:
-    """Returns the keys of a side."""
-    return spec.sides[port].keys
-
-
 def calls_users(spec: JoinOperator) -> bool:
     """Returns whether the windows of the join are custom ones."""
     return match_parts(spec.match).calls_users(spec.match)
-
-
-def functions(spec: JoinOperator, port: str) -> tuple[()]:
-    """Returns nothing: a join has no aggregates."""
-    return ()
 
 
 def unchanged(spec: JoinOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
     """Returns all selected columns. A key of either side has the type of the left one."""
     found = spec.selected(columns)
     return {one.name: (LEFT if one.side == EITHER else one.side, one.column) for one in found}
-
-
-def carried(spec: JoinOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
-    """Returns nothing: no other column carries values of the input."""
-    return {}
 
 
 def instants(spec: JoinOperator) -> tuple[str, ...]:
@@ -146,11 +119,45 @@ def timely_column(spec: JoinOperator) -> str | None:
     return JOIN_TIME if match_parts(spec.match).is_timely(spec) else None
 
 
-def new_columns(spec: JoinOperator) -> tuple[str, ...]:
-    """Returns nothing: no column is added to the rows of an input."""
-    return ()
+def static_port(spec: JoinOperator) -> str | None:
+    """Returns the side that may be static, if the match has one (semantics 36.8)."""
+    return match_parts(spec.match).static_side
 
 
-def passed_on(spec: JoinOperator) -> bool:
-    """Returns False: emitted rows have names of their own."""
-    return False
+def check_static(spec: JoinOperator) -> None:
+    """Refuses fields that have no effect, because the input of the right side ends at once."""
+    side = spec.right
+    given = {
+        "watermark": side.watermark,
+        "allowed_lateness": side.allowed_lateness.us or None,
+        "position": side.position,
+        "max_future_skew": side.max_future_skew,
+    }
+    set_ones = [name for name, value in given.items() if value is not None]
+    of_both = [name for name in ("watermark", "idle_after") if getattr(spec, name) is not None]
+    if set_ones or of_both:
+        field = (
+            f"{set_ones[0]} of a static right side" if set_ones else f"{of_both[0]} with a static right side"
+        )
+        rule = "its rows arrive before all others, and then its input ends (semantics 36.8)"
+        raise SpecError(field, rule, "leave it out, or give it to the left side")
+
+
+PARTS: Final = SpecParts(
+    **documents(JoinOperator, "match"),
+    describe=describe,
+    check_types=check_types,
+    batch_error=batch_error,
+    for_delays=for_delays,
+    renamed=renamed,
+    with_position=with_position,
+    one_shard=one_shard,
+    static_port=static_port,
+    check_static=check_static,
+    calls_users=calls_users,
+    unchanged=unchanged,
+    instants=instants,
+    emits_again=emits_again,
+    output_time=output_time,
+    timely_column=timely_column,
+)

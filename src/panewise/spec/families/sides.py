@@ -30,7 +30,7 @@ def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration | None]) -> dic
     following = [name for name, delay in mine.items() if delay is None]
     if following and spec.idle_after is not None:
         rule = (
-            f"the {following[0]} side is behind one of Spark's own stateful operators or a union of streams, "
+            f"the {following[0]} side reads what Spark's own stateful operators or a union of streams emit, "
             "so its watermark is that of the query (semantics 36.9, 36.10), and Spark knows no idle streams"
         )
         remedy = "leave idle_after out, or give the side a watermark such as StreamTime(delay, per='all')"

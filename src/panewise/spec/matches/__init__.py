@@ -1,1 +1,1 @@
-"""The checks, facts, words and JSON of each match of a join."""
+"""The checks, facts and words of each match of a join."""

@@ -1,69 +1,51 @@
 """As-of matches, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from panewise.errors import SpecError
-from panewise.spec.codec.join import plain_fields
-from panewise.spec.fields import duration, flag, members_of, or_null
 from panewise.spec.matches.words import passed
-from panewise.spec.operators.join.columns import RIGHT, How
+from panewise.spec.operators.join.columns import RIGHT
 from panewise.spec.operators.join.match import AsOf
 from panewise.spec.operators.join.match_parts import MatchParts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 
 
-class AsOfParts(MatchParts):
-    """The parts of :class:`panewise.AsOf`."""
+def _check(spec: JoinOperator) -> None:
+    """Refuses a condition without a tolerance, and rows that are retracted (semantics 37.3)."""
+    match: Any = spec.match
+    if spec.condition is not None and match.tolerance is None:
+        rule = "with a condition any right row could be a partner later, so all would be stored for good"
+        raise SpecError("a condition of an as-of join without a tolerance", rule, "give a tolerance")
+    if spec.unmatched == "early":
+        rule = "a left row of an as-of join is emitted once its partner is known (semantics 37.3)"
+        raise SpecError("unmatched='early' of an as-of join", rule, "leave unmatched out")
 
-    hows: ClassVar[tuple[How, ...]] = ("inner", "left", "semi", "anti")
-    how_rule = "an as-of join looks for a right row for each left row: it is inner, left, semi or anti"
-    static_sides = (RIGHT,)
 
-    def to_dict(self, match: AsOf) -> dict[str, Any]:
-        """Returns the fields as plain values."""
-        return plain_fields(match)
+def _partners(match: AsOf, left: str, right: str) -> str:
+    """Returns which row is the partner as of the time of a left row."""
+    which = {
+        ("backward", True): f"the latest one whose {right} is not after the left {left}",
+        ("backward", False): f"the latest one whose {right} is before the left {left}",
+        ("forward", True): f"the earliest one whose {right} is not before the left {left}",
+        ("forward", False): f"the earliest one whose {right} is after the left {left}",
+        ("nearest", True): f"the one whose {right} is nearest to the left {left}",
+        ("nearest", False): f"the one whose {right} is nearest to the left {left}, but not equal to it",
+    }
+    near = "" if match.tolerance is None else f", and at most {match.tolerance} from it"
+    return f"the right row is {which[match.strategy, match.allow_exact_matches]}{near}"
 
-    def from_dict(self, document: Any, where: str) -> AsOf:
-        """Returns the match that a dict describes."""
-        members = members_of(document, where, {"kind", "strategy", "tolerance", "allow_exact_matches"})
-        tolerance = or_null(duration)(members.get("tolerance"), f"{where}.tolerance")
-        exact = flag(members.get("allow_exact_matches", True), f"{where}.allow_exact_matches")
-        return AsOf(members.get("strategy", "backward"), tolerance, allow_exact_matches=exact)
 
-    def check(self, spec: JoinOperator) -> None:
-        """Refuses a condition without a tolerance, and rows that are retracted (semantics 37.3)."""
-        match: Any = spec.match
-        if spec.condition is not None and match.tolerance is None:
-            rule = "with a condition any right row could be a partner later, so all would be stored for good"
-            raise SpecError("a condition of an as-of join without a tolerance", rule, "give a tolerance")
-        if spec.unmatched == "early":
-            rule = "a left row of an as-of join is emitted once its partner is known (semantics 37.3)"
-            raise SpecError("unmatched='early' of an as-of join", rule, "leave unmatched out")
-
-    def partners(self, match: AsOf, left: str, right: str) -> str:
-        """Returns which row is the partner as of the time of a left row."""
-        which = {
-            ("backward", True): f"the latest one whose {right} is not after the left {left}",
-            ("backward", False): f"the latest one whose {right} is before the left {left}",
-            ("forward", True): f"the earliest one whose {right} is not before the left {left}",
-            ("forward", False): f"the earliest one whose {right} is after the left {left}",
-            ("nearest", True): f"the one whose {right} is nearest to the left {left}",
-            ("nearest", False): f"the one whose {right} is nearest to the left {left}, but not equal to it",
-        }
-        near = "" if match.tolerance is None else f", and at most {match.tolerance} from it"
-        return f"the right row is {which[match.strategy, match.allow_exact_matches]}{near}"
-
-    def state(self, spec: JoinOperator) -> list[str]:
-        """Returns how long left rows wait, and how long right rows are stored."""
-        match: Any = spec.match
-        lasting = "the latest right row of each key for good, and later ones"
-        if match.waits_for_partner:
-            return [_state_of_awaited(match, lasting)]
-        if match.tolerance is not None:
-            lasting = "a right row as long as it can be the partner of a left row"
-        decides = _decides(match, spec.right)
-        return [f"State: a left row until the right watermark is {decides} it; {lasting}."]
+def _state(spec: JoinOperator) -> list[str]:
+    """Returns how long left rows wait, and how long right rows are stored."""
+    match: Any = spec.match
+    lasting = "the latest right row of each key for good, and later ones"
+    if match.waits_for_partner:
+        return [_state_of_awaited(match, lasting)]
+    if match.tolerance is not None:
+        lasting = "a right row as long as it can be the partner of a left row"
+    decides = _decides(match, spec.right)
+    return [f"State: a left row until the right watermark is {decides} it; {lasting}."]
 
 
 def _state_of_awaited(match: AsOf, lasting: str) -> str:
@@ -83,4 +65,11 @@ def _decides(match: AsOf, right: Side) -> str:
     return f"{lateness} or more after" if lateness.us else "at or after"
 
 
-PARTS = AsOfParts()
+PARTS = MatchParts(
+    hows=("inner", "left", "semi", "anti"),
+    how_rule="an as-of join looks for a right row for each left row: it is inner, left, semi or anti",
+    static_side=RIGHT,
+    check=_check,
+    partners=_partners,
+    state=_state,
+)

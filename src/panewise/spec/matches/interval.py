@@ -1,70 +1,27 @@
 """Intervals, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
-from typing import Any
-
 from panewise.chrono import Duration
-from panewise.spec.codec.join import plain_fields
-from panewise.spec.fields import duration, members_of, or_null, whole
 from panewise.spec.matches.words import passed
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.match_parts import MatchParts, pairs_at_arrival
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.windows import UNLIMITED
-
-_NAMES = {"kind", "lower", "upper", "closed", "retain_for", "retain_rows", "late"}
 
 
-class IntervalParts(MatchParts):
-    """The parts of :class:`panewise.Interval`."""
-
-    def to_dict(self, match: Interval) -> dict[str, Any]:
-        """Returns the fields as plain values."""
-        return plain_fields(match)
-
-    def from_dict(self, document: Any, where: str) -> Interval:
-        """Returns the interval that a dict describes."""
-        members = members_of(document, where, _NAMES, required=("lower", "upper"))
-        lower, upper = (
-            or_null(duration)(members.get(name), f"{where}.{name}") for name in ("lower", "upper")
-        )
-        limit = members.get("retain_for")
-        limit = limit if limit == UNLIMITED else or_null(duration)(limit, f"{where}.retain_for")
-        count = or_null(whole)(members.get("retain_rows"), f"{where}.retain_rows")
-        closed, late = members.get("closed", "both"), members.get("late", "output")
-        return Interval(lower, upper, closed, retain_for=limit, retain_rows=count, late=late)
-
-    def is_timely(self, spec: JoinOperator) -> bool:
-        """Returns whether pairs are emitted when their later row arrives, which is not late."""
-        match: Any = spec.match
-        return match.late != "join" and pairs_at_arrival(spec)
-
-    def partners(self, match: Interval, left: str, right: str) -> str:
-        """Returns which rows an interval matches."""
-        if match.lower is None or match.upper is None:
-            return _without_bound(match, left, right)
-        span = f"from {_bound(match.lower)} to {_bound(match.upper)} the left {left}"
-        if match.lower == match.upper:
-            span = f"{_bound(match.lower)} the left {left}"
-        open_ends = {
-            "both": "",
-            "left": ", the latter excluded",
-            "right": ", the former excluded",
-            "neither": ", both excluded",
-        }
-        return f"the right {right} is {span}{open_ends[match.closed]}"
-
-    def late(self, match: Interval, lateness: str) -> str:
-        """Returns which rows are late: with `late="join"` those that can have no partner."""
-        if match.late != "join":
-            return super().late(match, lateness)
-        return (
-            f". A row behind it{lateness} is joined with what is stored, and late if it can have no partner"
-        )
-
-    def state(self, spec: JoinOperator) -> list[str]:
-        """Returns how long rows of both sides are stored."""
-        return [f"State: {'; '.join(_stored(spec, side) for side in (LEFT, RIGHT))}."]
+def _partners(match: Interval, left: str, right: str) -> str:
+    """Returns which rows an interval matches."""
+    if match.lower is None or match.upper is None:
+        return _without_bound(match, left, right)
+    span = f"from {_bound(match.lower)} to {_bound(match.upper)} the left {left}"
+    if match.lower == match.upper:
+        span = f"{_bound(match.lower)} the left {left}"
+    open_ends = {
+        "both": "",
+        "left": ", the latter excluded",
+        "right": ", the former excluded",
+        "neither": ", both excluded",
+    }
+    return f"the right {right} is {span}{open_ends[match.closed]}"
 
 
 def _without_bound(match: Interval, left: str, right: str) -> str:
@@ -84,9 +41,8 @@ def _bound(bound: Duration) -> str:
     return f"{Duration(abs(bound.us))} {'before' if bound.us < 0 else 'after'}"
 
 
-def _stored(spec: JoinOperator, side: str) -> str:
+def _stored(spec: JoinOperator, match: Interval, side: str) -> str:
     """Returns how long a row of a side is stored."""
-    match: Any = spec.match
     us, count = match.waits[side], match.retain_rows if side in match.retained else None
     rows = f"a {side} row" if count is None else f"the last {count} {side} rows of each key, by arrival"
     if count == 1:
@@ -100,4 +56,16 @@ def _stored(spec: JoinOperator, side: str) -> str:
     return f"{rows}{comma} until the {OTHER[side]} watermark is {passed(us, spec.sides[OTHER[side]])} {each}"
 
 
-PARTS = IntervalParts()
+def _late(match: Interval, lateness: str) -> str:
+    if match.late == "output":
+        return f". A row behind it{lateness} is late"
+    return f". A row behind it{lateness} is joined with what is stored, and late if it can have no partner"
+
+
+PARTS = MatchParts(
+    # A late row that is joined is behind the watermark.
+    is_timely=lambda spec: spec.match.late == "output" and pairs_at_arrival(spec),
+    partners=_partners,
+    late=_late,
+    state=lambda spec: [f"State: {'; '.join(_stored(spec, spec.match, side) for side in (LEFT, RIGHT))}."],
+)

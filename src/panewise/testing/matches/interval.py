@@ -9,22 +9,6 @@ from panewise.spec.operators.join.interval import CLOSED, Interval
 from panewise.testing.matches.parts import MatchTests
 
 
-class IntervalTests(MatchTests):
-    """The parts of :class:`panewise.Interval`."""
-
-    def strategy(self, *, early: bool) -> st.SearchStrategy[Interval]:
-        """Returns a strategy of intervals with both bounds."""
-        return intervals()
-
-    def bounds(self, match: Interval) -> tuple[int, ...]:
-        """Returns the bounds that there are."""
-        return tuple(one for one in (match.first, match.last) if one is not None) or (0,)
-
-    def reach(self, match: Interval, side: str) -> int:
-        """Returns how long a row can get a partner."""
-        return match.waits[side] or 0
-
-
 def intervals() -> st.SearchStrategy[Interval]:
     """Returns a strategy of intervals: bounds of both signs, equal ones, each form of `closed` and `late`."""
     lengths = st.sampled_from([0, 0, 1, 2, 3, 7])
@@ -55,4 +39,13 @@ def _interval(lower: int, length: int, closed: Any, late: Any) -> Interval:
     return Interval(lower, lower + length, "both" if empty else closed, late=late)
 
 
-PARTS = IntervalTests()
+def _bounds(match: Interval) -> tuple[int, ...]:
+    """Returns the bounds that there are."""
+    return tuple(one for one in (match.first, match.last) if one is not None) or (0,)
+
+
+PARTS = MatchTests(
+    strategy=lambda early: intervals(),
+    bounds=_bounds,
+    reach=lambda match, side: match.waits[side] or 0,
+)

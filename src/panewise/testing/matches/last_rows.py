@@ -17,18 +17,6 @@ _DELTAS: Final = {
 }
 
 
-class LastRowsTests(MatchTests):
-    """The parts of :class:`panewise.LastRows`."""
-
-    def strategy(self, *, early: bool) -> st.SearchStrategy[LastRows]:
-        """Returns a strategy of the last rows."""
-        return last_rows(of_left=early)
-
-    def emits_early(self, match: LastRows | None) -> bool:
-        """Returns whether there is a window of left rows (semantics 37.5)."""
-        return match is None or match.left is not None
-
-
 def last_rows(*, of_left: bool = False) -> st.SearchStrategy[LastRows]:
     """Returns a strategy of the last rows: each order, and by arrival each pair of windows.
 
@@ -53,4 +41,7 @@ def last_rows(*, of_left: bool = False) -> st.SearchStrategy[LastRows]:
     return st.sampled_from(orders).flatmap(lambda made: made)
 
 
-PARTS = LastRowsTests()
+PARTS = MatchTests(
+    strategy=lambda early: last_rows(of_left=early),
+    emits_early=lambda match: match is None or match.left is not None,  # semantics 37.5
+)

@@ -6,18 +6,10 @@ from panewise.spec.operators.join.match import Latest
 from panewise.testing.matches.parts import MatchTests
 
 
-class LatestTests(MatchTests):
-    """The parts of :class:`panewise.Latest`."""
-
-    def strategy(self, *, early: bool) -> st.SearchStrategy[Latest]:
-        """Returns a strategy of the latest rows."""
-        return latests()
-
-
 def latests() -> st.SearchStrategy[Latest]:
     """Returns a strategy of the latest rows: with and without a time to live, and rows that delete."""
     columns = st.sampled_from([None, "v", ("v", None), (None, "v"), ("n", "s")])
     return st.builds(Latest, st.sampled_from([None, 1, 3, 3]), columns)
 
 
-PARTS = LatestTests()
+PARTS = MatchTests(strategy=lambda early: latests())

@@ -1,63 +1,44 @@
 """What each match supplies so that joins with it and their events are drawn."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import strategies as st
 
 from panewise.families import part
 from panewise.matches import MATCHES
-from panewise.spec import WindowOperator
-from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 
 
-class MatchTests(ABC):
-    """The parts of a match. What a match does not override is the default of most matches.
+@dataclass(frozen=True, kw_only=True)
+class MatchTests:
+    """How matches of a kind are drawn, joins with them, and the events of these.
+
+    A match states what is special about it. The defaults are those of most matches.
 
     Attributes:
-        drawn: whether :func:`panewise.testing.joins.join_specs` draws such matches. Others have a strategy of
-            their own, and are drawn only if `match` is fixed.
+        strategy: a strategy of such matches; if it is given True, of those that allow `unmatched="early"`.
+        drawn: whether :func:`panewise.testing.joins.join_specs` draws such matches. Others are drawn only if
+            `match` is fixed.
+        emits_early: whether a match allows `unmatched="early"`; for None whether some of its kind do.
+        takes_condition: whether a join with the match can have a condition.
+        fitted: a match and both sides, changed so that a join can have them.
+        bounds: the differences, right less left, at which the match begins and ends.
+        reach: how far the last match of a row of a side lies after it; 0 if it is any distance.
+        times: more event times for rows of a side, after left and right rows at the given times.
+        watermarks: more watermarks of a side, after rows of it at the given times.
     """
 
-    drawn: ClassVar[bool] = True
-
-    @abstractmethod
-    def strategy(self, *, early: bool) -> st.SearchStrategy[Any]:
-        """Returns a strategy of such matches; with `early` of those that allow `unmatched="early"`."""
-
-    def emits_early(self, match: Any) -> bool:
-        """Returns whether the match allows `unmatched="early"`; for None whether some of its kind do."""
-        return True
-
-    def takes_condition(self, match: Any) -> bool:
-        """Returns whether a join with the match can have a condition."""
-        return True
-
-    def fitted(self, match: Any, left: Side, right: Side) -> tuple[Any, Side, Side]:
-        """Returns the match and the sides, changed so that a join can have them."""
-        return match, left, right
-
-    def windows(self, spec: JoinOperator) -> WindowOperator | None:
-        """Returns the windows of both sides as an operator, None if there are none."""
-        return None
-
-    def bounds(self, match: Any) -> tuple[int, ...]:
-        """Returns the differences, right less left, at which a match begins and ends."""
-        return (0,)
-
-    def reach(self, match: Any, side: str) -> int:
-        """Returns how far the last match of a row of this side lies after it; 0 if it is any distance."""
-        return 0
-
-    def times(self, match: Any, side: str, lefts: Sequence[int], rights: Sequence[int]) -> list[int]:
-        """Returns further event times for rows of a side, after rows of both sides at these times."""
-        return []
-
-    def watermarks(self, match: Any, side: str, times: Sequence[int]) -> list[int]:
-        """Returns further watermarks of a side, after rows of it at these times."""
-        return []
+    strategy: Callable[[bool], st.SearchStrategy[Any]]
+    drawn: bool = True
+    emits_early: Callable[[Any], bool] = lambda match: True
+    takes_condition: Callable[[Any], bool] = lambda match: True
+    fitted: Callable[[Any, Side, Side], tuple[Any, Side, Side]] = lambda *given: given
+    bounds: Callable[[Any], tuple[int, ...]] = lambda match: (0,)
+    reach: Callable[[Any, str], int] = lambda match, side: 0
+    times: Callable[[Any, str, Sequence[int], Sequence[int]], list[int]] = lambda match, side, left, right: []
+    watermarks: Callable[[Any, str, Sequence[int]], list[int]] = lambda match, side, times: []
 
 
 def match_tests(match: Any) -> MatchTests:

@@ -2,18 +2,15 @@
 
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from panewise import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecWarning
-from panewise.spec import DEFAULT_TRIGGER, UNLIMITED, Global, Session, WindowOperator
-from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec import DEFAULT_TRIGGER, UNLIMITED, Global, Session
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
-from panewise.spec.operators.join.windowing import window_operator
 from panewise.testing.matches.parts import MatchTests
 from panewise.testing.samples import SHIFTS, SHIFTS_ONCE, STEPS
 from panewise.testing.triggers import triggers
@@ -25,25 +22,6 @@ _MERGING: Final = (
     replace(STEPS, merge="touching"),
     replace(SHIFTS_ONCE, merge=True),
 )
-
-
-class SameWindowTests(MatchTests):
-    """The parts of :class:`panewise.SameWindow`."""
-
-    drawn: ClassVar[bool] = False
-
-    def strategy(self, *, early: bool) -> st.SearchStrategy[SameWindow]:
-        """Returns a strategy of window matches."""
-        return same_windows()
-
-    def fitted(self, match: SameWindow, left: Side, right: Side) -> tuple[SameWindow, Side, Side]:
-        """Returns the sides without allowed lateness."""
-        left, right = (replace(side, allowed_lateness=Duration(0)) for side in (left, right))
-        return match, left, right
-
-    def windows(self, spec: JoinOperator) -> WindowOperator:
-        """Returns the windows."""
-        return window_operator(spec, F.count())
 
 
 def same_windows() -> st.SearchStrategy[SameWindow]:
@@ -70,4 +48,10 @@ def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) ->
         return SameWindow(window, trigger=trigger, **given)
 
 
-PARTS = SameWindowTests()
+def _fitted(match: SameWindow, left: Side, right: Side) -> tuple[SameWindow, Side, Side]:
+    """Returns the sides without allowed lateness."""
+    left, right = (replace(side, allowed_lateness=Duration(0)) for side in (left, right))
+    return match, left, right
+
+
+PARTS = MatchTests(strategy=lambda early: same_windows(), drawn=False, fitted=_fitted)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -14,34 +14,6 @@ from panewise.spec.triggers.simple import Always
 from panewise.testing.matches.parts import MatchTests
 
 _POLICIES = (Every(3, aligned=True), Every(5, aligned=True, offset=2), Every(1, aligned=True))
-
-
-class StreamsTests(MatchTests):
-    """The parts of :class:`panewise.WindowedStreams`."""
-
-    drawn: ClassVar[bool] = False
-
-    def strategy(self, *, early: bool) -> st.SearchStrategy[WindowedStreams]:
-        """Returns a strategy of windowed streams."""
-        return windowed_streams()
-
-    def fitted(self, match: WindowedStreams, left: Side, right: Side) -> tuple[WindowedStreams, Side, Side]:
-        """Returns lateness and retentions that fit: late periods need lateness."""
-        one, other = _late_enough(match.left, left), _late_enough(match.right, right)
-        return WindowedStreams(_retaining(match.left, one), _retaining(match.right, other)), one, other
-
-    def bounds(self, match: WindowedStreams) -> tuple[int, ...]:
-        """Returns the sizes of windows of time."""
-        return -self.reach(match, RIGHT), self.reach(match, LEFT)
-
-    def reach(self, match: WindowedStreams, side: str) -> int:
-        """Returns the size of a window of time."""
-        return match.windows[side].size or 0
-
-    def watermarks(self, match: WindowedStreams, side: str, times: Sequence[int]) -> list[int]:
-        """Returns instants near the ends of the windows of rows at these times."""
-        size = match.windows[side].size or 0
-        return [time + step for time in times for step in (1, size // 2, size)]
 
 
 def windowed_streams() -> st.SearchStrategy[WindowedStreams]:
@@ -84,4 +56,33 @@ def _with_policies(window: Any) -> st.SearchStrategy[JoinWindow]:
     )
 
 
-PARTS = StreamsTests()
+def _fitted(match: WindowedStreams, left: Side, right: Side) -> tuple[WindowedStreams, Side, Side]:
+    """Returns lateness and retentions that fit: late periods need lateness."""
+    one, other = _late_enough(match.left, left), _late_enough(match.right, right)
+    return WindowedStreams(_retaining(match.left, one), _retaining(match.right, other)), one, other
+
+
+def _bounds(match: WindowedStreams) -> tuple[int, ...]:
+    """Returns the sizes of windows of time."""
+    return -_reach(match, RIGHT), _reach(match, LEFT)
+
+
+def _reach(match: WindowedStreams, side: str) -> int:
+    """Returns the size of a window of time."""
+    return match.windows[side].size or 0
+
+
+def _watermarks(match: WindowedStreams, side: str, times: Sequence[int]) -> list[int]:
+    """Returns instants near the ends of the windows of rows at these times."""
+    size = match.windows[side].size or 0
+    return [time + step for time in times for step in (1, size // 2, size)]
+
+
+PARTS = MatchTests(
+    strategy=lambda early: windowed_streams(),
+    drawn=False,
+    fitted=_fitted,
+    bounds=_bounds,
+    reach=_reach,
+    watermarks=_watermarks,
+)

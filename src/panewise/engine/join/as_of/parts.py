@@ -6,8 +6,8 @@ from typing import Any
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.awaited import AwaitedAsOfJoin
 from panewise.engine.join.as_of.method import AsOfJoin
-from panewise.engine.join.match_engine import keys_of_side, stored_rows
-from panewise.engine.join.operator import PairedMatch
+from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
+from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import read_clocks
 from panewise.engine.protocol import Inspection, TableReader
@@ -16,20 +16,18 @@ from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf
 
 
-class AsOfParts(PairedMatch):
-    """The parts of :class:`panewise.AsOf`."""
+def _method(plan: JoinPlan) -> AsOfJoin:
+    """Returns the method."""
+    match = plan.spec.match
+    assert isinstance(match, AsOf)
+    return (AwaitedAsOfJoin if match.waits_for_partner else AsOfJoin)(plan, match)
 
-    def method(self, plan: JoinPlan) -> AsOfJoin:
-        """Returns the method."""
-        match = plan.spec.match
-        assert isinstance(match, AsOf)
-        return (AwaitedAsOfJoin if match.waits_for_partner else AsOfJoin)(plan, match)
 
-    def inspect(self, spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns the left rows that are not decided."""
-        match = spec.match
-        assert isinstance(match, AsOf)
-        return undecided(spec, header, read, overdue=match.waits_for_partner)
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the left rows that are not decided."""
+    match = spec.match
+    assert isinstance(match, AsOf)
+    return undecided(spec, header, read, overdue=match.waits_for_partner)
 
 
 def undecided(
@@ -44,4 +42,4 @@ def undecided(
     return stored_rows(spec, clocks, [(LEFT, one) for one in found])
 
 
-PARTS = AsOfParts()
+PARTS = MatchEngine(operator=JoinEngine, method=_method, inspect=_inspect)

@@ -82,7 +82,7 @@ def arrived(
         marks[side] = state.marks[side].after(entry, one)
         turn = turns_of(plan, fresh[NUMBER], state.next_number)
         own, other = (turns.before[of][turn] for of in (side, OTHER[side]))
-        mask = pl.Series(of_match.late_rows(plan.spec, side, fresh[TIME], own, other), dtype=pl.Boolean)
+        mask = pl.Series(of_match.late_rows(plan.spec.match, side, fresh[TIME], own, other), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
         replays = one.height - fresh.height

@@ -28,7 +28,7 @@ from panewise.engine.join.batch.outcome import (
     remembered_sides,
     without_partner,
 )
-from panewise.engine.join.by_arrival.windows import EVICTOR, Inserted, SideWindow, WindowTable
+from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys
 from panewise.engine.join.search.found_pairs import pairs_of
@@ -47,7 +47,7 @@ _AT_ONCE, _ENDED = "__at_once", "__ended"
 _NEVER: Final = np.iinfo(np.int64).max
 
 
-def horizon_in_window(clocks: JoinClocks, spec: JoinOperator, side: str, window: SideWindow) -> int | None:
+def horizon_in_window(clocks: JoinClocks, spec: JoinOperator, side: str, window: ArrivalWindow) -> int | None:
     """Returns the horizon of the rows in the windows of a side.
 
     It is the last processing time that has passed or, if no row of the other side can come, the end of time.
@@ -65,7 +65,7 @@ class ArrivalJoin:
         self.plan, self.spec = plan, plan.spec
         self.remembers = remembered_sides(self.spec)
         self.windows = {
-            side: WindowTable(port, SideWindow.of(self.spec.match, side), side in self.remembers)
+            side: WindowTable(port, ArrivalWindow.of(self.spec.match, side), side in self.remembers)
             for side, port in plan.ports.items()
         }
 

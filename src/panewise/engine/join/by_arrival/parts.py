@@ -9,9 +9,9 @@ from panewise.engine.columns import DELETES, END, NUMBER, SINCE, TIME
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.parts import undecided
 from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_in_window
-from panewise.engine.join.by_arrival.windows import SideWindow
-from panewise.engine.join.match_engine import keys_of_side, stored_rows
-from panewise.engine.join.operator import PairedMatch
+from panewise.engine.join.by_arrival.windows import ArrivalWindow
+from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
+from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import read_clocks
 from panewise.engine.protocol import Inspection, TableReader
@@ -21,36 +21,27 @@ from panewise.spec.operators.join.match import AsOf, LastRows
 from panewise.spec.operators.policy.policies import CountPolicy
 
 
-class LatestParts(PairedMatch):
-    """The parts of :class:`panewise.Latest`."""
-
-    def method(self, plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
-        """Returns the method."""
-        return ArrivalJoin(plan)
-
-    def inspect(self, spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns the rows in the windows of both sides."""
-        clocks, found = read_clocks(header), []
-        for table, side in enumerate((LEFT, RIGHT)):
-            window = SideWindow.of(spec.match, side)
-            horizon = horizon_in_window(clocks, spec, side, window)
-            found.append((side, _in_window(window, keys_of_side(spec, side), read, table, horizon)))
-        return stored_rows(spec, clocks, found)
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the rows in the windows of both sides."""
+    clocks, found = read_clocks(header), []
+    for table, side in enumerate((LEFT, RIGHT)):
+        window = ArrivalWindow.of(spec.match, side)
+        horizon = horizon_in_window(clocks, spec, side, window)
+        found.append((side, _in_window(window, keys_of_side(spec, side), read, table, horizon)))
+    return stored_rows(spec, clocks, found)
 
 
-class LastRowsParts(LatestParts):
-    """The parts of :class:`panewise.LastRows`. By event time its method is that of as-of joins."""
+def _method_of_last_rows(plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
+    """Returns the method."""
+    count = _count_in_time(plan.spec)
+    return ArrivalJoin(plan) if count is None else AsOfJoin(plan, AsOf(), count)
 
-    def method(self, plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
-        """Returns the method."""
-        count = _count_in_time(plan.spec)
-        return super().method(plan) if count is None else AsOfJoin(plan, AsOf(), count)
 
-    def inspect(self, spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns the rows in the windows of both sides; by event time the left rows that are not decided."""
-        if _count_in_time(spec) is not None:
-            return undecided(spec, header, read, overdue=False)
-        return super().inspect(spec, header, read)
+def _inspect_last_rows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the rows in the windows of both sides; by event time the left rows that are not decided."""
+    if _count_in_time(spec) is not None:
+        return undecided(spec, header, read, overdue=False)
+    return _inspect(spec, header, read)
 
 
 def _count_in_time(spec: JoinOperator) -> int | None:
@@ -61,7 +52,7 @@ def _count_in_time(spec: JoinOperator) -> int | None:
 
 
 def _in_window(
-    window: SideWindow, keys: list[str], read: TableReader, table: int, horizon: int | None
+    window: ArrivalWindow, keys: list[str], read: TableReader, table: int, horizon: int | None
 ) -> pl.DataFrame:
     """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
     since = [SINCE] if window.delta is not None else []
@@ -75,5 +66,5 @@ def _in_window(
     return found.filter(number >= pl.col(SINCE).max().over(keys)) if since and found.width else found
 
 
-LATEST = LatestParts()
-LAST_ROWS = LastRowsParts()
+LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, inspect=_inspect)
+LAST_ROWS = MatchEngine(operator=JoinEngine, method=_method_of_last_rows, inspect=_inspect_last_rows)

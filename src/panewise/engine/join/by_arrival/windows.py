@@ -35,7 +35,7 @@ EVICTOR = "__evictor"  # the number of the row that evicted a row
 
 
 @dataclass(frozen=True)
-class SideWindow:
+class ArrivalWindow:
     """What the window of each key of a side contains.
 
     Attributes:
@@ -51,7 +51,7 @@ class SideWindow:
     deletes: str | None = None
 
     @classmethod
-    def of(cls, match: Match, side: str) -> "SideWindow":
+    def of(cls, match: Match, side: str) -> "ArrivalWindow":
         """Returns the window of a side."""
         if isinstance(match, Latest):
             age = None if match.ttl is None else match.ttl.us - 1
@@ -60,7 +60,7 @@ class SideWindow:
         return cls._of_policy(match.windows[side])
 
     @classmethod
-    def _of_policy(cls, window: RowWindow | None) -> "SideWindow":
+    def _of_policy(cls, window: RowWindow | None) -> "ArrivalWindow":
         """Returns the window of a policy; None contains no rows."""
         match window:
             case None:
@@ -97,7 +97,7 @@ class WindowTable:
     """
 
     port: SidePort
-    window: SideWindow
+    window: ArrivalWindow
     remembers: bool
 
     @property

@@ -3,6 +3,7 @@
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
+from panewise.engine.join.match_engine import behind
 from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.spec import JoinOperator
@@ -10,22 +11,23 @@ from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import Interval
 
 
-def late_rows(
-    match: Interval, side: str, times: pl.Series, own: Instants, other: Instants, behind: Mask
-) -> Mask:
-    """Returns which of the rows behind the horizon of their side can have no partner.
+def late_rows(match: Interval, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
+    """Returns which rows of a side are late: with `late="join"` those that can have no partner.
 
     `own` and `other` are the horizons of its side and of the other one when it arrives. A row can have a
     partner that arrived earlier if that has not expired. It lies at most the reach of the side after the row,
     and expires its own reach after that. So the row can have one until the horizon is more than the length of
     the interval after it. Partners that arrive later end with the reach of the side.
     """
+    late = behind(match, side, times, own, other)
+    if match.late == "output":
+        return late
     last, length = match.waits[side], match.length
     assert last is not None and length is not None
     none_stored = saturating_sum(times, length).to_numpy() < own
     none_to_come = saturating_sum(times, last).to_numpy() < other
-    late: Mask = behind & ((none_stored & none_to_come) | (own == MAX_INSTANT))
-    return late
+    alone: Mask = late & ((none_stored & none_to_come) | (own == MAX_INSTANT))
+    return alone
 
 
 def furthest_behind_with_late_rows(spec: JoinOperator, match: Interval) -> int:

@@ -9,40 +9,21 @@ from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT, TIME
 from panewise.engine.join.batch.outcome import remembered_sides
 from panewise.engine.join.interval.late_rows import late_rows
 from panewise.engine.join.interval.method import IntervalJoin
-from panewise.engine.join.match_engine import keys_of_side, stored_rows
-from panewise.engine.join.operator import PairedMatch
-from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
+from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.state import read_clocks
-from panewise.engine.kernels.frames import Mask
-from panewise.engine.kernels.instants import Instants
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.interval import Interval
 
 
-class IntervalParts(PairedMatch):
-    """The parts of :class:`panewise.Interval`."""
-
-    def method(self, plan: JoinPlan) -> IntervalJoin:
-        """Returns the method."""
-        return IntervalJoin(plan)
-
-    def late_rows(
-        self, spec: JoinOperator, side: str, times: pl.Series, own: Instants, other: Instants
-    ) -> Mask:
-        """Returns whether each row of a side is late; with `late="join"` only if it can have no partner."""
-        behind = super().late_rows(spec, side, times, own, other)
-        match = spec.match
-        assert isinstance(match, Interval)
-        return late_rows(match, side, times, own, other, behind) if match.late == "join" else behind
-
-    def inspect(self, spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns the rows that can get a partner, and left rows of semi and anti even if they had one."""
-        clocks = read_clocks(header)
-        passed = {side: clocks.passed(spec, OTHER[side]) for side in (LEFT, RIGHT)}
-        found = [(side, _waiting(spec, side, read, horizon)) for side, horizon in passed.items()]
-        return stored_rows(spec, clocks, found)
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the rows that can get a partner, and left rows of semi and anti even if they had one."""
+    clocks = read_clocks(header)
+    passed = {side: clocks.passed(spec, OTHER[side]) for side in (LEFT, RIGHT)}
+    found = [(side, _waiting(spec, side, read, horizon)) for side, horizon in passed.items()]
+    return stored_rows(spec, clocks, found)
 
 
 def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | None) -> pl.DataFrame:
@@ -62,4 +43,4 @@ def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | No
     return both.select(*keys, TIME, END)
 
 
-PARTS = IntervalParts()
+PARTS = MatchEngine(operator=JoinEngine, method=IntervalJoin, inspect=_inspect, late_rows=late_rows)

@@ -21,32 +21,30 @@ from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
 
 
-class SameWindowParts(MatchEngine):
-    """The parts of :class:`panewise.SameWindow`."""
+def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
+    """Returns an operator that has taken no step."""
+    return (SingleFiringEngine if fires_once(_match(spec)) else WindowJoinEngine)(spec, schemas)
 
-    def operator(self, spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
-        """Returns an operator that has taken no step."""
-        return (SingleFiringEngine if fires_once(_match(spec)) else WindowJoinEngine)(spec, schemas)
 
-    def inspect(self, spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns the live windows."""
-        clocks, match, keys = read_clocks(header), _match(spec), list(spec.keys) or [ONE_KEY]
-        horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
-        if fires_once(match):
-            return Inspection(clocks, _windows_of_rows(spec, read, horizon), keys)
-        names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
-        identity = [*names, START, END]
-        found = read(
-            2,
-            identity,
-            identity,
-            names if merging(match.window) else identity,
-            horizon,
-            names if spec.keys else identity,
-        )
-        if found.width:
-            found = found.rename(dict(zip(names, keys, strict=True)))
-        return Inspection(clocks, found, keys, has_ends(match))
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the live windows."""
+    clocks, match, keys = read_clocks(header), _match(spec), list(spec.keys) or [ONE_KEY]
+    horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
+    if fires_once(match):
+        return Inspection(clocks, _windows_of_rows(spec, read, horizon), keys)
+    names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
+    identity = [*names, START, END]
+    found = read(
+        2,
+        identity,
+        identity,
+        names if merging(match.window) else identity,
+        horizon,
+        names if spec.keys else identity,
+    )
+    if found.width:
+        found = found.rename(dict(zip(names, keys, strict=True)))
+    return Inspection(clocks, found, keys, has_ends(match))
 
 
 def _match(spec: JoinOperator) -> SameWindow:
@@ -69,4 +67,4 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)
 
 
-PARTS = SameWindowParts()
+PARTS = MatchEngine(operator=_operator, inspect=_inspect)

@@ -30,7 +30,7 @@ from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, window_table
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windows.intake import Intake, joined, triggered
@@ -42,7 +42,7 @@ _NEW, _LOW = "__is_new", "__low"
 
 
 def of_sliding(
-    plan: Plan,
+    plan: WindowPlan,
     stored: StoredTable,
     slices: Slices,
     rows: pl.DataFrame,
@@ -83,7 +83,9 @@ def of_sliding(
     )
 
 
-def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
+def _near(
+    plan: WindowPlan, slices: Slices, rows: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, Slices]:
     """Returns the stored slices, or their blocks, that can share a window with a row; and all slices.
 
     The latter may have been put in blocks while they were read.
@@ -100,7 +102,7 @@ def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tup
     ), slices
 
 
-def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
+def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows as slices."""
     lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
     return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(
@@ -136,7 +138,7 @@ class _Ranges:
         sums = np.concatenate([[0], self.pieces[ROWS].cum_sum().to_numpy()])
         return pl.Series(PENDING, sums[self.high] - sums[self.low], dtype=pl.Int64)
 
-    def contents(self, plan: Plan) -> pl.DataFrame:
+    def contents(self, plan: WindowPlan) -> pl.DataFrame:
         """Returns the windows with the partials of what they contain; none may be empty."""
         return self.windows.hstack(
             range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high))
@@ -144,7 +146,7 @@ class _Ranges:
 
 
 def _touched(
-    plan: Plan,
+    plan: WindowPlan,
     stored: StoredTable,
     near: pl.DataFrame,
     news: pl.DataFrame,
@@ -187,7 +189,7 @@ def _touched(
     return _together(plan, before, pl.concat([more, fresh]), clocks), before
 
 
-def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Merges stored windows with the contents that are added to them or to new windows, as rows of the table.
 
     Partials that were made again from slices replace the stored ones.
@@ -208,7 +210,7 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
 
 
 def completed(
-    plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]
+    plan: WindowPlan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]
 ) -> tuple[pl.DataFrame, Slices]:
     """Returns the windows that a move of the clocks completes and that are made only then, and the slices.
 
@@ -230,7 +232,7 @@ def completed(
 
 
 def completed_of_keys(
-    plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks
+    plan: WindowPlan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, Slices]:
     """Returns the same for keys whose own watermark has moved from `before`; expired slices are removed."""
     mine = slices.by_time.of_keys(moved, plan.keys)
@@ -245,7 +247,9 @@ def completed_of_keys(
     return windows, slices.without(expired)
 
 
-def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks) -> pl.DataFrame:
+def _completed(
+    plan: WindowPlan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks
+) -> pl.DataFrame:
     """Returns the windows with low < end <= high; a null bound is infinite."""
     mark = [KEY_WATERMARK] if plan.by_key else []
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
@@ -262,7 +266,7 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     return _opened(plan, found.where(found.filled), clocks)
 
 
-def _opened(plan: Plan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
+def _opened(plan: WindowPlan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
     """Returns windows that contain something as rows of the table."""
     contents = found.contents(plan)
     opened = window_table.newborn(
@@ -272,7 +276,7 @@ def _opened(plan: Plan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
     return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
 
 
-def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows that exist but are not made yet, with their numbers of rows."""
     pieces = in_order(
         *coded(
@@ -287,7 +291,7 @@ def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> p
 
 
 def unmade_with(
-    plan: Plan, slices: Slices, news: pl.DataFrame, clocks: Clocks, marks: pl.DataFrame
+    plan: WindowPlan, slices: Slices, news: pl.DataFrame, clocks: Clocks, marks: pl.DataFrame
 ) -> pl.DataFrame:
     """Returns the windows of :func:`unmade` that contain or are made by one of the slices `news`.
 
@@ -310,7 +314,7 @@ def unmade_with(
     return _opened(plan, whole.where(whole.filled & (got.filled | windows[_NEW])), clocks)
 
 
-def _around(plan: Plan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
+def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
     """Returns the slices of the keys of `news` that can be in a window with one of them."""
     if plan.slices.by == plan.keys:
         return slices.by_time.of_keys(news, plan.keys)
@@ -330,7 +334,7 @@ def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Cl
     return found.where(found.filled).windows
 
 
-def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+def _once(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
     """Removes duplicates. They occur only if a window that ends with a row begins right after another one."""
     return (
         windows.unique([SLIDE_CODE, START], maintain_order=True)

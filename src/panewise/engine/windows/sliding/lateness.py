@@ -16,7 +16,7 @@ from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.frames import joined, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
 
 _TURN = "__turn"  # when in a batch a row arrives; -1 for stored rows
@@ -42,7 +42,7 @@ class LateSplit:
 
 
 def split_late(
-    plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
+    plan: WindowPlan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
 ) -> LateSplit:
     """Splits off the late rows; `rows` are in arrival order.
 
@@ -63,7 +63,7 @@ def split_late(
     return LateSplit(applied, pl.concat([_lost(plan, lost, "expired", clocks, columns), some]), some.height)
 
 
-def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
+def _lost(plan: WindowPlan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
     """Returns the late output of rows that are late for all windows: they miss their own."""
     own = pl.concat_list(plan.slide.output_bounds(*plan.slide.own(pl.col(TIME))))
     made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
@@ -71,7 +71,7 @@ def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _
 
 
 def _accepted(
-    plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks
+    plan: WindowPlan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks
 ) -> pl.Series:
     """Returns whether each row behind is applied."""
     spec, slide = plan.spec, plan.slide
@@ -95,7 +95,7 @@ def _accepted(
     )
 
 
-def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
+def _first_until(plan: WindowPlan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
     """Returns when the first row arrives whose windows reach back to each row behind; null: none does."""
     number = pl.int_range(pl.len(), dtype=pl.Int64)
     queries = behind.select(
@@ -110,7 +110,7 @@ def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.S
     return first.filter(pl.col(_QUERY) >= 0).sort(_QUERY)[_FIRST]
 
 
-def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
+def _in_right(plan: WindowPlan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
     """Returns whether each row behind is in an unexpired window that begins right after an earlier arrival.
 
     Every unexpired window ends after all rows behind. So a row behind is in such a window if the window
@@ -128,7 +128,7 @@ def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Cloc
 
 
 def _late_for_some(
-    plan: Plan,
+    plan: WindowPlan,
     near: pl.DataFrame,
     applied: pl.DataFrame,
     rows: pl.DataFrame,

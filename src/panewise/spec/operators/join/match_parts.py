@@ -1,136 +1,78 @@
-"""What each match supplies for the specification of a join: checks, facts, words and JSON."""
+"""What each match supplies for the specification of a join: checks, facts and words."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from panewise.families import part
 from panewise.matches import MATCHES
+from panewise.spec.column_types import Type
 from panewise.spec.operators.join.columns import HOWS, How
-from panewise.spec.windows.kinds import AnyWindow
-
-if TYPE_CHECKING:
-    from panewise.spec.operators.join.operator import JoinOperator
 
 Refusal: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
 
 
-class MatchParts(ABC):
-    """The parts of a match. What a match does not override is the default of most matches.
+def _late(match: Any, lateness: str) -> str:
+    return f". A row behind it{lateness} is late"
 
-    Methods take the match as `match`, or the whole join as `spec` where they need more than the match.
+
+@dataclass(frozen=True, kw_only=True)
+class MatchParts:
+    """What depends on the match of a join: functions of the match, or of the join that has it.
+
+    A match states what is special about it. The defaults are those of most matches. `spec` is the join.
 
     Attributes:
         hows: the types of joins that the match has (semantics 27.2).
         how_rule: the rule for these types.
         how_remedy: the remedy for another type, besides an Interval.
-        static_sides: the sides that may be a batch DataFrame next to a stream (semantics 36.8).
+        check: refuses fields of the join that the match cannot have, or that would have no effect.
+        check_types: checks the types of the columns that the match reads, given by side and name.
+        batch_error: why a batch DataFrame cannot be the input, None if it can.
+        static_side: the side that may be a batch DataFrame next to a stream (semantics 36.8), or None.
+        by_arrival: whether rows match by arrival, whatever their event times are (semantics 36.13).
+        window: the windows that rows of both sides are assigned to, None if there are none.
+        windows_end: whether there are such windows and they end, so that rows can have their time.
+        window_columns: the columns that say from which firing of which window an emitted row is.
+        compared: the columns of a side whose values are compared with those of earlier rows.
+        columns_read: the columns of a side that the match reads besides these.
+        emits_again: the field because of which rows are retracted or emitted again; None if each is emitted
+            once.
+        is_timely: whether no emitted row is behind the watermark, if no side has an allowed lateness.
+        renamed: the match with other names of the columns of a side.
+        calls_users: whether the match has functions of the user.
+        partners: which rows are partners, in words, given the columns of the event times.
+        when_final: when rows without a partner are emitted that are emitted once.
+        emission: the lines on when rows are emitted, given those on rows without a partner.
+        late: which rows of a side are late, given by how much they may be behind.
+        state: the last lines of the description: what is stored how long.
     """
 
-    hows: ClassVar[tuple[How, ...]] = HOWS
-    how_rule: ClassVar[str] = ""
-    how_remedy: ClassVar[str] = "exchange the sides"
-    static_sides: ClassVar[tuple[str, ...]] = ()
-
-    # JSON
-
-    @abstractmethod
-    def to_dict(self, match: Any) -> dict[str, Any]:
-        """Returns the fields of the match as plain values."""
-
-    @abstractmethod
-    def from_dict(self, document: Any, where: str) -> Any:
-        """Returns the match that a dict describes. `where` is its path in the document.
-
-        Raises:
-            SpecError: if the dict has other fields, or a value is not one of its field.
-        """
-
-    def with_functions(self, match: Any, users: Mapping[str, Mapping[str, Any]]) -> Any:
-        """Returns the match with the functions of the user in place of their names."""
-        return match
-
     # Checks
-
-    def check(self, spec: "JoinOperator") -> None:
-        """Refuses what a join with this match cannot have, or what would have no effect.
-
-        Raises:
-            SpecError: for such a field.
-        """
-        return
-
-    def check_types(self, match: Any, types: Mapping[str, Mapping[str, Any]]) -> None:
-        """Checks the types of the columns that the match reads, which are given by side and name."""
-        return
-
-    def batch_error(self, match: Any) -> Refusal | None:
-        """Returns why a batch DataFrame cannot be the input, None if it can."""
-        return None
-
+    hows: tuple[How, ...] = HOWS
+    how_rule: str = ""
+    how_remedy: str = "exchange the sides"
+    check: Callable[[Any], None] = lambda spec: None
+    check_types: Callable[[Any, Mapping[str, Mapping[str, Type]]], None] = lambda match, types: None
+    batch_error: Callable[[Any], Refusal | None] = lambda match: None
     # Facts
-
-    def by_arrival(self, match: Any) -> bool:
-        """Returns whether rows match by arrival alone, whatever their event times are (semantics 36.13)."""
-        return False
-
-    def window(self, match: Any) -> AnyWindow | None:
-        """Returns the windows that rows of both sides are assigned to, None if there are none."""
-        return None
-
-    def windows_end(self, match: Any) -> bool:
-        """Returns whether there are such windows and they have ends, so that rows can have their time."""
-        return False
-
-    def window_columns(self, match: Any) -> tuple[str, ...]:
-        """Returns the columns that say from which firing of which window an emitted row is."""
-        return ()
-
-    def compared(self, match: Any, side: str) -> tuple[str, ...]:
-        """Returns the columns of a side whose values are compared with those of earlier rows."""
-        return ()
-
-    def columns_read(self, match: Any, side: str) -> tuple[str, ...]:
-        """Returns the columns of a side that the match reads."""
-        return self.compared(match, side)
-
-    def emits_again(self, match: Any) -> str | None:
-        """Returns the field because of which rows are retracted or emitted again, None if there is none."""
-        return None
-
-    def is_timely(self, spec: "JoinOperator") -> bool:
-        """Returns whether no emitted row is behind the watermark, if no side has an allowed lateness."""
-        return False
-
-    def renamed(self, match: Any, side: str, names: Mapping[str, str]) -> Any:
-        """Returns the match with other names of the columns of a side."""
-        return match
-
-    def calls_users(self, match: Any) -> bool:
-        """Returns whether the match has functions of the user."""
-        return False
-
+    static_side: str | None = None
+    by_arrival: Callable[[Any], bool] = lambda match: False
+    window: Callable[[Any], Any] = lambda match: None
+    windows_end: Callable[[Any], bool] = lambda match: False
+    window_columns: Callable[[Any], tuple[str, ...]] = lambda match: ()
+    compared: Callable[[Any, str], tuple[str, ...]] = lambda match, side: ()
+    columns_read: Callable[[Any, str], tuple[str, ...]] = lambda match, side: ()
+    emits_again: Callable[[Any], str | None] = lambda match: None
+    is_timely: Callable[[Any], bool] = lambda spec: False
+    renamed: Callable[[Any, str, Mapping[str, str]], Any] = lambda match, side, names: match
+    calls_users: Callable[[Any], bool] = lambda match: False
     # Words
-
-    @abstractmethod
-    def partners(self, match: Any, left: str, right: str) -> str:
-        """Returns which rows are partners. `left` and `right` are the columns of the event times."""
-
-    @abstractmethod
-    def state(self, spec: "JoinOperator") -> list[str]:
-        """Returns the last lines of the description: what is stored how long."""
-
-    def when_final(self, match: Any) -> str:
-        """Returns when rows without a partner are emitted that are emitted once."""
-        return "emitted once no partner can come"
-
-    def emission(self, spec: "JoinOperator", alone: list[str]) -> list[str]:
-        """Returns the lines on when rows are emitted. `alone` is on those without a partner."""
-        return alone
-
-    def late(self, match: Any, lateness: str) -> str:
-        """Returns which rows of a side are late. `lateness` says by how much they may be behind."""
-        return f". A row behind it{lateness} is late"
+    partners: Callable[[Any, str, str], str]
+    when_final: Callable[[Any], str] = lambda match: "emitted once no partner can come"
+    emission: Callable[[Any, list[str]], list[str]] = lambda spec, alone: alone
+    late: Callable[[Any, str], str] = _late
+    state: Callable[[Any], list[str]]
 
 
 def match_parts(match: Any) -> MatchParts:
@@ -144,9 +86,9 @@ def parts_of_kind(kind: str) -> MatchParts:
     return found
 
 
-def pairs_at_arrival(spec: "JoinOperator") -> bool:
-    """Returns whether all that a join emits are pairs with the time of their later row, when it arrives.
+def pairs_at_arrival(spec: Any) -> bool:
+    """Returns whether all that a join emits are pairs with the time of their later row.
 
-    The match is one that pairs rows when they arrive.
+    If the match pairs rows when they arrive, no such pair is behind the watermark.
     """
-    return spec.how == "inner" and spec.timestamp == "later"
+    return bool(spec.how == "inner" and spec.timestamp == "later")

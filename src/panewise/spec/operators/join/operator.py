@@ -217,7 +217,8 @@ class JoinOperator(TwoSided):
     def _reads(self, name: str) -> tuple[tuple[str, ...], bool]:
         """Returns the further columns that are read of a side, and whether these are all columns."""
         more = () if self.condition is None else columns_of(self.condition, name)
-        more = (*more, *match_parts(self.match).columns_read(self.match, name))
+        parts = match_parts(self.match)
+        more = (*more, *parts.compared(self.match, name), *parts.columns_read(self.match, name))
         if name not in self.emitted_sides:
             return more, False
         if self.select is None:
