@@ -82,6 +82,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "type_checks": VALUES | {"rules", "operators", "protocol"},
         "codec": VALUES | {"operators", "protocol"},
         "describe": VALUES | {"operators", "protocol"},
+        "matches": VALUES | {"rules", "operators", "protocol", "type_checks", "codec", "describe"},
         "families": VALUES | {"rules", "operators", "protocol", "type_checks", "codec", "describe"},
     },
     "oracle": {

@@ -1,7 +1,7 @@
 """Imports run one way.
 
-errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | checkpoints <- spark} <- cli,
-demo.
+errors, chrono, families, matches <- spec <- {oracle | state <- engine} <- {standalone | checkpoints <- spark}
+<- cli, demo.
 The part calls imports errors alone, and stores imports errors, chrono and calls.
 The part testing imports all of them, and none of them imports it.
 """
@@ -25,7 +25,7 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "retired", "chrono", "families", "spec"}
+FOUNDATION = {"errors", "retired", "chrono", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "standalone", "checkpoints", "spark"}
 
@@ -36,7 +36,8 @@ MAY_IMPORT = {
     "retired": {"errors"},
     "chrono": {"errors"},
     "families": set(),
-    "spec": {"errors", "chrono", "families"},
+    "matches": set(),
+    "spec": {"errors", "chrono", "families", "matches"},
     "functions": FOUNDATION,
     "streamwindow": FOUNDATION,
     "": FOUNDATION | {"functions"},

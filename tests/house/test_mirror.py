@@ -32,6 +32,11 @@ ELSEWHERE = {
     "spec/families": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
     "testing/families.py": "families/test_pairs.py",
+    # So do all joins use the table of matches, and their parts are tested by the joins that have them.
+    "matches.py": "house/test_matches.py",
+    "spec/matches": "spec/operators/test_join.py",
+    "engine/join": "engine/join/test_properties.py",
+    "testing/matches": "testing/test_joins.py",
     "engine/run_library.py": "engine/test_content_addresses.py",
     # These names, headers and stores are parts of stored states.
     "engine/columns.py": "state/test_golden.py",

@@ -25,7 +25,7 @@ from panewise.spark import (
     policy_windows,
     windowed,
 )
-from panewise.spec.operators.join.operator import How
+from panewise.spec.operators.join.columns import How
 from panewise.streamwindow import count
 from tests.nightly import first_here
 from tests.spark.conftest import Feed, read_state

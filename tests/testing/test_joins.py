@@ -9,13 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+from panewise.matches import MATCHES as KINDS
 from panewise.spec import FixedLag, StreamTime
+from panewise.spec.operators.join.columns import HOWS, ONE_SIDED
 from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, LastRows, Latest, Match
-from panewise.spec.operators.join.operator import HOWS, HOWS_OF, ONE_SIDED, JoinOperator
+from panewise.spec.operators.join.match_parts import parts_of_kind
+from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run
 from panewise.testing.join_events import join_events, join_types
-from panewise.testing.joins import as_ofs, intervals, join_specs, last_rows, latests, window_join_specs
-from panewise.testing.windowed_streams import windowed_streams
+from panewise.testing.joins import join_specs, window_join_specs
+from panewise.testing.matches.as_of import as_ofs
+from panewise.testing.matches.interval import intervals
+from panewise.testing.matches.last_rows import last_rows
+from panewise.testing.matches.latest import latests
+from panewise.testing.matches.streams import windowed_streams
 
 Events = list[dict[str, Any]]
 SIDES = ("left", "right")
@@ -232,18 +239,18 @@ CELLS = {
 }
 AS_OF_CELLS = {
     f"as of {how} {'final' if how in ('left', 'anti') else None} {timestamp}"
-    for how in HOWS_OF[AsOf]
+    for how in parts_of_kind("as_of").hows
     for timestamp in ((None,) if how in ONE_SIDED else ("left", "right", "later", "earlier"))
 }
 LAST_ROWS_CELLS = {
     f"last rows {how} {unmatched} {timestamp}"
-    for how in HOWS_OF[LastRows]
+    for how in parts_of_kind("rows").hows
     for unmatched in (("final", "early") if how in ("left", "anti") else (None,))
     for timestamp in ((None,) if how in ONE_SIDED else ("left", "right", "later", "earlier"))
 }
 LATEST_CELLS = {
     f"latest {how} {unmatched} {timestamp}"
-    for how in HOWS_OF[Latest]
+    for how in parts_of_kind("latest").hows
     for unmatched in (("final", "early") if how != "inner" else (None,))
     for timestamp in ("left", "right", "later", "earlier")
 }
@@ -313,11 +320,11 @@ def test_each_match_is_drawn() -> None:
     @settings(max_examples=300, database=None, derandomize=True, deadline=None)
     @given(join_specs() | window_join_specs() | windowed_streams().flatmap(lambda one: join_specs(match=one)))
     def collect(spec: JoinOperator) -> None:
-        assert spec.how in HOWS_OF[type(spec.match)]
-        seen.add(type(spec.match))
+        assert spec.how in parts_of_kind(spec.match.kind).hows
+        seen.add(spec.match.kind)
 
     collect()
-    assert seen == set(HOWS_OF)
+    assert seen == set(KINDS)
 
 
 @pytest.mark.nightly

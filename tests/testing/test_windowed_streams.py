@@ -9,7 +9,7 @@ from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.testing import run
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs
-from panewise.testing.windowed_streams import windowed_streams
+from panewise.testing.matches.streams import windowed_streams
 
 SIDES = ("left", "right")
 WANTED = {

@@ -15,9 +15,8 @@ from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder,
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of
 from panewise.spec.conditions import Term, as_condition
-from panewise.spec.operators.join.columns import EITHER, LEFT, RIGHT, SIDES, Selected
+from panewise.spec.operators.join.columns import EITHER, LEFT, ONE_SIDED, RIGHT, SIDES, How, Selected
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, RowWindow
-from panewise.spec.operators.join.operator import ONE_SIDED, How
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams

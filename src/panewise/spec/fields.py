@@ -62,7 +62,7 @@ def duration(value: Any, where: str) -> Duration:
     return Duration(typed(int, "a whole number of microseconds")(value, where))
 
 
-def kind_of(value: Any, where: str, kinds: Mapping[str, type]) -> str:
+def kind_of(value: Any, where: str, kinds: Mapping[str, Any]) -> str:
     """Returns the field `kind` of a dict.
 
     Raises:

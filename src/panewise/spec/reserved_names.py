@@ -16,7 +16,6 @@ from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.conditions.nodes import Column
 from panewise.spec.operators.join.columns import Selected
-from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.operator import RowFunction
 from panewise.spec.protocol import parts
@@ -27,7 +26,7 @@ PREFIX: Final = "__"  # begins the names of all columns that operators add
 # The fields of specifications whose strings are names of columns.
 _COLUMNS: Final = frozenset(
     {"column", "by", "columns", "keys", "partition_by", "event_time", "order", "delta", "gap"}
-    | {"partition", "offset", "source"}
+    | {"partition", "offset", "source", "deletes"}
 )
 # Those of some classes: the column of a condition, and what names an emitted column or begins its name.
 _NAMED: Final[Mapping[type, frozenset[str]]] = {
@@ -36,7 +35,6 @@ _NAMED: Final[Mapping[type, frozenset[str]]] = {
     Column: frozenset({"name"}),
     Selected: frozenset({"name"}),
     Side: frozenset({"prefix"}),
-    Latest: frozenset({"deletes"}),
     MergeAggregate: frozenset({"left", "right", "name"}),
 }
 

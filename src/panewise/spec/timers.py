@@ -8,7 +8,6 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import Family
-from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.policy.policies import PartitionAge, TimePolicy
 from panewise.spec.protocol import Specification, parts
 from panewise.spec.triggers.simple import AfterProcessingTime, AfterSilence, Every
@@ -23,8 +22,8 @@ _WAITING: Final[dict[type, tuple[str, ...]]] = {
     Every: ("period", "offset"),
     TimePolicy: ("duration",),
     PartitionAge: ("duration",),
-    Latest: ("ttl",),
 }
+_OF_JOINS: Final = ("idle_after", "ttl")  # the fields of joins and matches that are of processing time
 _OF_CALENDARS: Final = 15 * 60 * 1_000_000  # local dates start at multiples of it in all zones of today
 
 
@@ -93,7 +92,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 def _waiting(value: Any) -> Iterator[int]:
     """Yields the lengths of processing time among the fields of a value."""
-    yield from _us(value, (*_WAITING.get(type(value), ()), "idle_after"))
+    yield from _us(value, (*_WAITING.get(type(value), ()), *_OF_JOINS))
 
 
 def _all_lengths(value: Any) -> Iterator[int]:

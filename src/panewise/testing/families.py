@@ -10,7 +10,6 @@ from panewise.families import part
 from panewise.spec import Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
 from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
-from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import window_operator
 
 
@@ -76,7 +75,7 @@ def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
 
 def _windows_of_join(spec: Any) -> WindowOperator | None:
     join = getattr(spec, "join", spec)
-    return window_operator(join, F.count()) if isinstance(join.match, SameWindow) else None
+    return window_operator(join, F.count()) if join.window_columns else None
 
 
 PLAIN: Final = TestingParts()

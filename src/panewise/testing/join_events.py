@@ -16,14 +16,12 @@ from panewise.spec import (
 )
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
-from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.testing.edges import clocks, expiries, times, watermarks
 from panewise.testing.families import parts_for_tests
+from panewise.testing.matches.parts import match_tests
 from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, with_types
 from panewise.testing.scripts import Writer
-from panewise.testing.windowed_streams import completing
 
 __all__ = ["VALUES", "join_events", "join_types"]
 
@@ -173,11 +171,10 @@ class _JoinWriter:
             of = watermarks if self._one_of([False, True]) else expiries
             return _inside(of(self._windows, self._all_seen()))
         other, lateness = _other(side), self.spec.sides[side].allowed_lateness.us
-        reach = _reach(self._match, other)
+        reach = match_tests(self._match).reach(self._match, other)
         last = [time + reach + lateness + 1 for time in self.seen[other][-4:] or [0]]
         behind = [time + lateness for time in self.seen[side][-3:] or [0]]
-        if isinstance(self._match, WindowedStreams):
-            last += completing(self._match.windows[side], self.seen[side][-3:])
+        last += match_tests(self._match).watermarks(self._match, side, self.seen[side][-3:])
         return _inside([one + off for one in [*last, *behind] for off in _NEAR])
 
     def _clocks(self) -> list[int]:
@@ -220,7 +217,8 @@ class _JoinWriter:
         if windows is not None:
             return lambda: _inside(times(windows, self._all_seen()))
         sign, other = (1, _other(side)) if side == RIGHT else (-1, _other(side))
-        bounds = _bounds(self._match)
+        of_match, match = match_tests(self._match), self._match
+        bounds = of_match.bounds(match)
 
         def places() -> list[int]:
             ends = [
@@ -229,16 +227,10 @@ class _JoinWriter:
                 for bound in bounds
                 for off in _NEAR
             ]
-            return _inside([*self.seen[side][-1:], *self._mirrored(side), *ends, *range(-2, 9)])
+            more = of_match.times(match, side, *(self.seen[one][-2:] for one in SIDES))
+            return _inside([*self.seen[side][-1:], *more, *ends, *range(-2, 9)])
 
         return places
-
-    def _mirrored(self, side: str) -> list[int]:
-        """Returns times that are as near to a left row as a right row is, on the other side of it."""
-        if side == LEFT or not isinstance(self._match, AsOf) or self._match.strategy != "nearest":
-            return []
-        lefts, rights = (self.seen[one][-2:] for one in SIDES)
-        return [2 * one - other for one in lefts for other in rights]
 
 
 @dataclass
@@ -277,26 +269,3 @@ def _other(side: str) -> str:
 
 def _inside(instants: list[int]) -> list[int]:
     return list(dict.fromkeys(t for t in instants if MIN_INSTANT < t <= MAX_INSTANT))
-
-
-def _bounds(match: Interval | AsOf | LastRows | Latest | WindowedStreams) -> tuple[int, ...]:
-    """Returns the differences, right less left, at which a match begins and ends."""
-    if isinstance(match, Interval):
-        return tuple(one for one in (match.first, match.last) if one is not None) or (0,)
-    if isinstance(match, (LastRows, Latest)):
-        return (0,)
-    if isinstance(match, WindowedStreams):
-        return -_reach(match, RIGHT), _reach(match, LEFT)
-    far = 0 if match.tolerance is None else match.tolerance.us
-    return {"backward": (-far, 0), "forward": (0, far), "nearest": (-far, far)}[match.strategy]
-
-
-def _reach(match: Interval | AsOf | LastRows | Latest | WindowedStreams, side: str) -> int:
-    """Returns how far the last match of a row of this side lies after it; without a tolerance 0."""
-    if isinstance(match, Interval):
-        return match.waits[side] or 0
-    if isinstance(match, WindowedStreams):
-        return match.windows[side].size or 0
-    if isinstance(match, (LastRows, Latest)) or match.tolerance is None:
-        return 0
-    return match.reach[0 if side == LEFT else 1]

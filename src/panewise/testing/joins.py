@@ -1,51 +1,24 @@
 """Hypothesis strategies of joins (semantics 27, 28, 36 to 41)."""
 
-import warnings
 from dataclasses import replace
-from decimal import Decimal
 from itertools import product
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise.chrono import Duration
-from panewise.errors import SpecWarning
-from panewise.spec import (
-    DEFAULT_TRIGGER,
-    UNLIMITED,
-    FixedLag,
-    Global,
-    Position,
-    Session,
-    StreamTime,
-)
+from panewise.matches import MATCHES
+from panewise.spec import FixedLag, Position, StreamTime
 from panewise.spec.conditions import left, right
-from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES, Selected
-from panewise.spec.operators.join.event_times import by_arrival
-from panewise.spec.operators.join.match import CLOSED, STRATEGIES, AsOf, Interval, LastRows, Latest, Match
-from panewise.spec.operators.join.operator import HOWS_OF, ONE_SIDED, JoinOperator
-from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, RIGHT, Selected
+from panewise.spec.operators.join.match_parts import match_parts, parts_of_kind
+from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
-from panewise.spec.operators.join.streams import WindowedStreams
-from panewise.streamwindow import count, delta, time
 from panewise.testing.join_events import VALUES
-from panewise.testing.samples import SHIFTS, SHIFTS_ONCE, STEPS
-from panewise.testing.triggers import triggers
-from panewise.testing.windowed_streams import fitting
-from panewise.testing.windows import windows
+from panewise.testing.matches.parts import match_tests, tests_of_kind
+from panewise.testing.matches.same_window import same_windows
 
-__all__ = [
-    "as_ofs",
-    "intervals",
-    "join_specs",
-    "last_rows",
-    "latests",
-    "same_windows",
-    "two_sides",
-    "unbounded_intervals",
-    "watermarks_of_sides",
-    "window_join_specs",
-]
+__all__ = ["join_specs", "two_sides", "watermarks_of_sides", "window_join_specs"]
 
 _KEYS: Final[tuple[tuple[list[str], list[str]], ...]] = (
     (["key"], ["key"]),
@@ -70,113 +43,6 @@ CONDITIONS: Final = (
 _OF_TIME: Final = frozenset(
     {"left", "right", "timestamp", "watermark", "idle_after"}
 )  # fields of event times
-_OWN_STRATEGIES: Final = (SameWindow, WindowedStreams)  # matches that are drawn only if they are fixed
-# Custom windows that merge. A window of the last need not contain the time of its row.
-_MERGING: Final = (
-    replace(STEPS, merge=True),
-    replace(STEPS, merge="touching"),
-    replace(SHIFTS_ONCE, merge=True),
-)
-_DELTAS: Final = {
-    LEFT: (delta("v", 1), delta("n", 1), delta("v", 0.5), delta("price", 2), delta("n", Decimal("2.5"))),
-    RIGHT: (delta("v", 0), delta("v", 3), delta("n", 2), delta("n", "3 microseconds"), delta("price", 0.5)),
-}
-
-
-def intervals() -> st.SearchStrategy[Interval]:
-    """Returns a strategy of intervals: bounds of both signs, equal ones, each form of `closed` and `late`."""
-    lengths = st.sampled_from([0, 0, 1, 2, 3, 7])
-    late = st.sampled_from(["output", "output", "join"])
-    made = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED), late)
-    return made.map(lambda it: _interval(*it))
-
-
-def unbounded_intervals() -> st.SearchStrategy[Interval]:
-    """Returns a strategy of intervals without one bound or both: with each retention, and each `closed`."""
-    of_one = [(None, 3), (None, -2), (None, 0), (-4, None), (0, None), (3, None)]
-    bounds = st.sampled_from([*of_one, (None, None)])
-    of_both = [(2, None), (6, None), (None, 1), (None, 2), (4, 1), (3, 2)]
-    limits = st.sampled_from([*of_both, (UNLIMITED, None)])
-    made = st.tuples(bounds, limits, st.sampled_from(["both", "neither"]))
-    return made.map(lambda it: _unbounded(*it))
-
-
-def _unbounded(bounds: Any, limits: Any, closed: Any) -> Interval:
-    """Returns an interval; one without bounds includes both ends, as it must say."""
-    of_none: Any = "both" if bounds == (None, None) else closed
-    return Interval(bounds[0], bounds[1], of_none, retain_for=limits[0], retain_rows=limits[1])
-
-
-def _interval(lower: int, length: int, closed: Any, late: Any) -> Interval:
-    """Returns an interval; one that would include nothing includes both bounds."""
-    empty = length < {"both": 0, "left": 1, "right": 1, "neither": 2}[closed]
-    return Interval(lower, lower + length, "both" if empty else closed, late=late)
-
-
-def as_ofs() -> st.SearchStrategy[AsOf]:
-    """Returns a strategy of as-of matches: each strategy with and without a tolerance."""
-    exact = st.sampled_from([True, True, False])
-    made = st.tuples(st.sampled_from(STRATEGIES), st.sampled_from([None, 0, 1, 2, 3, 7]), exact)
-    return made.map(lambda it: _as_of(*it))
-
-
-def same_windows() -> st.SearchStrategy[SameWindow]:
-    """Returns a strategy of window matches: each kind of window that is allowed, and all triggers."""
-    made = st.one_of(*(windows(kind) for kind in ("tumbling", "hopping", "cumulating", "calendar", "global")))
-    merging_ones = st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"]))
-    closed = st.builds(Session, st.integers(1, 6), closed=st.just("both"))
-    customs = st.sampled_from([STEPS, SHIFTS, *_MERGING])
-    accumulations = st.sampled_from(["discarding", "discarding", "accumulating", "retracting"])
-    gaps = st.builds(Session, st.just("gap"), st.sampled_from(["separate", "merge"]))
-    window = st.one_of(made, merging_ones, merging_ones, closed, customs, gaps)
-    return st.tuples(window, triggers() | st.just(DEFAULT_TRIGGER), accumulations, st.integers(0, 4)).map(
-        lambda it: _same_window(*it)
-    )
-
-
-def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) -> SameWindow:
-    """Returns a match; `lateness` is the number of one of several."""
-    of_window: list[Any] = [0, 0, 0, 0, UNLIMITED] if isinstance(window, Global) else [0, 0, 1, 5, UNLIMITED]
-    drop: Any = "row" if lateness == 3 else "window"
-    given = {"accumulation": accumulation, "allowed_lateness": of_window[lateness], "drop_by": drop}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
-        return SameWindow(window, trigger=trigger, **given)
-
-
-def _as_of(strategy: Any, tolerance: int | None, exact: bool) -> AsOf:
-    """Returns an as-of match; one with a tolerance of 0 allows exact matches."""
-    return AsOf(strategy, tolerance, allow_exact_matches=exact or tolerance == 0)
-
-
-def last_rows(*, of_left: bool = False) -> st.SearchStrategy[LastRows]:
-    """Returns a strategy of the last rows: each order, and by arrival each pair of windows.
-
-    With `of_left` there is a window of left rows.
-    """
-    counts = st.sampled_from([1, 1, 2, 3])
-    of_kind: dict[str, Any] = {
-        side: {
-            "none": st.none(),
-            "count": counts.map(count),
-            "time": st.sampled_from([1, 3]).map(time),
-            "delta": st.sampled_from(_DELTAS[side]),
-        }
-        for side in SIDES
-    }
-    kinds = [*product(of_kind[LEFT], of_kind[RIGHT])][len(of_kind[RIGHT]) if of_left else 1 :]
-    by_arrival = st.sampled_from(kinds).flatmap(
-        lambda pair: st.builds(LastRows, of_kind[RIGHT][pair[1]], of_kind[LEFT][pair[0]])
-    )
-    in_time = counts.map(lambda n: LastRows(n, order="event_time"))
-    orders = [by_arrival, by_arrival, by_arrival, by_arrival if of_left else in_time]
-    return st.sampled_from(orders).flatmap(lambda made: made)
-
-
-def latests() -> st.SearchStrategy[Latest]:
-    """Returns a strategy of the latest rows: with and without a time to live, and rows that delete."""
-    columns = st.sampled_from([None, "v", ("v", None), (None, "v"), ("n", "s")])
-    return st.builds(Latest, st.sampled_from([None, 1, 3, 3]), columns)
 
 
 @st.composite
@@ -184,10 +50,11 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
     """Draws joins; each field that is not `fixed` takes every kind of its values that the others allow.
 
     For window joins see :func:`window_join_specs`, for windowed stream joins
-    :func:`panewise.testing.windowed_streams.windowed_streams`.
+    :func:`panewise.testing.matches.streams.windowed_streams`.
     """
     kind, how, unmatched, timestamp = draw(st.sampled_from(_cells(fixed)))
     match = fixed["match"] if "match" in fixed else draw(_of_kind(kind, fixed, unmatched))
+    of_match, parts = match_tests(match), match_parts(match)
     fields: dict[str, Any] = {
         "how": how,
         "match": match,
@@ -196,14 +63,12 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
         **draw(watermarks_of_sides()),
     }
-    if isinstance(match, SameWindow) and how not in ONE_SIDED and has_ends(match) and draw(st.booleans()):
+    if parts.windows_end(match) and how not in ONE_SIDED and draw(st.booleans()):
         fields["timestamp"] = "window"
     one, other = draw(two_sides(fields.pop("marks")))
-    if isinstance(match, SameWindow):
-        one, other = (replace(side, allowed_lateness=Duration(0)) for side in (one, other))
-    if isinstance(match, WindowedStreams):
-        match, one, other = fitting(match, one, other)
-    if by_arrival(match) and not _OF_TIME & fixed.keys() and draw(st.sampled_from([False, False, True])):
+    match, one, other = of_match.fitted(match, one, other)
+    timeless = parts.by_arrival(match) and not _OF_TIME & fixed.keys()
+    if timeless and draw(st.sampled_from([False, False, True])):
         one, other = (_without_event_time(side) for side in (one, other))
         fields |= {"timestamp": None, "watermark": None, "idle_after": None}
     if draw(st.booleans()):
@@ -212,7 +77,7 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
         one, other = draw(st.sampled_from([(one, replace(other, prefix="r_"))] * 2 + [_prefixed(one, other)]))
     elif draw(st.booleans()):
         one = replace(one, prefix="l_")
-    if _takes_condition(match):
+    if of_match.takes_condition(match):
         fields["condition"] = draw(st.none() | st.sampled_from(CONDITIONS))
     return JoinOperator(**{"left": one, "right": other, **fields, **fixed, "match": match})
 
@@ -222,40 +87,31 @@ def window_join_specs(**fixed: Any) -> st.SearchStrategy[JoinOperator]:
     return same_windows().flatmap(lambda match: join_specs(match=match, **fixed))
 
 
-def _cells(fixed: dict[str, Any]) -> list[tuple[type[Match], str, str | None, str | None]]:
+def _cells(fixed: dict[str, Any]) -> list[tuple[str, str, str | None, str | None]]:
     """Returns the kinds of a match, `how`, `unmatched` and `timestamp` that exist (semantics 27.2, 37.3)."""
-    found: list[tuple[type[Match], str, str | None, str | None]] = []
-    for kind, how in ((kind, how) for kind, hows in HOWS_OF.items() for how in hows):
-        early = ("final",) if kind is AsOf else ("final", "early")
-        for unmatched in early if how not in ("inner", "semi") else (None,):
-            timestamps = (None,) * 3 if how in ONE_SIDED else ("left", "right", "later", "earlier")
-            found += [(kind, how, unmatched, timestamp) for timestamp in timestamps]
-    given = fixed.get("match")
+    given, found = fixed.get("match"), list[tuple[str, str, str | None, str | None]]()
     of_fields = ("how", "unmatched", "timestamp")
+    for kind in MATCHES if given is None else (given.kind,):
+        of_kind = tests_of_kind(kind)
+        if given is None and not of_kind.drawn:
+            continue
+        alone = ("final", "early") if of_kind.emits_early(given) else ("final",)
+        for how in parts_of_kind(kind).hows:
+            times = (None,) * 3 if how in ONE_SIDED else ("left", "right", "later", "earlier")
+            for cell in product(alone if how not in ("inner", "semi") else (None,), times):
+                found.append((kind, how, *cell))
     return [
         cell
         for cell in found
-        if (isinstance(given, cell[0]) if given is not None else cell[0] not in _OWN_STRATEGIES)
-        and (cell[2] != "early" or not isinstance(given, LastRows) or given.left is not None)
-        and all(fixed.get(name, value) == value for name, value in zip(of_fields, cell[1:], strict=True))
+        if all(fixed.get(name, value) == value for name, value in zip(of_fields, cell[1:], strict=True))
     ]
 
 
-def _of_kind(kind: type[Match], fixed: dict[str, Any], unmatched: str | None) -> st.SearchStrategy[Match]:
+def _of_kind(kind: str, fixed: dict[str, Any], unmatched: str | None) -> st.SearchStrategy[Any]:
     """Returns a strategy of the matches of a kind that are allowed with these fields."""
-    kinds: dict[type[Match], st.SearchStrategy[Match]]
-    kinds = {
-        Interval: intervals(),
-        AsOf: as_ofs(),
-        Latest: latests(),
-        LastRows: last_rows(of_left=unmatched == "early"),
-    }
-    made = kinds[kind]
-    return made if fixed.get("condition") is None else made.filter(_takes_condition)
-
-
-def _takes_condition(match: Match) -> bool:
-    return not isinstance(match, AsOf) or match.tolerance is not None
+    of_kind = tests_of_kind(kind)
+    made = of_kind.strategy(unmatched == "early")
+    return made if fixed.get("condition") is None else made.filter(of_kind.takes_condition)
 
 
 def _without_event_time(side: Side) -> Side:

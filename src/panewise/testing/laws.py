@@ -21,9 +21,8 @@ from typing import Any, Final, TypeAlias
 
 from panewise.errors import InputError
 from panewise.spec import Specification, merging
-from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, MISSING, TIMING
-from panewise.spec.operators.join.operator import ONE_SIDED, JoinOperator
-from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.columns import BOUNDS, INDEX, JOIN_TIME, MISSING, ONE_SIDED, TIMING
+from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing.compare import same
 from panewise.testing.retractions import OP, Ledger, identity
 from panewise.testing.runner import run
@@ -62,16 +61,16 @@ def check_early(spec: JoinOperator, events: Events, runtime: str = "oracle", **o
     >>> check_early(join, [{"op": "add", "input": "left", "rows": [{"event_time": 1}]},
     ...     {"op": "add", "input": "right", "rows": [{"event_time": 3}]}])
     """
-    match = spec.match
-    if not spec.outer_sides or (isinstance(match, SameWindow) and match.accumulation == "accumulating"):
-        given, rule = f"how={spec.how!r}, {match!r}", "a join that retracts rows without a partner is needed"
+    if not spec.outer_sides or INDEX in spec.window_columns:  # which accumulating mode adds
+        given = f"how={spec.how!r}, {spec.match!r}"
+        rule = "a join that retracts rows without a partner is needed"
         raise InputError(given, rule, "give how='left' and another accumulation")
     ended = [*events, {"op": "finish"}]
     early, final = (
         _net(run(replace(spec, unmatched=name, timestamp=spec.timestamp), ended, runtime, **options))
         for name in ("early", "final")
     )
-    if isinstance(match, SameWindow):
+    if spec.window_columns:
         early, final = (_of_content(spec, rows) for rows in (early, final))
     _assert_equal(early, final, 'early, "final"')
 

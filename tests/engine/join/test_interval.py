@@ -8,7 +8,7 @@ import pytest
 
 from panewise import Interval, JoinOperator, Side, StreamTime, left, right
 from panewise.engine.columns import END, NUMBER, TIME
-from panewise.engine.join import retention
+from panewise.engine.join.interval import retention
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.protocol import engine_parts
 from panewise.engine.run_library import RunLibrary

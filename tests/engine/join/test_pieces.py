@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from panewise import Interval, JoinOperator, Side
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join import candidate_slices, emission, matching
-from panewise.engine.join.interval import IntervalJoin
+from panewise.engine.join.batch import emission
+from panewise.engine.join.interval.method import IntervalJoin
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan, as_stored
+from panewise.engine.join.search import candidate_slices, matching
 from panewise.engine.kernels import hashing
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs

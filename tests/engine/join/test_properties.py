@@ -15,10 +15,13 @@ from panewise.testing.compare import same
 from panewise.testing.events import script
 from panewise.testing.ingest import FLAGS, schema
 from panewise.testing.join_events import join_events, join_types
-from panewise.testing.joins import join_specs, last_rows, latests, unbounded_intervals
+from panewise.testing.joins import join_specs
+from panewise.testing.matches.interval import unbounded_intervals
+from panewise.testing.matches.last_rows import last_rows
+from panewise.testing.matches.latest import latests
+from panewise.testing.matches.streams import windowed_streams
 from panewise.testing.runtimes import engine as in_engine
 from panewise.testing.runtimes import oracle as in_oracle
-from panewise.testing.windowed_streams import windowed_streams
 from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.orders import columns
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import Interval, JoinOperator, Side
-from panewise.engine.join import interval, matching
+from panewise.engine.join.interval import method as interval
 from panewise.engine.join.operator import JoinEngine
+from panewise.engine.join.search import matching
 from tests.engine.effort import FEW
 from tests.engine.join.test_operator import SCHEMAS, rows
 from tests.engine.join.test_pieces import check

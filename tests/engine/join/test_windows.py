@@ -10,8 +10,8 @@ import pytest
 
 from panewise import JoinOperator, LastRows, Latest, Side
 from panewise.engine.checkpoint import StoredOperator, restore, save
-from panewise.engine.join import rows_of_keys
 from panewise.engine.join.operator import JoinEngine
+from panewise.engine.join.search import rows_of_keys
 from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary

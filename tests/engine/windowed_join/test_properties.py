@@ -12,8 +12,8 @@ from panewise.spec import WindowedJoin
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
+from panewise.testing.matches.streams import windowed_streams
 from panewise.testing.windowed_joins import windowed_join_specs
-from panewise.testing.windowed_streams import windowed_streams
 from tests.engine.effort import DEFAULT, FEW, SOAK
 
 Events = list[dict[str, Any]]

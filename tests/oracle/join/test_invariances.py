@@ -15,7 +15,8 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
-from panewise.testing.joins import join_specs, unbounded_intervals
+from panewise.testing.joins import join_specs
+from panewise.testing.matches.interval import unbounded_intervals
 
 Events = list[dict[str, Any]]
 SETTINGS = settings(derandomize=True, database=None, deadline=None)

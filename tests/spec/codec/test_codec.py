@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -34,6 +35,8 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
+from panewise.testing.cogroups import IN_ORDER, SURPLUS
+from panewise.testing.policies import COUNTING, EVICTING
 from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
 
@@ -180,6 +183,19 @@ def test_a_field_left_out_has_its_default() -> None:
     assert from_dict({**SMALL, "panewise": 1}) == PLAIN
     assert from_dict({**SMALL, "position": {}}).position == Position()
     assert from_dict({**SMALL, "trigger": {"kind": "after_watermark"}}).trigger == AfterWatermark()
+
+
+def test_documents_are_written_as_in_earlier_releases() -> None:
+    """The documents have every field of every class of specifications, as an earlier release wrote them."""
+    aggregates = {**USER_AGGREGATES, IN_ORDER.name: IN_ORDER, SURPLUS.name: SURPLUS}
+    listeners = {COUNTING.name: COUNTING, EVICTING.name: EVICTING}
+    written = (Path(__file__).parent / "documents.jsonl").read_text().splitlines()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        specs = [from_json(text, aggregates, USER_WINDOWS, listeners) for text in written]
+    assert [to_json(spec) for spec in specs] == written
+    for text, spec in zip(written, specs, strict=True):
+        assert changed_fields(json.loads(text), to_dict(spec)) == []
 
 
 def test_json_says_its_version() -> None:

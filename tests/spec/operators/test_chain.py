@@ -88,7 +88,7 @@ def test_shared_keys_are_those_of_every_stage() -> None:
         (["a"], [TOTAL.alias("timestamp")], {"timestamp": "end"}, r"then: 'timestamp' twice"),
         (["a"], [], {}, r"aggregates=\(\)"),
         (["a"], ["n"], {}, r"aggregates=\['n'\]"),
-        ("a", [TOTAL], {}, r"keys='a' \| keys are several"),
+        ("a", [TOTAL], {}, r"keys='a' \| keys is a list"),
         ([1], [TOTAL], {}, r"column 1 \| columns are named by non-empty strings"),
         (["all"], [TOTAL], {}, r"then: key 'all', a collect_list \| a key is a simple value"),
         (

@@ -92,7 +92,7 @@ def test_every_deduplication_has_words(spec: DeduplicateOperator) -> None:
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: made(keys=[]), "keys=() | rows are duplicates if they are equal in the keys"),
-    (lambda: made(keys="id"), "keys='id' | keys are several"),
+    (lambda: made(keys="id"), "keys='id' | keys is a list"),
     (lambda: made(keys=["id", "id"]), "keys=['id', 'id'] | a key is named once"),
     (lambda: made(keys=[""]), "column '' | columns are named by non-empty strings"),
     (lambda: made(within=None), "within=None | within limits how long the state is stored"),

@@ -8,8 +8,6 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.spec import FixedLag, JoinOperator, StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.entry import TwoSided
-from panewise.spec.operators.join.match import LastRows, Latest
-from panewise.spec.operators.policy.policies import TimePolicy
 
 
 @dataclass(frozen=True)
@@ -76,23 +74,6 @@ class JoinClocks:
         if horizon is None or horizon == MAX_INSTANT:
             return horizon
         return None if horizon == MIN_INSTANT else horizon - 1
-
-    def horizon_in_windows(self, spec: JoinOperator, side: str) -> int | None:
-        """Returns the horizon of the rows in the windows by arrival of a side.
-
-        It is the last processing time that has passed or, if no row of the other side can come, the end of
-        time. None if no row expires.
-        """
-        if self.horizon(spec, OTHER[side]) == MAX_INSTANT:
-            return MAX_INSTANT
-        match spec.match:
-            case LastRows():
-                timed = isinstance(spec.match.windows[side], TimePolicy)
-            case Latest():
-                timed = spec.match.ttl is not None
-            case _:
-                timed = False
-        return self.processing_time - 1 if timed else None
 
     def moved(
         self, spec: TwoSided, processing_time: int | None, watermark: int | None, source: str | None

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import polars as pl
 
-from panewise.engine.join.arrival import Arrived
+from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import JoinState
 from panewise.engine.store.stored_table import StoredTable

@@ -8,12 +8,9 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.ingest.output import Output
-from panewise.engine.join.arrival import Arrived
-from panewise.engine.join.as_of import AsOfJoin
-from panewise.engine.join.awaited_as_of import AwaitedAsOfJoin
-from panewise.engine.join.by_arrival import ArrivalJoin
+from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.interval import IntervalJoin
+from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.method import Method
 from panewise.engine.join.pairing import PairingEngine
 from panewise.engine.join.plan import JoinPlan
@@ -21,7 +18,6 @@ from panewise.engine.join.state import JoinState
 from panewise.engine.protocol import Schemas
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT
-from panewise.spec.operators.join.match import AsOf, Interval, by_event_time
 
 
 class JoinEngine(PairingEngine):
@@ -38,7 +34,7 @@ class JoinEngine(PairingEngine):
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
-        self.method = method_of(self.plan)
+        self.method: Method = match_engine(spec.match).method(self.plan)
         self.state = JoinState(self.method.tables())
         self.changed = False  # whether the tables have changed since the operator was made
 
@@ -79,13 +75,3 @@ class JoinEngine(PairingEngine):
         self.changed |= panes.height > 0 or len(tables) > 0
         self._set(replace(self.state.with_tables(tables), clocks=clocks))
         return replace(self._nothing(LEFT), panes=panes)
-
-
-def method_of(plan: JoinPlan) -> Method:
-    """Returns the method of a join."""
-    match = plan.spec.match
-    if isinstance(match, Interval):
-        return IntervalJoin(plan)
-    if isinstance(match, AsOf) and match.waits_for_partner:
-        return AwaitedAsOfJoin(plan)
-    return AsOfJoin(plan) if by_event_time(match) else ArrivalJoin(plan)

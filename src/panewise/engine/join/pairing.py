@@ -13,7 +13,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import TIME
 from panewise.engine.ingest.output import Output
-from panewise.engine.join.arrival import Arrived, arrived
+from panewise.engine.join.batch.arrival import Arrived, arrived
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState

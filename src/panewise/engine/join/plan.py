@@ -40,7 +40,6 @@ from panewise.spec.operators.join.columns import (
     Selected,
 )
 from panewise.spec.operators.join.entry import SideEntry
-from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
 
 WITHOUT_EVENT_TIME: Final = 0  # the ``__time`` of rows that have no event time
@@ -68,9 +67,9 @@ class SidePort(UncombinedPort):
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
         self.stored, self.alone = self._stored(spec, selected), self._alone(selected)
         self.assign = None
-        if isinstance(spec.match, SameWindow):
+        if self.entry.window is not None:
             windows = window_operator(spec, max_(ROW_NUMBER))
-            self.assign = partial(assign_windows, windows, slicing_of(spec.match.window))
+            self.assign = partial(assign_windows, windows, slicing_of(self.entry.window))
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch. With windows, valid rows are in one."""

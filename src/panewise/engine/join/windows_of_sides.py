@@ -10,7 +10,7 @@ import polars as pl
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, NUMBER, PARTIAL, REASON, TIME
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.join.arrival import late_after_end, numbered
+from panewise.engine.join.batch.arrival import late_after_end, numbered
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import TwoSidedOperator
 from panewise.engine.kernels.frames import filter_rows, vstack_frames

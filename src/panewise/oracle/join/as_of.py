@@ -1,4 +1,4 @@
-"""Joins as of the event time of left rows: one is emitted once its partners are known (37.2, 37.3, 37.6)."""
+"""Joins as of the event time of left rows: one is emitted once its partners are known (37.2, 37.3)."""
 
 import math
 from collections.abc import Iterable
@@ -9,29 +9,26 @@ from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
+from panewise.oracle.join.method import StoringJoin
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf, LastRows
+from panewise.spec.operators.join.match import AsOf
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.policy.policies import CountPolicy
 
 
-class AsOfJoin:
-    """Finds the partner of each left row among all right rows, when the left row is decided.
-
-    Args:
-        spec: the specification of the join.
-        clocks: the clocks of the join.
-        emitted: makes the rows to emit.
-    """
+class AsOfJoin(StoringJoin):
+    """Finds the partner of each left row among all right rows, when the left row is decided."""
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
-        self._spec, self._match = spec, spec.match if isinstance(spec.match, AsOf) else AsOf()
-        self._clocks = clocks
-        self._emitted = emitted
+        super().__init__(spec, clocks, emitted)
+        self._match = self._as_of()
         self._undecided: list[Applied] = []
         self._right: list[Applied] = []
         self._arrived = 0
+
+    def _as_of(self) -> AsOf:
+        assert isinstance(self._spec.match, AsOf)
+        return self._spec.match
 
     def apply(self, side: str, row: Row) -> None:
         """Stores a row."""
@@ -112,15 +109,6 @@ class AsOfJoin:
 
     def _fits(self, left: Row, one: Applied) -> bool:
         return condition_is_true(self._spec.condition, left, one.row)
-
-
-class LastRowsInTime(AsOfJoin):
-    """Finds the partners of each left row among the latest right rows that are not after it (37.6)."""
-
-    def _partners(self, left: Row) -> list[Row]:
-        assert isinstance(self._spec.match, LastRows) and isinstance(self._spec.match.right, CountPolicy)
-        earlier = sorted(self._matching(left), key=lambda one: (one.row.time, one.place))
-        return [one.row for one in earlier[-self._spec.match.right.n :] if self._fits(left, one)]
 
 
 def can_be_partner(match: AsOf, left: int, right: int) -> bool:

@@ -14,7 +14,6 @@ from panewise.spec.operators.join.columns import (
     Selected,
 )
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.windows.kinds import closed_at_end
 
 Pane = Mapping[str, Any]
@@ -58,9 +57,10 @@ class EmittedRows:
 
     def _window_time(self, window: Pane | None) -> int:
         """Returns the last instant of a window (semantics 40.1)."""
-        assert window is not None and isinstance(self._spec.match, SameWindow)
+        windows = self._spec.ports[LEFT].window
+        assert window is not None and windows is not None
         end: int = window["window_end"]
-        return end if closed_at_end(self._spec.match.window) else end - 1
+        return end if closed_at_end(windows) else end - 1
 
     def _values(self, rows: Mapping[str, Row]) -> dict[str, Any]:
         return {one.name: self._value(one, rows) for one in self._selected}

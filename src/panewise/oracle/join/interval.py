@@ -32,6 +32,11 @@ class IntervalJoin(PairingJoin):
         """Whether a row behind the horizon of its side is joined (semantics 37.25)."""
         return self._match.late == "join"
 
+    def is_late(self, side: str, row: Row) -> bool:
+        """Returns whether a row is late: with `late="join"` only if it can have no partner (37.25)."""
+        joins = self.joins_late_rows and self.may_have_partner(side, row)
+        return super().is_late(side, row) and not joins
+
     def may_have_partner(self, side: str, row: Row) -> bool:
         """Returns whether a row could have a partner, judging by its time.
 

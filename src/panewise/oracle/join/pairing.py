@@ -5,26 +5,20 @@ from typing import Any
 from panewise.oracle.join.applied import Applied, Pair
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
+from panewise.oracle.join.method import StoringJoin
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
 
 
-class PairingJoin:
+class PairingJoin(StoringJoin):
     """Pairs each row with rows of the other side that have arrived before it.
 
     A subclass determines these rows, and how long a row can get a partner.
-
-    Args:
-        spec: the specification of the join.
-        clocks: the clocks of the join.
-        emitted: makes the rows to emit.
     """
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
-        self._spec = spec
-        self._clocks = clocks
-        self._emitted = emitted
+        super().__init__(spec, clocks, emitted)
         self._applied: list[Applied] = []
         self._new_pairs: list[Pair] = []  # since the last evaluation
 

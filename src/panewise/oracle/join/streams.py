@@ -1,7 +1,6 @@
 """S1's windowed stream join: rows wait for their release, and then look for partners (37.14 to 37.19)."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
+from panewise.oracle.join.method import StoringJoin
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
@@ -33,20 +33,13 @@ class Waiting:
     late: bool
 
 
-class StreamsJoin:
-    """Releases the rows of both sides, and pairs each with the released rows of the other side.
-
-    Args:
-        spec: the specification of the join.
-        clocks: the clocks of the join.
-        emitted: makes the rows to emit.
-    """
+class StreamsJoin(StoringJoin):
+    """Releases the rows of both sides, and pairs each with the released rows of the other side."""
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
+        super().__init__(spec, clocks, emitted)
         assert isinstance(spec.match, WindowedStreams)
-        self._spec, self._match = spec, spec.match
-        self._clocks = clocks
-        self._emitted = emitted
+        self._match = spec.match
         self._arrived = 0
         self._waiting: dict[str, list[Waiting]] = {LEFT: [], RIGHT: []}
         self._released: dict[str, list[Applied]] = {LEFT: [], RIGHT: []}  # in the order of their release
@@ -87,9 +80,10 @@ class StreamsJoin:
             ]
         return waiting + found
 
-    def waiting_times(self) -> Iterable[int]:
-        """Returns the event times of the rows that wait."""
-        return [it.one.row.time for side in (LEFT, RIGHT) for it in self._waiting[side]]
+    def lowest(self) -> float:
+        """Returns the least event time of rows that are still to be released."""
+        times = [it.one.row.time for side in (LEFT, RIGHT) for it in self._waiting[side]]
+        return min([super().lowest(), *times])
 
     def furthest_behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the horizons and the rows that wait; None: any (40.4).

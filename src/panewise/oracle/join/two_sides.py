@@ -120,7 +120,7 @@ class TwoSidedInterpreter(ABC):
             output.count(side, "replays")
         elif isinstance(self._method, WindowsOfSides):
             self._method.wait(side, row)  # its windows decide whether it is late
-        elif self._is_late(side, row):
+        elif self._method.is_late(side, row):
             output.count(side, "late")
             late_by = self._clocks.late_by(side, row.time)
             reason = {"reason": "behind", "windows": list[Any](), "late_by": late_by, "partial": False}
@@ -128,10 +128,6 @@ class TwoSidedInterpreter(ABC):
         else:
             output.count(side, "applied")
             self._method.apply(side, row)
-
-    def _is_late(self, side: str, row: Row) -> bool:
-        """Returns whether a row is behind the horizon of its side (semantics 36.4)."""
-        return row.time < self._clocks.horizon(side)
 
     # Rows out
 

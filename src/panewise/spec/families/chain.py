@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.codec.chain import complete, from_dict, reads, to_dict
+from panewise.spec.codec.differences import has_stages
+from panewise.spec.codec.documents import documents
 from panewise.spec.describe.chain import describe
 from panewise.spec.families import windows
 from panewise.spec.operators.chain import Chain
@@ -96,10 +97,7 @@ def timely_column(spec: Chain) -> str | None:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **{**documents(Chain), "reads": has_stages},
     describe=describe,
     check_types=check_types,
     boolean_columns=boolean_columns,

@@ -8,19 +8,14 @@ from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
-from panewise.spec.codec.cogroup import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.describe.cogroup import describe
 from panewise.spec.families import windows
-from panewise.spec.families.sides import (
-    check_comparable,
-    check_shared_columns,
-    driven_by_rows,
-    one_shard,
-    renamed_side,
-)
+from panewise.spec.families.sides import driven_by_rows, one_shard, renamed_side
 from panewise.spec.families.windows import silently_replaced
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
+from panewise.spec.operators.join.checks import check_comparable, check_shared_columns
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
@@ -127,10 +122,7 @@ def timely_column(spec: CogroupOperator) -> str | None:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(CogroupOperator, "right", "window"),
     describe=describe,
     check_types=check_types,
     boolean_columns=boolean_columns,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from panewise.families import INPUT
-from panewise.spec.codec.deduplicate import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.describe.deduplicate import describe
 from panewise.spec.operators.deduplicate import OP, DeduplicateOperator
 from panewise.spec.protocol import Error, SpecParts, Types
@@ -50,10 +50,7 @@ def new_columns(spec: DeduplicateOperator) -> tuple[str, ...]:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(DeduplicateOperator, "keep"),
     describe=describe,
     check_types=check_types,
     unchanged=unchanged,

@@ -6,29 +6,18 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.codec.join import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.describe.join import describe
-from panewise.spec.families.sides import (
-    check_comparable,
-    check_shared_columns,
-    driven_by_rows,
-    one_shard,
-    renamed_side,
-)
-from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, RIGHT, Selected
-from panewise.spec.operators.join.event_times import by_arrival
-from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match, RowWindow
+from panewise.spec.families.sides import driven_by_rows, one_shard, renamed_side
+from panewise.spec.operators.join.checks import check_comparable
+from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.streams import WindowedStreams
-from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
 from panewise.spec.position import Position
 from panewise.spec.protocol import Error, SpecParts, Types, lag_on_batch
-from panewise.spec.rules.timely import on_milliseconds
-from panewise.spec.type_checks import check_delta, check_entry
-from panewise.spec.windows.custom import Custom
+from panewise.spec.type_checks import check_entry
 
 
 def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
@@ -40,36 +29,17 @@ def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
         check_entry(entry, types[name])
     for left, right in zip(spec.left.keys, spec.right.keys, strict=True):
         check_comparable(left, types["left"].get(left), right, types["right"].get(right))
-    if isinstance(spec.match, SameWindow):
-        check_shared_columns(spec.match.columns_read, types)
-    for name, window in _windows(spec.match).items():
-        if isinstance(window, DeltaPolicy) and window.column in types[name]:
-            check_delta(window, types[name][window.column])
+    match_parts(spec.match).check_types(spec.match, types)
     if spec.condition is not None:
         check_condition(spec.condition, types["left"], types["right"])
     spec.selected(types)
 
 
-def _windows(match: Match) -> Mapping[str, RowWindow | None]:
-    """Returns the windows of rows by side."""
-    return match.windows if isinstance(match, LastRows) else {}
-
-
 def batch_error(spec: JoinOperator) -> Error | None:
     """Refuses a watermark, a window and a match that follow the clock."""
-    if isinstance(spec.match, Latest):
-        rule = "the rows of a batch DataFrame arrive together, so none is newer than another (semantics 37.7)"
-        return f"{spec.match!r} on a batch DataFrame", rule, "use AsOf, or read a stream"
-    if isinstance(spec.match, WindowedStreams):
-        period = next((one for window in spec.match.windows.values() for one in window.periods), None)
-        if period is not None:
-            rule = "a batch DataFrame is processed at one time, so no period passes (semantics 37.16)"
-            return f"{period!r} on a batch DataFrame", rule, "use 'each', or read a stream"
-    timed = next((one for one in _windows(spec.match).values() if isinstance(one, TimePolicy)), None)
-    if timed is not None:
-        rule = "a batch DataFrame is processed at one time, so no processing time passes (semantics 37.5)"
-        given = f"time('{timed.duration}') on a batch DataFrame"
-        return given, rule, "use delta over a timestamp, or read a stream"
+    error = match_parts(spec.match).batch_error(spec.match)
+    if error is not None:
+        return error
     errors = (lag_on_batch(side.watermark) for side in spec.sides.values())
     return next((error for error in errors if error is not None), None)
 
@@ -94,25 +64,9 @@ def renamed(
     condition = spec.condition
     if condition is not None:
         condition = renamed_condition(condition, port, names)
-    match = _renamed_match(spec.match, port, names)
+    match = match_parts(spec.match).renamed(spec.match, port, names)
     changes: dict[str, Any] = {port: side, "select": select, "condition": condition, "match": match}
     return replace(spec, **changes)
-
-
-def _renamed_match(match: Match, port: str, names: Mapping[str, str]) -> Match:
-    """Returns the match with other names of the columns of a side."""
-    if isinstance(match, Latest):
-        columns = match.deletes_by_side
-        if columns[port] is not None:
-            columns[port] = names.get(str(columns[port]), columns[port])
-        return replace(match, deletes=(columns["left"], columns["right"]))
-    if not isinstance(match, LastRows):
-        return match
-    window = match.windows[port]
-    if not isinstance(window, DeltaPolicy):
-        return match
-    changed: dict[str, Any] = {port: replace(window, column=names.get(window.column, window.column))}
-    return replace(match, **changed)
 
 
 def with_position(spec: JoinOperator, position: Position) -> JoinOperator:
@@ -124,7 +78,7 @@ def with_position(spec: JoinOperator, position: Position) -> JoinOperator:
 
 def calls_users(spec: JoinOperator) -> bool:
     """Returns whether the windows of the join are custom ones."""
-    return isinstance(spec.match, SameWindow) and isinstance(spec.match.window, Custom)
+    return match_parts(spec.match).calls_users(spec.match)
 
 
 def unchanged(spec: JoinOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
@@ -162,18 +116,12 @@ def timely_column(spec: JoinOperator) -> str | None:
     """
     if any(side.allowed_lateness.us for side in spec.sides.values()):
         return None
-    if isinstance(spec.match, SameWindow):
-        in_windows = spec.timestamp == "window" and spec.match.allowed_lateness == Duration(0)
-        return JOIN_TIME if in_windows and on_milliseconds(spec.match.window) else None
-    if isinstance(spec.match, Interval) and spec.match.late == "join":
-        return None
-    at_arrival = isinstance(spec.match, Interval) or by_arrival(spec.match)
-    return JOIN_TIME if at_arrival and spec.how == "inner" and spec.timestamp == "later" else None
+    return JOIN_TIME if match_parts(spec.match).is_timely(spec) else None
 
 
 def static_port(spec: JoinOperator) -> str | None:
-    """Returns the right side of an as-of join (semantics 36.8)."""
-    return RIGHT if isinstance(spec.match, AsOf) else None
+    """Returns the side that may be static, if the match has one (semantics 36.8)."""
+    return match_parts(spec.match).static_side
 
 
 def check_static(spec: JoinOperator) -> None:
@@ -196,10 +144,7 @@ def check_static(spec: JoinOperator) -> None:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(JoinOperator, "match"),
     describe=describe,
     check_types=check_types,
     batch_error=batch_error,

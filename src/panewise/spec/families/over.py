@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
-from panewise.spec.codec.over import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.describe.over import describe
 from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
@@ -74,10 +74,7 @@ def lengths_ahead(spec: OverOperator) -> tuple[int, ...]:
 
 # `timely_column` is None: a row that is exactly at a watermark passes only after it.
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(OverOperator, "columns"),
     describe=describe,
     check_types=check_types,
     boolean_columns=boolean_columns,

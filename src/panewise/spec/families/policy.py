@@ -7,7 +7,7 @@ from typing import Any, Final
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
-from panewise.spec.codec.policy import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.describe.policy import describe
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
@@ -98,10 +98,7 @@ def output_time(spec: StreamWindow) -> Error:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(StreamWindow, "stream_window"),
     describe=describe,
     check_types=check_types,
     check_names=check_names,

@@ -1,43 +1,14 @@
 """What the families of joins and cogroups have in common: their sides."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.column_types import Type
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.side import Side
-from panewise.spec.protocol import Types
 from panewise.spec.watermarks import StreamTime, row_driven
-
-
-def check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
-    """Refuses columns that are compared and have different types. A type that is not known is None.
-
-    Raises:
-        SpecError: for such columns.
-    """
-    if one is None or other is None or one == other:
-        return
-    given = f"keys {left}: {one} (left) and {right}: {other} (right)"
-    raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
-
-
-def check_shared_columns(names: Iterable[str], types: Mapping[str, Types]) -> None:
-    """Checks the columns that windows and triggers read: both sides have them, with one type.
-
-    Raises:
-        SpecError: if a side lacks one of them, or the types differ.
-    """
-    for name in names:
-        missing = [side for side, columns in types.items() if columns and name not in columns]
-        if missing:
-            rule = "the windows and the trigger of a join read the same columns of both sides"
-            remedy = f"add the column {name!r} to the {missing[0]} side"
-            raise SpecError(f"no column {name!r} on the {missing[0]} side", rule, remedy)
-        check_comparable(name, types["left"].get(name), name, types["right"].get(name))
 
 
 def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration | None]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec.codec.windowed_join import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.describe.windowed_join import describe
 from panewise.spec.families import join
@@ -125,10 +125,7 @@ def check_static(spec: WindowedJoin) -> None:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(WindowedJoin, "match", "then"),
     describe=describe,
     check_types=check_types,
     boolean_columns=boolean_columns,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from panewise.errors import SpecWarning
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
-from panewise.spec.codec.windows import complete, from_dict, reads, to_dict
+from panewise.spec.codec.documents import documents
 from panewise.spec.describe.windows import describe
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
@@ -135,10 +135,7 @@ def itself(spec: WindowOperator) -> WindowOperator:
 
 
 PARTS: Final = SpecParts(
-    reads=reads,
-    to_dict=to_dict,
-    from_dict=from_dict,
-    complete=complete,
+    **documents(WindowOperator),
     describe=describe,
     check_types=check_types,
     boolean_columns=boolean_columns,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from panewise import Custom, Global, JoinOperator, SameWindow, Session, Side, Tumbling
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.join import candidate_slices
+from panewise.engine.join.search import candidate_slices
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache

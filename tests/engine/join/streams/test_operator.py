@@ -19,7 +19,7 @@ from panewise import (
     WindowedStreams,
 )
 from panewise import rows as last
-from panewise.engine.join import candidate_slices
+from panewise.engine.join.search import candidate_slices
 from panewise.engine.join.streams import operator as operators
 from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for

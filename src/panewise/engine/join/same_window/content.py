@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import TIME
-from panewise.engine.join.candidate_slices import steps
-from panewise.engine.join.emission import pair_rows, single_rows
-from panewise.engine.join.matching import Pairs, with_condition
+from panewise.engine.join.batch.emission import pair_rows, single_rows
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
+from panewise.engine.join.search.candidate_slices import steps
+from panewise.engine.join.search.matching import Pairs, with_condition
 from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.spec import closed_at_end

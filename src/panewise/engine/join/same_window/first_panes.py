@@ -15,10 +15,10 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START, TIME, TOMBSTONE
-from panewise.engine.join.candidate_slices import steps
 from panewise.engine.join.same_window.groups import PREVIOUS, UNTIL, WINDOW, inside
 from panewise.engine.join.same_window.last_emissions import previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
+from panewise.engine.join.search.candidate_slices import steps
 from panewise.engine.kernels.frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.run import MemoryLibrary, Shape

@@ -14,9 +14,9 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.candidate_slices import CandidateSlices, of_one_row, range_of
 from panewise.engine.join.plan import JoinPlan, SidePort
-from panewise.engine.join.rows_of_keys import Found, Keys
+from panewise.engine.join.search.candidate_slices import CandidateSlices, of_one_row, range_of
+from panewise.engine.join.search.rows_of_keys import Found, Keys
 from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey

@@ -14,8 +14,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.arrival_order import ArrivalOrder
-from panewise.engine.join.rows_of_keys import Found, Keys
+from panewise.engine.join.search.arrival_order import ArrivalOrder
+from panewise.engine.join.search.rows_of_keys import Found, Keys
 from panewise.engine.kernels.frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.rectangles import in_rectangles

@@ -16,15 +16,15 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.ingest.output import Output
-from panewise.engine.join.arrival import Arrived, Turns
-from panewise.engine.join.candidate_slices import steps
+from panewise.engine.join.batch.arrival import Arrived, Turns
+from panewise.engine.join.batch.emission import pair_rows
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.emission import pair_rows
-from panewise.engine.join.found_pairs import pairs_of
-from panewise.engine.join.matching import Pairs, with_condition
 from panewise.engine.join.pairing import PairingEngine
 from panewise.engine.join.plan import JoinPlan, keys_of
-from panewise.engine.join.rows_of_keys import Found
+from panewise.engine.join.search.candidate_slices import steps
+from panewise.engine.join.search.found_pairs import pairs_of
+from panewise.engine.join.search.matching import Pairs, with_condition
+from panewise.engine.join.search.rows_of_keys import Found
 from panewise.engine.join.state import JoinState
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
 from panewise.engine.join.streams.contents import (

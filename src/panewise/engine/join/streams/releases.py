@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import COMPLETE, END, NUMBER, RELEASE, TIME
-from panewise.engine.join.arrival import Arrived, turns_of
+from panewise.engine.join.batch.arrival import Arrived, turns_of
 from panewise.engine.join.plan import JoinPlan, SidePort, with_keys
 from panewise.engine.join.streams.clocks import WAITING, StreamsClocks, StreamsState, Waiting
 from panewise.engine.kernels.frames import Mask, take_rows, vstack_frames

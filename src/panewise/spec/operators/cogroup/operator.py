@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
@@ -143,7 +144,7 @@ class CogroupOperator(TwoSided):
         check_watermarks(self)
         _check_sides(self)
 
-    @property
+    @cached_property
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
         return {

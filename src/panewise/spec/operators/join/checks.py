@@ -1,8 +1,10 @@
 """Checks of what joins and cogroups have in common: keys, watermarks and lateness of two sides."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from panewise.errors import SpecError
+from panewise.spec.column_types import Type
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.watermarks import FixedLag, StreamTime
 
@@ -53,3 +55,30 @@ def check_lateness_of_windows(spec: TwoSided, where: str) -> None:
             rule = "windows are made from the rows of both sides, so they have one allowed lateness"
             given = f"allowed_lateness={side.allowed_lateness} on the {name}"
             raise SpecError(given, rule, f"give it to {where}, and leave it out here")
+
+
+def check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
+    """Refuses columns that are compared and have different types. A type that is not known is None.
+
+    Raises:
+        SpecError: for such columns.
+    """
+    if one is None or other is None or one == other:
+        return
+    given = f"keys {left}: {one} (left) and {right}: {other} (right)"
+    raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
+
+
+def check_shared_columns(names: Iterable[str], types: Mapping[str, Mapping[str, Type]]) -> None:
+    """Checks the columns that windows and triggers read: both sides have them, with one type.
+
+    Raises:
+        SpecError: if a side lacks one of them, or the types differ.
+    """
+    for name in names:
+        missing = [side for side, columns in types.items() if columns and name not in columns]
+        if missing:
+            rule = "the windows and the trigger of a join read the same columns of both sides"
+            remedy = f"add the column {name!r} to the {missing[0]} side"
+            raise SpecError(f"no column {name!r} on the {missing[0]} side", rule, remedy)
+        check_comparable(name, types["left"].get(name), name, types["right"].get(name))

@@ -1,12 +1,15 @@
-"""The columns of the rows that a join emits (semantics 40.2). Values only."""
+"""The types of joins, and the columns of the rows that a join emits (semantics 27, 40.2). Values only."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from panewise.errors import SpecError
 from panewise.spec.operators.join.side import Side
 
+How: TypeAlias = Literal["inner", "left", "right", "full", "semi", "anti"]
+HOWS: Final[tuple[How, ...]] = get_args(How)
+ONE_SIDED: Final = ("semi", "anti")  # emit left rows only
 LEFT: Final = "left"
 RIGHT: Final = "right"
 EITHER: Final = "either"

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from panewise.errors import SpecError
-from panewise.spec.operators.join.match import LastRows, Latest
+from panewise.spec.operators.join.match_parts import match_parts
 
 if TYPE_CHECKING:
     from panewise.spec.operators.join.operator import JoinOperator
@@ -14,15 +14,6 @@ _NAME_IT = "name the event time of both sides"
 def has_event_times(*sides: Any) -> bool:
     """Returns whether rows of one of the sides have event times. What is no side counts as one that has."""
     return any(getattr(side, "event_time", "") is not None for side in sides)
-
-
-def by_arrival(match: object) -> bool:
-    """Returns whether rows match by arrival alone, whatever their event times are.
-
-    >>> by_arrival(Latest()), by_arrival(LastRows(3)), by_arrival(LastRows(3, order="event_time"))
-    (True, True, False)
-    """
-    return isinstance(match, Latest) or (isinstance(match, LastRows) and match.order == "arrival")
 
 
 def check_event_times(spec: "JoinOperator") -> None:
@@ -38,7 +29,7 @@ def check_event_times(spec: "JoinOperator") -> None:
         rule = "both sides of a join have event times, or neither has (semantics 36.13)"
         remedy = "name the event time, or give event_time=None on both sides"
         raise SpecError(f"event_time=None of the {without[0]} only", rule, remedy)
-    if not by_arrival(spec.match):
+    if not match_parts(spec.match).by_arrival(spec.match):
         rule = "only Latest, and LastRows by arrival, match without event times (semantics 36.13)"
         remedy = (
             "use one of these; or add a column with the time of arrival, such as current_timestamp(), "

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from panewise.chrono import MAX_INSTANT, Duration, DurationLike
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.operators.join.interval import CLOSED, Interval
 from panewise.spec.operators.join.same_window import SameWindow
@@ -99,13 +99,13 @@ class AsOf:
         return 0 if self.tolerance is None else self.tolerance.us
 
     @property
-    def reach(self) -> tuple[int, int]:
+    def reach(self) -> tuple[int | None, int | None]:
         """How far the last right row lies after a left row that it matches, and the other way round.
 
-        Without a tolerance it can be any distance. A row that is "forward" of a left row at the same time is
-        needed as long as one that matches it.
+        None is any distance. A row that is "forward" of a left row at the same time is needed as long as one
+        that matches it.
         """
-        far = MAX_INSTANT if self.tolerance is None else self.tolerance.us
+        far = None if self.tolerance is None else self.tolerance.us
         return far if self.waits_for_partner else self.waits, 0 if self.strategy == "forward" else far
 
 
@@ -219,12 +219,3 @@ def _row_window(given: Any, side: str) -> RowWindow | None:
         rule = "a window of rows is a number of rows, count, time or delta"
         raise SpecError(f"{side}={given!r}", rule, "give one such as 3, or time('1 minute')")
     return CountPolicy(given) if given else None
-
-
-def by_event_time(match: object) -> bool:
-    """Returns whether a left row gets the latest right rows by event time: `AsOf`, and some `LastRows`.
-
-    >>> by_event_time(AsOf()), by_event_time(LastRows(3)), by_event_time(LastRows(3, order="event_time"))
-    (True, False, True)
-    """
-    return isinstance(match, AsOf) or (isinstance(match, LastRows) and match.order == "event_time")

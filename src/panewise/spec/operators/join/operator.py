@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, get_args
+from functools import cached_property
+from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
@@ -10,45 +11,31 @@ from panewise.families import JOIN, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions import Node, as_condition, columns_of
 from panewise.spec.fields import several
-from panewise.spec.operators.join.checks import check_keys, check_lateness_of_windows, check_watermarks
+from panewise.spec.operators.join.checks import check_keys, check_watermarks
 from panewise.spec.operators.join.columns import (
     EITHER,
+    HOWS,
     JOIN_TIME,
     LEFT,
     MISSING,
-    OF_PANES,
-    OF_WINDOWS,
+    ONE_SIDED,
     OP,
     RIGHT,
+    How,
     Selected,
     all_columns,
     check_different,
 )
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
 from panewise.spec.operators.join.event_times import check_event_times, has_event_times
-from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match
-from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.match import Match
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
-from panewise.spec.operators.join.streams import WindowedStreams
-from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.triggers.simple import Every
 from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.kinds import AnyWindow, positive
 
-How = Literal["inner", "left", "right", "full", "semi", "anti"]
-HOWS: Final = get_args(How)
-ONE_SIDED: Final = ("semi", "anti")  # emit left rows only
-# The types that each match has (semantics 27.2).
-HOWS_OF: Final[Mapping[type[Match], tuple[How, ...]]] = {
-    Interval: HOWS,
-    AsOf: ("inner", "left", "semi", "anti"),
-    SameWindow: HOWS,
-    LastRows: ("inner", "left", "semi", "anti"),
-    Latest: ("inner", "left", "right", "full"),
-    WindowedStreams: ("inner",),
-}
 _CHOICES: Final = {
     "how": HOWS,
     "unmatched": ("final", "early"),
@@ -131,28 +118,30 @@ class JoinOperator(TwoSided):
         values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
         values["unmatched"] = "final" if unmatched is None and _emits_unmatched(how) else unmatched
         if timestamp is None and how not in ONE_SIDED and has_event_times(left, right):
-            values["timestamp"] = "window" if _windows_end(match) else "later"
+            ends = isinstance(match, Match) and match_parts(match).windows_end(match)
+            values["timestamp"] = "window" if ends else "later"
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _check_kinds(self)
         _check_type(self)
-        _check_as_of(self)
-        _check_decided(self)
-        _check_same_window(self)
-        _check_streams(self)
+        match_parts(match).check(self)
+        _check_timestamp(self)
         _check_effects(self)
         check_event_times(self)
         check_keys(self)
         check_watermarks(self)
         _check_selected(self)
 
-    @property
+    @cached_property
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
-        window = self.match.window if isinstance(self.match, SameWindow) else None
+        parts, match = match_parts(self.match), self.match
         return {
             name: SideEntry(
-                self._with_watermark(side), *self._reads(name), window, compared_columns(self.match, name)
+                self._with_watermark(side),
+                *self._reads(name),
+                parts.window(match),
+                parts.compared(match, name),
             )
             for name, side in self.sides.items()
         }
@@ -173,9 +162,7 @@ class JoinOperator(TwoSided):
         """The field because of which rows are retracted or emitted again; None if each is emitted once."""
         if self.unmatched == "early":
             return "unmatched='early'"
-        if isinstance(self.match, SameWindow) and self.match.accumulation != "discarding":
-            return f"accumulation={self.match.accumulation!r}"
-        return None
+        return match_parts(self.match).emits_again(self.match)
 
     @property
     def added_columns(self) -> tuple[str, ...]:
@@ -192,9 +179,7 @@ class JoinOperator(TwoSided):
     @property
     def window_columns(self) -> tuple[str, ...]:
         """The columns that tell of an emitted row from which firing of which window it is."""
-        if not isinstance(self.match, SameWindow):
-            return ()
-        return (*OF_WINDOWS, *(OF_PANES if self.match.accumulation == "accumulating" else ()))
+        return match_parts(self.match).window_columns(self.match)
 
     def selected(self, columns: Mapping[str, Iterable[str]]) -> tuple[Selected, ...]:
         """Returns the columns of emitted rows for inputs with these columns, given by side.
@@ -232,36 +217,13 @@ class JoinOperator(TwoSided):
     def _reads(self, name: str) -> tuple[tuple[str, ...], bool]:
         """Returns the further columns that are read of a side, and whether these are all columns."""
         more = () if self.condition is None else columns_of(self.condition, name)
-        windowed = self.match.columns_read if isinstance(self.match, SameWindow) else ()
-        more = (*more, *windowed, *compared_columns(self.match, name), *deleting_columns(self.match, name))
+        parts = match_parts(self.match)
+        more = (*more, *parts.compared(self.match, name), *parts.columns_read(self.match, name))
         if name not in self.emitted_sides:
             return more, False
         if self.select is None:
             return more, True
         return (*more, *(one.column for one in self.select if one.side == name)), False
-
-
-def compared_columns(match: Match, side: str) -> tuple[str, ...]:
-    """Returns the columns of a side whose differences decide what its window contains.
-
-    >>> from panewise.streamwindow import delta
-    >>> compared_columns(LastRows(delta("v", 5)), "right")
-    ('v',)
-    """
-    if not isinstance(match, LastRows):
-        return ()
-    window = match.windows[side]
-    return (window.column,) if isinstance(window, DeltaPolicy) else ()
-
-
-def deleting_columns(match: Match, side: str) -> tuple[str, ...]:
-    """Returns the column of a side in which null deletes a row, if there is one.
-
-    >>> deleting_columns(Latest(deletes=(None, "price")), "right")
-    ('price',)
-    """
-    column = match.deletes_by_side[side] if isinstance(match, Latest) else None
-    return () if column is None else (column,)
 
 
 def _emits_unmatched(how: Any) -> bool:
@@ -285,66 +247,16 @@ def _check_kinds(spec: JoinOperator) -> None:
 
 def _check_type(spec: JoinOperator) -> None:
     """Refuses the types that the match does not have (semantics 27.2)."""
-    if spec.how in HOWS_OF[type(spec.match)]:
-        return
-    rules = {
-        AsOf: "an as-of join looks for a right row for each left row: it is inner, left, semi or anti",
-        LastRows: "a join with the last rows is inner, left, semi or anti",
-        Latest: "a join of the latest rows emits pairs: it is inner, left, right or full",
-        WindowedStreams: "a windowed stream join emits pairs: it is inner",
-    }
-    remedies = {Latest: "use how='left'", WindowedStreams: "use how='inner'"}
-    other = remedies.get(type(spec.match), "exchange the sides")
-    raise SpecError(
-        f"how={spec.how!r}, {spec.match!r}", rules[type(spec.match)], f"{other}, or use an Interval"
-    )
+    parts = match_parts(spec.match)
+    if spec.how not in parts.hows:
+        remedy = f"{parts.how_remedy}, or use an Interval"
+        raise SpecError(f"how={spec.how!r}, {spec.match!r}", parts.how_rule, remedy)
 
 
-def _check_as_of(spec: JoinOperator) -> None:
-    if isinstance(spec.match, AsOf) and spec.condition is not None and spec.match.tolerance is None:
-        rule = "with a condition any right row could be a partner later, so all would be stored for good"
-        raise SpecError("a condition of an as-of join without a tolerance", rule, "give a tolerance")
-
-
-def _windows_end(match: Any) -> bool:
-    return isinstance(match, SameWindow) and has_ends(match)
-
-
-def _check_same_window(spec: JoinOperator) -> None:
-    if spec.timestamp == "window" and not _windows_end(spec.match):
+def _check_timestamp(spec: JoinOperator) -> None:
+    if spec.timestamp == "window" and not match_parts(spec.match).windows_end(spec.match):
         rule = "the time of a window is the last instant of a SameWindow that ends"
         raise SpecError(f"timestamp='window', {spec.match!r}", rule, "give 'later', or leave it out")
-    if isinstance(spec.match, SameWindow):
-        check_lateness_of_windows(spec, "SameWindow")
-
-
-def _check_streams(spec: JoinOperator) -> None:
-    """Refuses policies and retentions that do not fit the allowed lateness of their side (37.16, 37.18)."""
-    if not isinstance(spec.match, WindowedStreams):
-        return
-    for name, window in spec.match.windows.items():
-        lateness = spec.sides[name].allowed_lateness
-        if isinstance(window.late, Every) and not lateness.us:
-            rule = "without allowed lateness no row of a complete window is applied"
-            raise SpecError(
-                f"late={window.late!r} on the {name}", rule, "give allowed_lateness, or leave late out"
-            )
-        if window.retention is not None and window.retention.us < lateness.us:
-            rule = "a row that is not late is not beyond the retention of its side"
-            given = f"retention={window.retention}, allowed_lateness={lateness} on the {name}"
-            raise SpecError(given, rule, "give a longer retention")
-
-
-def _check_decided(spec: JoinOperator) -> None:
-    """Refuses "early" if a left row is emitted once, when its partners are known (semantics 37.3, 37.6)."""
-    if spec.unmatched != "early":
-        return
-    if isinstance(spec.match, AsOf):
-        rule = "a left row of an as-of join is emitted once its partner is known (semantics 37.3)"
-        raise SpecError("unmatched='early' of an as-of join", rule, "leave unmatched out")
-    if isinstance(spec.match, LastRows) and spec.match.left is None:
-        rule = "a left row that is in no window is emitted once its partners are known (semantics 37.5, 37.6)"
-        raise SpecError(f"unmatched='early', {spec.match!r}", rule, "leave unmatched out")
 
 
 def _check_effects(spec: JoinOperator) -> None:

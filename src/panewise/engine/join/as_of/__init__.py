@@ -1,0 +1,1 @@
+"""Joins as of the event time of left rows."""

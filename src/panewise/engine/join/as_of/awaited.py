@@ -1,0 +1,222 @@
+"""As-of joins in which a left row waits for a later right row, however long that takes (semantics 37.23).
+
+A left row at l with the nearest known right row at a distance of d is decided when the right horizon is above
+l + d. So it waits in up to two tables:
+
+- in the queue, until the right horizon has passed l. No right row at or before l can come then;
+- in the table of overdue rows, by key. A row leaves it when a right row of its key passes that is after it,
+  or when the horizon passes l + d. A queue of the right rows to pass and one of these checks find it then.
+
+So a step reads the overdue rows only of keys of which a right row passes, and those that are due themselves.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, NUMBER, TIME
+from panewise.engine.join.as_of.method import AsOfJoin, time_order
+from panewise.engine.join.as_of.partners import Candidates, distance, partners_of, without_partners
+from panewise.engine.join.batch.arrival import Arrived, turns_of
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission
+from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
+from panewise.engine.join.state import JoinState
+from panewise.engine.kernels.frames import Mask, filter_rows, take_rows, vstack_frames, without
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.match import AsOf
+
+OVERDUE: Final = "left overdue"
+_CHECKS, _PASSING = "left checks", "right passing"
+_Tables = Mapping[str, StoredTable]
+
+
+class AwaitedAsOfJoin(AsOfJoin):
+    """The method of an as-of join whose left rows wait for their partner."""
+
+    def __init__(self, plan: JoinPlan, match: AsOf) -> None:
+        super().__init__(plan, match)
+        left, right = plan.ports[LEFT], plan.ports[RIGHT]
+        instants = {NUMBER: pl.Int64(), END: pl.Int64()}
+        keys = {side.name: {name: side.stored[name] for name in side.keys} for side in (left, right)}
+        self.overdue = Shape(dict(left.stored), [*left.keys, NUMBER], left.keys)
+        self.checks = Shape(keys[LEFT] | instants, [END, NUMBER], [])
+        self.passing = Shape(keys[RIGHT] | instants, [END, NUMBER], [])
+
+    def tables(self) -> dict[str, StoredTable]:
+        """Returns the tables of an as-of join, the overdue rows, their checks, and the right rows to pass."""
+        return {
+            **super().tables(),
+            OVERDUE: StoredTable.nothing(self.overdue, MemoryLibrary()),
+            _CHECKS: TimeQueue.nothing(self.checks, MemoryLibrary()),
+            _PASSING: TimeQueue.nothing(self.passing, MemoryLibrary()),
+        }
+
+    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+        """Returns the horizons: all rows but the stored right ones expire when the right horizon passes."""
+        passed = clocks.passed(self.spec, RIGHT)
+        return {**super().horizons(clocks), **dict.fromkeys((OVERDUE, _CHECKS, _PASSING), passed)}
+
+    def joined(
+        self, state: JoinState, batch: Arrived
+    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+        """Joins the applied rows of a batch."""
+        new = self._taken(state, batch)
+        decided, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
+        turns, early = expiry_turns(decided.rows, batch, RIGHT)
+        own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
+        emission, right = Emission(self.plan), cast(LatestByKey, new.tables[RIGHT])
+        alone = Decided(new.alone, without_partners(new.alone.height, right))
+        at_once = alone.followed_by(decided.chosen(early))
+        self._emit_decided(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]))
+        self._emit_decided(emission, EXPIRED, decided.chosen(~early), turns[~early])
+        return emission.pieces(), {**tables, RIGHT: self._settled_until(right, batch.clocks)}
+
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, _Tables]:
+        """Returns the left rows that are decided, and the tables after the move."""
+        none, emission = pl.DataFrame(schema=self.queue.schema), Emission(self.plan)
+        due, tables = self._decided(state.tables, none, state.clocks, clocks)
+        self._emit_decided(emission, EXPIRED, due, np.zeros(due.rows.height, dtype=np.int64))
+        changed = {name: table for name, table in tables.items() if table is not state.tables[name]}
+        return emission.rows(), changed
+
+    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+        """Returns the left rows that are not decided."""
+        overdue = state.tables[OVERDUE].all().select(*self.queue.schema)
+        return {LEFT: vstack_frames([super().waiting(state)[LEFT], overdue])}
+
+    def furthest_behind(self) -> int | None:
+        """Returns 0 if the later row of each emitted pair has not been passed; else None, any distance."""
+        of_later = self.match.strategy == "forward" and self.spec.timestamp in (RIGHT, "later")
+        return 0 if of_later and self.spec.how == "inner" else None
+
+    def next_due(self, state: JoinState) -> int | None:
+        """Returns the first watermark at which a left row can be decided."""
+        tables = [state.tables[name] for name in (LEFT, _CHECKS, _PASSING)]
+        ends = [table.next_end(table.horizon) for table in tables]
+        first = min((end for end in ends if end is not None), default=None)
+        return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
+
+    def _taken(self, state: JoinState, batch: Arrived) -> "_Taken":
+        """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""
+        left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
+        rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, 0)
+        keyed = with_keys(left, rows)
+        queue = cast(TimeQueue, state.tables[LEFT])
+        waits = ending_after(keyed, queue.horizon)
+        given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, self.match.reach[1])
+        arrived, stored = with_keys(right, given), cast(LatestByKey, state.tables[RIGHT])
+        passing = arrived.with_columns(pl.col(TIME).alias(END)).select(*self.passing.schema)
+        tables = {
+            **state.tables,
+            LEFT: queue.put(waits),
+            RIGHT: stored.put(ending_after(arrived, stored.horizon)),
+            _PASSING: cast(TimeQueue, state.tables[_PASSING]).put(passing),
+        }
+        return _Taken(tables, without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER]))
+
+    def _decided(
+        self, tables: _Tables, overdue: pl.DataFrame, before: JoinClocks, after: JoinClocks
+    ) -> "tuple[Decided, _Tables]":
+        """Returns the left rows that are decided, and the tables without them.
+
+        `overdue` are rows of the batch that the right horizon has passed already.
+        """
+        low, high = (one.passed(self.spec, RIGHT) for one in (before, after))
+        none, right = overdue.clear(), cast(LatestByKey, tables[RIGHT])
+        if high is None:
+            return Decided(none, without_partners(0, right)), tables
+        first, again = overdue, none
+        if low != high:
+            first = vstack_frames([overdue, cast(TimeQueue, tables[LEFT]).between(low, high)])
+            again = self._affected(tables, low, high)
+        fresh, checked = self._with_ends(first, right), self._with_ends(again, right)
+        over, due = (one.rows[END].to_numpy() <= high for one in (fresh, checked))
+        waits, dropped = filter_rows(fresh.rows, pl.Series(~over)), filter_rows(again, pl.Series(due))
+        decided = fresh.chosen(over).followed_by(checked.chosen(due))
+        return decided, self._after(tables, waits, dropped)
+
+    def _emit_decided(self, emission: Emission, part: int, decided: "Decided", turns: Instants) -> None:
+        """Emits decided rows with the partners that were found when they were decided."""
+        places = time_order(decided.rows)
+        found = replace(decided.found, at=decided.found.at[places])
+        self._add(emission, part, take_rows(decided.rows, places), turns[places], found)
+
+    def _affected(self, tables: _Tables, low: int | None, high: int) -> pl.DataFrame:
+        """Returns the overdue rows that may be decided while the right horizon moves from `low` to `high`."""
+        table, left = tables[OVERDUE], self.plan.ports[LEFT]
+        if high == MAX_INSTANT:
+            return table.all().select(*self.queue.schema)
+        passing, due = (cast(TimeQueue, tables[name]).between(low, high) for name in (_PASSING, _CHECKS))
+        found = [pl.DataFrame(schema=self.overdue.schema)]
+        if passing.height:
+            found.append(table.of_keys(keys_of(self.plan, RIGHT, passing), left.keys))
+        if due.height:
+            found.append(table.find(due.select(*left.keys, NUMBER)))
+        rows = vstack_frames(found)
+        return rows.unique(NUMBER, keep="first", maintain_order=True).select(*self.queue.schema)
+
+    def _with_ends(self, rows: pl.DataFrame, right: LatestByKey) -> "Decided":
+        """Returns left rows with their partners so far.
+
+        Their end is the last instant up to which a better right row can come, saturating.
+        """
+        if rows.is_empty():
+            return Decided(rows, without_partners(0, right))
+        found = partners_of(self.plan, self.match, rows, right)
+        ends, has = np.full(rows.height, MAX_INSTANT), found.at >= 0
+        times = rows[TIME].to_numpy()[has]
+        ends[has] = _after(times, found.rows[TIME].to_numpy()[found.at[has]])
+        return Decided(rows.with_columns(pl.Series(END, ends, dtype=pl.Int64)), found)
+
+    def _after(self, tables: _Tables, waits: pl.DataFrame, decided: pl.DataFrame) -> _Tables:
+        """Returns the tables with overdue rows that wait, and without stored ones that are decided."""
+        if waits.is_empty() and decided.is_empty():
+            return tables
+        checks = cast(TimeQueue, tables[_CHECKS])
+        # A right row that is after a left row decides it when it passes. So there is nothing else to check.
+        if self.match.strategy == "nearest":
+            checks = checks.put(filter_rows(waits, waits[END] < MAX_INSTANT))
+        return {**tables, OVERDUE: tables[OVERDUE].changed(waits, decided), _CHECKS: checks}
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Left rows and their partners."""
+
+    rows: pl.DataFrame
+    found: Candidates
+
+    def chosen(self, mask: Mask) -> "Decided":
+        """Returns some of the rows."""
+        return Decided(filter_rows(self.rows, pl.Series(mask)), self.found.chosen(mask))
+
+    def followed_by(self, other: "Decided") -> "Decided":
+        """Returns these, and then other rows."""
+        return Decided(vstack_frames([self.rows, other.rows]), self.found.followed_by(other.found))
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The tables with the rows of a batch, its left rows that are overdue, and those with a null key."""
+
+    tables: _Tables
+    overdue: pl.DataFrame
+    alone: pl.DataFrame
+
+
+def _after(times: Instants, partners: Instants) -> Instants:
+    """Returns the instants that are as far after left rows as their right rows are from them, saturating."""
+    far, room = distance(times, partners), distance(times, np.full_like(times, MAX_INSTANT))
+    ends: Instants = np.where(far >= room, MAX_INSTANT, times + np.minimum(far, room).view(np.int64))
+    return ends

@@ -1,0 +1,190 @@
+"""As-of joins: a left row waits until no right row can come that would be its partner (semantics 37.2, 37.3).
+
+Joins with the last rows by event time are as-of joins with several partners of a left row (semantics 37.6).
+
+The left rows that wait are in a queue in the order of the horizon that decides them. The right rows are
+looked up by key and time, when left rows are decided. So each left row is looked up once, and whatever
+arrives later changes nothing that was emitted.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, saturating_add
+from panewise.engine.columns import END, NUMBER, TIME
+from panewise.engine.join.as_of.partners import Candidates, last_rows, partners_of
+from panewise.engine.join.batch.arrival import Arrived, turns_of
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, decided_rows
+from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
+from panewise.engine.join.state import JoinState
+from panewise.engine.kernels.frames import filter_rows, take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.sorting import Places
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, RIGHT
+from panewise.spec.operators.join.match import AsOf
+
+
+class AsOfJoin:
+    """The method of a join as of a time: :class:`panewise.engine.join.method.Method`.
+
+    Args:
+        plan: the plan.
+        match: which right row is the partner of a left one.
+        count: the number of right rows that are partners, up to that one (semantics 37.6); None for one.
+    """
+
+    def __init__(self, plan: JoinPlan, match: AsOf, count: int | None = None) -> None:
+        self.plan, self.spec, self.match, self.count = plan, plan.spec, match, count
+        left, right = plan.ports[LEFT], plan.ports[RIGHT]
+        self.queue = Shape(dict(left.stored), [END, NUMBER], [])
+        self.rows = Shape(dict(right.stored), [TIME, NUMBER], right.keys)
+
+    def tables(self) -> dict[str, StoredTable]:
+        """Returns the queue of left rows, and the table of right rows."""
+        return {
+            LEFT: TimeQueue.nothing(self.queue, MemoryLibrary()),
+            RIGHT: replace(LatestByKey.nothing(self.rows, MemoryLibrary()), latest=self.count or 1),
+        }
+
+    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+        """Returns the horizons: a left row expires when it is decided, a right row when no left row needs it.
+
+        Left rows that wait are at the right horizon less what they wait for, or later. Left rows that may
+        come are at the left horizon or later.
+        """
+        left, right = (clocks.passed(self.spec, side) for side in (LEFT, RIGHT))
+        return {LEFT: right, RIGHT: self._settled(left, right)}
+
+    def _settled(self, left: int | None, right: int | None) -> int | None:
+        """Returns the instant at or before which there is no left row that is still to be decided."""
+        if left is None or right is None:
+            return None
+        return min(left, right if right == MAX_INSTANT else saturating_add(right, -self.match.waits))
+
+    def joined(
+        self, state: JoinState, batch: Arrived
+    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+        """Joins the applied rows of a batch."""
+        new = self._arrived(state, batch)
+        tables = {LEFT: new.queue, RIGHT: self._settled_until(new.right, batch.clocks)}
+        due = self._due(new.queue, state.clocks, batch.clocks)
+        turns, early = expiry_turns(due, batch, RIGHT)
+        at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
+        own = turns_of(self.plan, new.decided[NUMBER], batch.first_number)
+        emission = Emission(self.plan)
+        self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), new.right)
+        self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
+        return emission.pieces(), tables
+
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+        """Returns the left rows that are decided. No table changes."""
+        emission = Emission(self.plan)
+        due = self._due(cast(TimeQueue, state.tables[LEFT]), state.clocks, clocks)
+        turns = np.zeros(due.height, dtype=np.int64)
+        self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
+        return emission.rows(), {}
+
+    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+        """Returns the left rows that are not decided."""
+        return {LEFT: cast(TimeQueue, state.tables[LEFT]).all()}
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far the event time of an emitted row may lie behind the lower horizon."""
+        if self.spec.timestamp not in (RIGHT, "earlier"):
+            return max(self.match.waits, 0)
+        if self.match.tolerance is None:
+            return None
+        return self.match.tolerance.us * (2 if self.match.strategy == "nearest" else 1)
+
+    def next_due(self, state: JoinState) -> int | None:
+        """Returns the first watermark at which a left row is decided."""
+        table = state.tables[LEFT]
+        first = table.next_end(table.horizon)
+        return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
+
+    def _arrived(self, state: JoinState, batch: Arrived) -> "_Arrived":
+        """Stores the rows of a batch, but not the left rows that are decided at once."""
+        left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
+        rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, self.match.waits)
+        keyed = with_keys(left, rows)
+        waits = ending_after(keyed, state.tables[LEFT].horizon)
+        decided = rows
+        if waits.height:
+            decided = rows.join(waits.select(NUMBER), on=NUMBER, how="anti", maintain_order="left")
+        queue = cast(TimeQueue, state.tables[LEFT]).put(waits)
+        stored = cast(LatestByKey, state.tables[RIGHT])
+        given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, self.match.reach[1])
+        new = ending_after(with_keys(right, given), stored.horizon)
+        return _Arrived(queue, stored.put(new), decided)
+
+    def _settled_until(self, right: LatestByKey, clocks: JoinClocks) -> LatestByKey:
+        """Returns the table of right rows, which are looked up from these clocks on."""
+        # With a condition an earlier row can be the partner although a later one was in time.
+        every = self.spec.condition is not None and self.count is None
+        return right.settled_until(None if every else self.horizons(clocks)[RIGHT])
+
+    def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
+        low, high = (one.passed(self.spec, RIGHT) for one in (before, after))
+        if high is None or low == high:
+            return pl.DataFrame(schema=self.queue.schema)
+        return queue.between(low, high)
+
+    def _emit(
+        self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
+    ) -> None:
+        """Emits decided rows with their partners, in the order of time, then arrival."""
+        if rows.is_empty():
+            return
+        places = time_order(rows)
+        rows, turns = take_rows(rows, places), turns[places]
+        if self.count is None:
+            self._add(emission, part, rows, turns, partners_of(self.plan, self.match, rows, right))
+            return
+        which, found = self._last_rows(rows, right, self.count)
+        self._add(emission, part, take_rows(rows, which), turns[which], found)
+
+    def _add(
+        self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, found: Candidates
+    ) -> None:
+        """Adds decided rows in their order with their partners, as far as the type of the join emits them."""
+        has = found.at >= 0
+        if self.spec.how in ("inner", "semi", "anti"):
+            chosen = has if self.spec.how != "anti" else ~has
+            rows, turns, found = filter_rows(rows, pl.Series(chosen)), turns[chosen], found.chosen(chosen)
+        emission.add(part, turns, decided_rows(self.plan, rows, found.rows, found.at))
+
+    def _last_rows(self, rows: pl.DataFrame, right: LatestByKey, count: int) -> tuple[Places, Candidates]:
+        """Returns the places of left rows, each once for each partner, and these; once if it has none."""
+        pairs = last_rows(self.plan, rows, right, count)
+        which = np.concatenate([pairs.at[LEFT], np.setdiff1d(np.arange(rows.height), pairs.at[LEFT])])
+        at = np.concatenate([pairs.at[RIGHT], np.full(len(which) - len(pairs), -1, dtype=np.intp)])
+        if self.spec.how in ONE_SIDED:
+            which, firsts = np.unique(which, return_index=True)
+            return which, Candidates(pairs.rows[RIGHT], at[firsts])
+        places = np.argsort(which, kind="stable")
+        return which[places], Candidates(pairs.rows[RIGHT], at[places])
+
+
+def time_order(rows: pl.DataFrame) -> Places:
+    """Returns the places of rows in the order of time, then arrival."""
+    places: Places = rows.select(pl.arg_sort_by(TIME, NUMBER)).to_series().to_numpy()
+    return places
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """The tables after a batch, and its left rows that are decided at once."""
+
+    queue: TimeQueue
+    right: LatestByKey
+    decided: pl.DataFrame

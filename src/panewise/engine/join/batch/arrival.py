@@ -1,0 +1,266 @@
+"""The rows of a batch of both sides: their order, replays and lateness (semantics 36.4, 36.6, 36.7).
+
+A batch is a sequence of *turns*. With `evaluate="batch"` it is one turn. With `evaluate="record"` each row is
+a turn of its own, and the horizons may move after each turn.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import LATE_BY, NUMBER, REASON, TIME
+from panewise.engine.ingest import arrival
+from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.late_output import NO_WINDOWS
+from panewise.engine.ingest.output import Counts
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.match_engine import match_engine
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.state import JoinState, SidesState
+from panewise.engine.join.two_sides import SidesPlan
+from panewise.engine.kernels.frames import filter_rows, ordered
+from panewise.engine.kernels.instants import Instants
+from panewise.spec import StreamTime
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
+
+_SIDE, _AT = "__side", "__at"
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The horizons or watermarks before and after each turn, by side. MIN_INSTANT stands for none."""
+
+    before: Mapping[str, Instants]
+    after: Mapping[str, Instants]
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A batch of both sides.
+
+    Attributes:
+        applied: by side the applied rows in arrival order, with ``__time`` and ``__join_number``.
+        late: by side the late rows, as the late output has them.
+        counts: by side.
+        marks: the replay marks by side after the batch.
+        turns: the horizons.
+        watermarks: the watermarks.
+        first_number: the number of the first row of the batch.
+        next_number: the number after the last row.
+        clocks_before: the clocks before the batch.
+        clocks: the clocks after the batch, whose rows may have moved them.
+    """
+
+    applied: Mapping[str, pl.DataFrame]
+    late: Mapping[str, pl.DataFrame]
+    counts: Mapping[str, Counts]
+    marks: Mapping[str, Marks]
+    turns: Turns
+    watermarks: Turns
+    first_number: int
+    next_number: int
+    clocks_before: JoinClocks
+    clocks: JoinClocks
+
+
+def arrived(
+    plan: JoinPlan, state: JoinState, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, int]
+) -> Arrived:
+    """Returns the batch. `latest` has the highest event time of each side, in all shards."""
+    rows, total = numbered(plan, state, valid)
+    watermarks, clocks = _watermarks(plan, state, rows, latest)
+    turns = _turns(plan, state.clocks, watermarks)
+    applied, late, counts, marks = {}, {}, {}, dict(state.marks)
+    of_match = match_engine(plan.spec.match)
+    for side, one in rows.items():
+        entry = plan.entries[side]
+        fresh = state.marks[side].without_replays(entry, one)
+        marks[side] = state.marks[side].after(entry, one)
+        turn = turns_of(plan, fresh[NUMBER], state.next_number)
+        own, other = (turns.before[of][turn] for of in (side, OTHER[side]))
+        mask = pl.Series(of_match.late_rows(plan.spec.match, side, fresh[TIME], own, other), dtype=pl.Boolean)
+        applied[side] = filter_rows(fresh, ~mask)
+        late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
+        replays = one.height - fresh.height
+        counts[side] = Counts(one.height, applied[side].height, replays, late[side].height)
+    number, around = state.next_number, _around(watermarks)
+    return Arrived(applied, late, counts, marks, turns, around, number, number + total, state.clocks, clocks)
+
+
+def _around(instants: Mapping[str, Instants]) -> Turns:
+    """Returns those before and after each turn of instants before the first turn and after each turn."""
+    return Turns({s: of[:-1] for s, of in instants.items()}, {s: of[1:] for s, of in instants.items()})
+
+
+def turns_of(plan: JoinPlan, numbers: pl.Series, first_number: int) -> Instants:
+    """Returns the turn of the rows with these numbers. `first_number` is the first number of the batch."""
+    if plan.spec.evaluate == "batch":
+        return np.zeros(len(numbers), dtype=np.int64)
+    turns: Instants = numbers.to_numpy() - first_number
+    return turns
+
+
+def numbered(
+    plan: SidesPlan, state: SidesState, valid: Mapping[str, pl.DataFrame]
+) -> tuple[dict[str, pl.DataFrame], int]:
+    """Returns the rows of each side in arrival order with their numbers, and how many there are."""
+    entries = plan.entries
+    rows = {side: arrival.in_order(entries[side], arrival.placed(one)) for side, one in valid.items()}
+    numbers = {side: places + state.next_number for side, places in _places(plan, rows).items()}
+    numbered = {
+        side: one.with_columns(pl.Series(NUMBER, numbers[side], dtype=pl.Int64)) for side, one in rows.items()
+    }
+    return numbered, sum(one.height for one in rows.values())
+
+
+def _watermarks(
+    plan: JoinPlan, state: JoinState, rows: Mapping[str, pl.DataFrame], latest: Mapping[str, int]
+) -> tuple[dict[str, Instants], JoinClocks]:
+    """Returns by side the watermarks before the first turn and after each turn, and the clocks after all."""
+    clocks = state.clocks.moved_by_rows(plan.spec, latest)
+    if plan.spec.evaluate == "batch" or not any(one.height for one in rows.values()):
+        return _of_clocks([state.clocks, clocks]), clocks
+    if plan.spec.idle_after is None:
+        return _after_each_row(plan, state.clocks, _sequence(rows)), clocks
+    each = _clocks_after_each_row(plan, state.clocks, _sequence(rows))
+    return _of_clocks(each), each[-1]
+
+
+def _places(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
+    """Returns the place of each row among those of both sides (36.6). Each side is in its order."""
+    if len(rows) < 2:
+        return {side: np.arange(one.height) for side, one in rows.items()}
+    if _by_columns(plan):
+        return _places_by_columns(plan, rows)
+    if not plan.entries[LEFT].time_columns:
+        return _right_first(rows)
+    # Merging two sequences compares the first rows that are left. So a row waits for those before it.
+    left, right = (np.maximum.accumulate(rows[side][TIME].to_numpy()) for side in (LEFT, RIGHT))
+    return {
+        LEFT: np.arange(len(left)) + np.searchsorted(right, left, side="left"),
+        RIGHT: np.arange(len(right)) + np.searchsorted(left, right, side="right"),
+    }
+
+
+def _right_first(rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
+    """Returns the places of rows without event times: right rows come before left rows (36.13)."""
+    before = rows[RIGHT].height
+    return {LEFT: np.arange(before, before + rows[LEFT].height), RIGHT: np.arange(before)}
+
+
+def _by_columns(plan: SidesPlan) -> bool:
+    """Returns whether both sides name order columns, as many and of the same types."""
+    left, right = (
+        [port.schema[name] for name in port.entry.order] for port in (plan.ports[LEFT], plan.ports[RIGHT])
+    )
+    return bool(left) and left == right
+
+
+def _places_by_columns(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
+    frames = []
+    for side, one in rows.items():
+        columns = [pl.col(name).alias(str(n)) for n, name in enumerate(plan.ports[side].entry.order)]
+        of = pl.lit(int(side == RIGHT)).alias(_SIDE)
+        frames.append(one.select(*columns, of, pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT)))
+    both = pl.concat(frames)
+    by = [name for name in both.columns if name != _AT]
+    merged = ordered(both, by)
+    sides, at = merged[_SIDE].to_numpy(), merged[_AT].to_numpy()
+    places = {}
+    for number, name in enumerate((LEFT, RIGHT)):
+        mine = np.flatnonzero(sides == number)
+        places[name] = np.empty(len(mine), dtype=np.int64)
+        places[name][at[mine]] = mine
+    return places
+
+
+def _turns(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants]) -> Turns:
+    """Returns the horizons of each turn. `watermarks` are those before the first turn and after each turn."""
+    horizons = {}
+    for side, marks in watermarks.items():
+        late = plan.spec.sides[side].allowed_lateness.us
+        ended = clocks.sides[side].ended
+        horizons[side] = np.full_like(marks, MAX_INSTANT) if ended else _less(marks, late)
+    return _around(horizons)
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """The rows of both sides in the arrival order of the batch."""
+
+    times: Instants
+    left: npt.NDArray[np.bool_]  # whether the row is of the left side
+
+
+def _sequence(rows: Mapping[str, pl.DataFrame]) -> _Sequence:
+    numbers = np.concatenate([one[NUMBER].to_numpy() for one in rows.values()])
+    times = np.concatenate([one[TIME].to_numpy() for one in rows.values()])
+    left = np.concatenate([np.full(one.height, side == LEFT) for side, one in rows.items()])
+    places = np.argsort(numbers)
+    return _Sequence(times[places], left[places])
+
+
+def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict[str, Instants]:
+    """Returns by side the watermarks before the batch and after each of its rows, if no side can be idle."""
+    marks = {}
+    for side, clock in before.sides.items():
+        reported = np.full(len(rows.times) + 1, MIN_INSTANT)
+        reported[0] = MIN_INSTANT if clock.watermark is None else clock.watermark
+        driven = plan.entries[side].watermark
+        if isinstance(driven, StreamTime):
+            mine = rows.left == (side == LEFT)
+            if plan.spec.watermark is not None:
+                mine = np.ones_like(mine)
+            reported[1:][mine] = _less(rows.times[mine], driven.delay.us)
+        marks[side] = np.maximum.accumulate(reported)
+    return marks
+
+
+def _clocks_after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> list[JoinClocks]:
+    """Returns the clocks before the batch, and after each of its rows."""
+    clocks = [before]
+    for time, left in zip(rows.times.tolist(), rows.left.tolist(), strict=True):
+        clocks.append(clocks[-1].moved_by_rows(plan.spec, {LEFT if left else RIGHT: time}))
+    return clocks
+
+
+def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
+    """Returns the watermarks by side. MIN_INSTANT stands for none."""
+    marks = {side: [one.sides[side].watermark for one in clocks] for side in (LEFT, RIGHT)}
+    return {
+        side: np.array([MIN_INSTANT if one is None else one for one in of], dtype=np.int64)
+        for side, of in marks.items()
+    }
+
+
+def _less(instants: Instants, us: int) -> Instants:
+    """Returns the instants less a length of time, saturating."""
+    return np.where(instants < MIN_INSTANT + us, MIN_INSTANT, instants - us)
+
+
+def late_after_end(plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows that arrive after the end of their side as the late output has them (36.4)."""
+    all_rows = pl.repeat(True, rows.height, dtype=pl.Boolean, eager=True)
+    return _late(plan, state, side, rows, all_rows, np.zeros(rows.height, dtype=np.int64))
+
+
+def _late(
+    plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame, mask: pl.Series, watermarks: Instants
+) -> pl.DataFrame:
+    """Returns the late rows as the late output has them."""
+    port, ended = plan.ports[side], state.clocks.sides[side].ended
+    late = filter_rows(rows.with_columns(pl.Series("__mark", watermarks, dtype=pl.Int64)), mask)
+    ahead = (pl.col("__mark").cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)
+    made = {
+        REASON: pl.lit("finished" if ended else "behind"),
+        LATE_BY: pl.lit(None) if ended else ahead,
+        **NO_WINDOWS,
+    }
+    columns = [
+        made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in port.late_schema.items()
+    ]
+    return late.select(columns)

@@ -1,0 +1,187 @@
+"""The rows that a join emits, and their order (semantics 40)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.plan import JoinPlan, named
+from panewise.engine.join.search.candidate_slices import PIECE
+from panewise.engine.join.search.matching import Pairs
+from panewise.engine.kernels.frames import take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.keys import output_key
+from panewise.engine.kernels.sorting import Places
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
+
+# The parts of what one turn emits, in their order.
+RETRACTED, PAIRED, UNMATCHED, EXPIRED = range(4)
+_PARTS = 4
+_SIDE, _AT = "__side", "__at"
+
+
+def pair_rows(plan: JoinPlan, pairs: Pairs, op: str = "+") -> pl.DataFrame:
+    """Returns pairs as they are emitted, without the columns of their window."""
+    frames = []
+    for side in (LEFT, RIGHT):
+        mine = [one for one in plan.selected if _side_of(one) == side]
+        taken = pairs.taken(side, [*(one.column for one in mine), TIME])
+        columns = [
+            _either(plan, one.column, one.column, one.name)
+            if one.side == EITHER
+            else pl.col(one.column).alias(one.name)
+            for one in mine
+        ]
+        frames.append(taken.select(*columns, pl.col(TIME).alias(named(side, TIME))))
+    both = frames[0].hstack(frames[1])
+    return both.select(*(one.name for one in plan.selected), *_added(plan, op, None, _pair_time(plan)))
+
+
+def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Places) -> pl.DataFrame:
+    """Returns left rows as they are emitted, with the rows of `right` at `at`; -1 is no row."""
+    if RIGHT not in plan.spec.emitted_sides:
+        return single_rows(plan, LEFT, rows)
+    columns = dict.fromkeys([*(one.column for one in plan.selected if one.side == RIGHT), TIME])
+    none = pl.DataFrame({name: [None] for name in columns}, schema={n: right.schema[n] for n in columns})
+    stack = vstack_frames([right.select(*columns), none])
+    found = take_rows(stack, np.where(at < 0, right.height, at))
+    columns_of_both = [
+        *(one.alias(named(LEFT, one.name)) for one in rows.get_columns()),
+        *(one.alias(named(RIGHT, one.name)) for one in found.get_columns()),
+    ]
+    both = pl.DataFrame(columns_of_both)
+    emitted = [
+        _either(plan, named(LEFT, one.column), one.column, one.name)
+        if one.side == EITHER
+        else pl.col(named(one.side, one.column)).alias(one.name)
+        for one in plan.selected
+    ]
+    lacks = pl.col(named(RIGHT, TIME)).is_null()
+    missing = pl.when(lacks).then(pl.lit(RIGHT)).alias(MISSING)
+    time = pl.coalesce(_pair_time(plan), named(LEFT, TIME)).alias(JOIN_TIME)
+    return both.select(*emitted, pl.lit("+").alias(OP), missing, time)
+
+
+def _side_of(one: Selected) -> str:
+    """Returns the side that a column of a pair is taken from."""
+    return RIGHT if one.side == RIGHT else LEFT
+
+
+def single_rows(plan: JoinPlan, side: str, rows: pl.DataFrame, op: str = "+") -> pl.DataFrame:
+    """Returns rows of one side as they are emitted. The columns of the other side are null."""
+    keys = dict(zip(plan.ports[LEFT].keys, plan.ports[side].keys, strict=True))
+    columns = [
+        _either(plan, keys[one.column], one.column, one.name)
+        if one.side == EITHER
+        else pl.col(one.column).alias(one.name)
+        if one.side == side
+        else pl.lit(None, dtype=plan.pane_schema[one.name]).alias(one.name)
+        for one in plan.selected
+    ]
+    # All emitted columns may be literals, which take their length from a column of the rows.
+    emitted = rows.select(pl.col(TIME), *columns, *_added(plan, op, OTHER[side], pl.col(TIME)))
+    return emitted.drop(TIME)
+
+
+def _either(plan: JoinPlan, column: str, key: str, name: str) -> pl.Expr:
+    return output_key(column, plan.ports[LEFT].schema[key]).alias(name)
+
+
+def _added(plan: JoinPlan, op: str, missing: str | None, time: pl.Expr) -> list[pl.Expr]:
+    """Returns the columns that every join adds. Literals are repeated by the select."""
+    made = {
+        OP: pl.lit(op, dtype=pl.String),
+        MISSING: pl.lit(missing, dtype=pl.String),
+        JOIN_TIME: time,
+    }
+    return [made[name].alias(name) for name in plan.spec.added_columns if name in made]
+
+
+def _pair_time(plan: JoinPlan) -> pl.Expr:
+    left, right = (pl.col(named(side, TIME)) for side in (LEFT, RIGHT))
+    match plan.spec.timestamp:
+        case "right":
+            return right
+        case "later":
+            return pl.max_horizontal(left, right)
+        case "earlier":
+            return pl.min_horizontal(left, right)
+    return left
+
+
+@dataclass
+class Emission:
+    """What a batch emits: the parts of its turns. The rows of a part are given in their order.
+
+    Attributes:
+        plan: the plan.
+        parts: the parts, each with the turns of its rows.
+        pairs: the pairs in pieces, each with the turns of its rows. They are the part `PAIRED`.
+    """
+
+    plan: JoinPlan
+    parts: list[tuple[int, Instants, pl.DataFrame]] = field(default_factory=list)
+    pairs: Iterable[tuple[Instants, pl.DataFrame]] = ()
+
+    def add(self, part: int, turns: Instants, rows: pl.DataFrame) -> None:
+        """Adds rows to a part. Parts are added in their order."""
+        if rows.height:
+            self.parts.append((part, turns, rows))
+
+    def rows(self) -> pl.DataFrame:
+        """Returns all rows in the order of 40.3: by turn, then by part."""
+        return vstack_frames([*self.pieces()])
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Yields the same rows in pieces of about `PIECE` rows: mostly one, which may be empty."""
+        none = pl.DataFrame(schema=self.plan.pane_schema)
+        others = _placed([(_code(part, turns), rows) for part, turns, rows in self.parts], none)
+        collected = [none]
+        for turns, rows in self.pairs:
+            if rows.height:
+                (codes, frame), at = others, int(np.searchsorted(others[0], _code(PAIRED, turns[-1:])[0]))
+                before, others = (codes[:at], frame[:at]), (codes[at:], frame[at:])
+                collected.append(_placed([before, (_code(PAIRED, turns), rows)], none)[1])
+            if sum(one.height for one in collected) >= PIECE:
+                yield vstack_frames(collected)
+                collected = [none]
+        yield vstack_frames([*collected, others[1]])
+
+
+def _code(part: int, turns: Instants) -> Instants:
+    """Returns numbers by which the rows of a part are sorted: by turn, then by part."""
+    code: Instants = turns * _PARTS + part
+    return code
+
+
+def _placed(
+    parts: Sequence[tuple[Instants, pl.DataFrame]], none: pl.DataFrame
+) -> tuple[Instants, pl.DataFrame]:
+    """Returns rows sorted by their numbers. Rows of one number keep their order."""
+    filled = [part for part in parts if part[1].height] or [(np.empty(0, dtype=np.int64), none)]
+    codes, rows = np.concatenate([of for of, _ in filled]), vstack_frames([one for _, one in filled])
+    if not (codes[1:] < codes[:-1]).any():
+        return codes, rows
+    places = np.argsort(codes, kind="stable")
+    return codes[places], take_rows(rows, places)
+
+
+def by_time(
+    plan: JoinPlan, rows: Iterable[tuple[str, pl.DataFrame]], number: str = NUMBER, op: str = "+"
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Returns rows without a partner as they are emitted, by time, then left before right, then arrival.
+
+    Also returns their values in the column `number`.
+    """
+    frames, keys = [], []
+    for side, one in rows:
+        frames.append(single_rows(plan, side, one, op))
+        order = pl.lit(int(side == RIGHT)).alias(_SIDE)
+        keys.append(one.select(TIME, order, pl.col(NUMBER), pl.col(number).alias(_AT)))
+    if not frames:
+        return pl.DataFrame(schema=plan.pane_schema), pl.Series(_AT, [], dtype=pl.Int64)
+    both = pl.concat(frames).hstack(pl.concat(keys))
+    both = both.sort(TIME, _SIDE, NUMBER)
+    return both.select(*plan.pane_schema), both[_AT]

@@ -1,0 +1,1 @@
+"""Joins with windows of rows by arrival."""

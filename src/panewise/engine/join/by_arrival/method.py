@@ -1,0 +1,271 @@
+"""Joins of windows of rows by arrival: a row is paired when it arrives, then inserted (semantics 37.4, 37.5).
+
+The latest rows (37.7) are windows of one row on both sides, in which rows may also delete others.
+
+The rows of a batch are inserted first, all of them. Then each row looks up what the window of the other side
+contained when it arrived: rows are numbered, so that is the window up to its number. Only then are evicted
+rows dropped, and the others stored.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import NUMBER
+from panewise.engine.join.batch.arrival import Arrived
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
+from panewise.engine.join.batch.outcome import (
+    FIRST,
+    Outcome,
+    first_partners,
+    matches_name,
+    matches_of,
+    no_matches,
+    remembered_sides,
+    without_partner,
+)
+from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.plan import JoinPlan, with_keys
+from panewise.engine.join.search.found_pairs import pairs_of
+from panewise.engine.join.search.matching import Pairs, with_condition
+from panewise.engine.join.search.rows_of_keys import Keys
+from panewise.engine.join.state import JoinState
+from panewise.engine.kernels.frames import without
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.stored_table import StoredTable
+from panewise.spec import JoinOperator
+from panewise.spec.operators.join.columns import LEFT, OTHER
+
+Rows = Mapping[str, pl.DataFrame]
+_AT_ONCE, _ENDED = "__at_once", "__ended"
+_NEVER: Final = np.iinfo(np.int64).max
+
+
+def horizon_in_window(clocks: JoinClocks, spec: JoinOperator, side: str, window: ArrivalWindow) -> int | None:
+    """Returns the horizon of the rows in the windows of a side.
+
+    It is the last processing time that has passed or, if no row of the other side can come, the end of time.
+    None if no row expires.
+    """
+    if clocks.horizon(spec, OTHER[side]) == MAX_INSTANT:
+        return MAX_INSTANT
+    return clocks.processing_time - 1 if window.age is not None else None
+
+
+class ArrivalJoin:
+    """The method of a join of windows by arrival: :class:`panewise.engine.join.method.Method`."""
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self.plan, self.spec = plan, plan.spec
+        self.remembers = remembered_sides(self.spec)
+        self.windows = {
+            side: WindowTable(port, ArrivalWindow.of(self.spec.match, side), side in self.remembers)
+            for side, port in plan.ports.items()
+        }
+
+    @property
+    def remembered(self) -> tuple[str, ...]:
+        """The sides of which it is stored whether rows had a partner."""
+        return tuple(side for side in self.remembers if self.windows[side].contains_rows)
+
+    def tables(self) -> dict[str, StoredTable]:
+        """Returns the tables of rows, and of the numbers of matched rows."""
+        tables: dict[str, StoredTable] = {side: one.nothing() for side, one in self.windows.items()}
+        return tables | {matches_name(side): no_matches() for side in self.remembered}
+
+    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+        """Returns the horizons: processing times, or the end of time if no row of the other side can come."""
+        found = {side: self._horizon(clocks, side) for side in self.windows}
+        return found | {matches_name(side): found[side] for side in self.remembered}
+
+    def joined(
+        self, state: JoinState, batch: Arrived
+    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+        """Joins the applied rows of a batch."""
+        emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
+        joined.emit_pairs(emission)
+        if self.spec.unmatched == "early":
+            joined.emit_early(emission)
+        elif self.spec.unmatched == "final":
+            joined.emit_final(emission)
+        return emission.pieces(), joined.stored()
+
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+        """Returns the rows that were in a window and can get no partner any more."""
+        found = {}
+        if self.spec.unmatched == "final":
+            found = {side: self._expiring(state, side, clocks) for side in self._outer()}
+        rows, _ = by_time(self.plan, found.items())
+        return rows, {}
+
+    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+        """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""
+        rows = {side: one.all(table_of(state, side)) for side, one in self.windows.items()}
+        if self.spec.how in ("semi", "anti") and LEFT in self.remembered:
+            rows[LEFT] = without_partner(state, LEFT, rows[LEFT])
+        return rows
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any.
+
+        A row that arrives is not behind the horizon of its side. Rows in windows are of any age.
+        """
+        arrives = {side for side in OTHER if self.windows[OTHER[side]].contains_rows}
+        alone = {LEFT} if self.spec.how == "semi" else set(self.spec.outer_sides)
+        if any(self.windows[side].contains_rows for side in alone):
+            return None
+        timestamp = self.spec.timestamp
+        return 0 if timestamp in (None, "later") or arrives == {timestamp} else None
+
+    def next_due(self, state: JoinState) -> int | None:
+        """Returns None: no row waits for a watermark."""
+        return None
+
+    def _horizon(self, clocks: JoinClocks, side: str) -> int | None:
+        return horizon_in_window(clocks, self.spec, side, self.windows[side].window)
+
+    def _outer(self) -> tuple[str, ...]:
+        """Returns the sides of which stored rows are emitted without a partner."""
+        return tuple(side for side in self.spec.outer_sides if self.windows[side].contains_rows)
+
+    def _expiring(self, state: JoinState, side: str, clocks: JoinClocks) -> pl.DataFrame:
+        """Returns the rows without a partner that leave their windows because the clocks move."""
+        before, after = (self._horizon(one, side) for one in (state.clocks, clocks))
+        table = table_of(state, side)
+        if after is None or after == before:
+            return pl.DataFrame(schema=table.shape.schema)
+        due = self.windows[side].inside(table, table.due(before, after))
+        return without_partner(state, side, due)
+
+
+def table_of(state: JoinState, side: str) -> LatestByKey:
+    """Returns the table of the rows of a side."""
+    return cast(LatestByKey, state.tables[side])
+
+
+@dataclass(frozen=True)
+class _Joined(Outcome):
+    """A batch after it was matched.
+
+    Attributes:
+        method: the method.
+        state: the state before the batch.
+        inserted: by side the rows that were inserted into windows, and the rows that they evicted.
+        tables: the tables of rows after the batch.
+    """
+
+    method: ArrivalJoin
+    state: JoinState
+    inserted: Mapping[str, Inserted]
+    tables: Mapping[str, LatestByKey]
+
+    @classmethod
+    def of(cls, method: ArrivalJoin, state: JoinState, batch: Arrived) -> "_Joined":
+        """Matches the rows of a batch."""
+        plan, now = method.plan, state.clocks.processing_time
+        given = {side: one.arriving(batch.applied.get(side), now) for side, one in method.windows.items()}
+        rows = {side: one.without_deletes(given[side]) for side, one in method.windows.items()}
+        keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
+        inserted = {
+            side: one.inserted(table_of(state, side), with_keys(plan.ports[side], given[side]))
+            for side, one in method.windows.items()
+            if one.contains_rows
+        }
+        tables = {side: table_of(state, side).put(one.rows) for side, one in inserted.items()}
+        pieces = [with_condition(plan, _pairs(method, tables, keyed)).in_order()]
+        shapes = {side: method.windows[side].shape for side in method.remembers}
+        partnered = first_partners(state, shapes, pieces, batch, plan.spec)
+        return cls(plan, batch, rows, pieces, partnered, method, state, inserted, tables)
+
+    def emit_final(self, emission: Emission) -> None:
+        """Emits the rows without a partner that can get none after their arrival, or leave their windows."""
+        leaving = {side: self._leaving(side) for side in self.plan.spec.outer_sides}
+        for part, at in ((UNMATCHED, _AT_ONCE), (EXPIRED, _ENDED)):
+            due = {
+                side: rows.filter(pl.col(at) < _NEVER).with_columns(
+                    (pl.col(at) + self.batch.first_number).alias(FIRST)
+                )
+                for side, rows in leaving.items()
+            }
+            self.emit_single(emission, part, due, FIRST)
+
+    def stored(self) -> dict[str, StoredTable]:
+        """Returns the tables with the rows of the batch, and with which rows got a partner."""
+        settled = self.batch.next_number - 1
+        tables: dict[str, StoredTable] = {
+            side: one.settled_until(settled) for side, one in self.tables.items()
+        }
+        for side in self.method.remembered:
+            tables[matches_name(side)] = self._matches(side)
+        return tables
+
+    def _matches(self, side: str) -> StoredTable:
+        """Returns the table of matches: with the rows that got a partner, and without evicted rows."""
+        table, evicted = matches_of(self.state, side), self.inserted[side].evicted
+        columns = list(table.shape.schema)
+        matched = without(self.partnered[side].select(columns), evicted, [NUMBER])
+        deleted = table.find(evicted.select(columns)) if evicted.height else evicted.select(columns)
+        if matched.is_empty() and deleted.is_empty():
+            return table
+        return table.changed(matched, deleted)
+
+    def _leaving(self, side: str) -> pl.DataFrame:
+        """Returns the rows of a side without a partner, with the turn in which they can get none any more.
+
+        That is the turn `_AT_ONCE` if rows cause it, and the turn `_ENDED` if the horizon of the other side
+        does, which moves after the rows. The one that comes later is `_NEVER`.
+        """
+        horizon, window = self.batch.turns, self.method.windows[side]
+        ended = np.append(np.flatnonzero(horizon.after[OTHER[side]] == MAX_INSTANT), _NEVER)[0]
+        rows = self._candidates(side, ended=bool(ended < _NEVER))
+        new = (rows[NUMBER] >= self.batch.first_number).to_numpy()
+        turns = np.where(new, self.turns(rows[NUMBER]), 0)
+        keyless = rows.select(pl.any_horizontal(pl.col(window.port.keys).is_null())).to_series().to_numpy()
+        last = keyless | (horizon.before[OTHER[side]][turns] == MAX_INSTANT)
+        if not window.contains_rows:
+            last = np.ones_like(last)
+        last &= new
+        at_once = np.where(last, turns, self._evicted_at(side, rows))
+        by_rows = last | (at_once <= ended)
+        return rows.with_columns(
+            pl.Series(_AT_ONCE, np.where(by_rows, at_once, _NEVER)),
+            pl.Series(_ENDED, np.where(by_rows, _NEVER, ended)),
+        )
+
+    def _candidates(self, side: str, *, ended: bool) -> pl.DataFrame:
+        """Returns the new rows without a partner, and the old ones that may leave their windows."""
+        rows = [without(self.rows[side], self.partnered[side], [NUMBER])]
+        if side in self.inserted:
+            window, first = self.method.windows[side], self.batch.first_number
+            evicted = self.inserted[side].evicted.filter(pl.col(NUMBER) < first)[rows[0].columns]
+            old = window.all(table_of(self.state, side)) if ended else evicted
+            old = without_partner(self.state, side, old)
+            rows.append(without(old, self.partnered[side], [NUMBER]))
+        return pl.concat(rows)
+
+    def _evicted_at(self, side: str, rows: pl.DataFrame) -> Instants:
+        """Returns the turn in which each row is evicted by a row."""
+        if side not in self.inserted or rows.is_empty():
+            return np.full(rows.height, _NEVER)
+        evictors = self.inserted[side].evicted.select(NUMBER, EVICTOR)
+        found = rows.select(NUMBER).join(evictors, on=NUMBER, how="left", maintain_order="left")[EVICTOR]
+        turns = self.turns(found.fill_null(self.batch.first_number))
+        return np.where(found.is_null().to_numpy(), _NEVER, turns)
+
+
+def _pairs(method: ArrivalJoin, tables: Mapping[str, LatestByKey], keyed: Rows) -> Pairs:
+    """Returns the pairs of each new row with what the window of the other side contained when it arrived."""
+    found = []
+    for side, new in keyed.items():
+        other = OTHER[side]
+        if other in tables and new.height:
+            keys = Keys.of(new, method.plan.ports[side].keys)
+            rows = method.windows[other].found(tables[other], keys, new[NUMBER].to_numpy() - 1)
+            found.append((side, new, rows))
+    return pairs_of({side: one.clear() for side, one in keyed.items()}, found)

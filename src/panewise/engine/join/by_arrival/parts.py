@@ -1,0 +1,70 @@
+"""The latest rows and the last rows, as :class:`panewise.engine.join.match_engine.MatchEngine`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.columns import DELETES, END, NUMBER, SINCE, TIME
+from panewise.engine.join.as_of.method import AsOfJoin
+from panewise.engine.join.as_of.parts import undecided
+from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_in_window
+from panewise.engine.join.by_arrival.windows import ArrivalWindow
+from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
+from panewise.engine.join.operator import JoinEngine
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.state import read_clocks
+from panewise.engine.protocol import Inspection, TableReader
+from panewise.spec import JoinOperator
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.match import AsOf, LastRows
+from panewise.spec.operators.policy.policies import CountPolicy
+
+
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the rows in the windows of both sides."""
+    clocks, found = read_clocks(header), []
+    for table, side in enumerate((LEFT, RIGHT)):
+        window = ArrivalWindow.of(spec.match, side)
+        horizon = horizon_in_window(clocks, spec, side, window)
+        found.append((side, _in_window(window, keys_of_side(spec, side), read, table, horizon)))
+    return stored_rows(spec, clocks, found)
+
+
+def _method_of_last_rows(plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
+    """Returns the method."""
+    count = _count_in_time(plan.spec)
+    return ArrivalJoin(plan) if count is None else AsOfJoin(plan, AsOf(), count)
+
+
+def _inspect_last_rows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the rows in the windows of both sides; by event time the left rows that are not decided."""
+    if _count_in_time(spec) is not None:
+        return undecided(spec, header, read, overdue=False)
+    return _inspect(spec, header, read)
+
+
+def _count_in_time(spec: JoinOperator) -> int | None:
+    """Returns how many right rows match a left one by event time; None for windows by arrival."""
+    match = spec.match
+    assert isinstance(match, LastRows)
+    return match.right.n if match.order == "event_time" and isinstance(match.right, CountPolicy) else None
+
+
+def _in_window(
+    window: ArrivalWindow, keys: list[str], read: TableReader, table: int, horizon: int | None
+) -> pl.DataFrame:
+    """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
+    since = [SINCE] if window.delta is not None else []
+    deletes = [DELETES] if window.deletes is not None else []
+    found = read(table, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon, keys)
+    number = pl.col(NUMBER)
+    if window.latest and found.width:
+        found = found.filter(number.rank("ordinal", descending=True).over(keys) <= window.latest)
+    if deletes and found.width:
+        found = found.filter(~pl.col(DELETES))
+    return found.filter(number >= pl.col(SINCE).max().over(keys)) if since and found.width else found
+
+
+LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, inspect=_inspect)
+LAST_ROWS = MatchEngine(operator=JoinEngine, method=_method_of_last_rows, inspect=_inspect_last_rows)

@@ -1,0 +1,247 @@
+"""The windows of rows by arrival, one for each key of a side (semantics 37.4, 37.5, 37.7).
+
+A window always contains the rows of its key from a first one on, in the order of their numbers. So its first
+row determines it:
+
+- by count it is the n-th row from the end;
+- by time it is the first row that has not expired;
+- by delta each row is stored with the number of the first row of the window that it was inserted into.
+
+By delta the first row of a window is the first one up to which no value is too far below the highest value M
+of the window. The row with the value M stays until a higher value comes. M has evicted all rows up to the
+first that is near enough to it, and no row evicts more.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.engine.columns import DELETES, END, NUMBER, PEAK, SINCE
+from panewise.engine.join.plan import SidePort
+from panewise.engine.join.search.rows_of_keys import Found, Keys
+from panewise.engine.kernels.bisection import bisect_left, first_not
+from panewise.engine.kernels.differences import compared, rises_by_more
+from panewise.engine.kernels.frames import Mask, distinct, filter_rows, take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.sorting import Places, codes, order
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
+from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
+
+EVICTOR = "__evictor"  # the number of the row that evicted a row
+
+
+@dataclass(frozen=True)
+class ArrivalWindow:
+    """What the window of each key of a side contains.
+
+    Attributes:
+        latest: how many rows, 0 for none; None for any number.
+        age: how long after its arrival a row stays, in processing time; None for any time.
+        delta: the policy by delta; None for another.
+        deletes: the column in which null deletes the rows of the key; None for none.
+    """
+
+    latest: int | None = None
+    age: int | None = None
+    delta: DeltaPolicy | None = None
+    deletes: str | None = None
+
+    @classmethod
+    def of(cls, match: Match, side: str) -> "ArrivalWindow":
+        """Returns the window of a side."""
+        if isinstance(match, Latest):
+            age = None if match.ttl is None else match.ttl.us - 1
+            return cls(latest=1, age=age, deletes=match.deletes_by_side[side])
+        assert isinstance(match, LastRows)
+        return cls._of_policy(match.windows[side])
+
+    @classmethod
+    def _of_policy(cls, window: RowWindow | None) -> "ArrivalWindow":
+        """Returns the window of a policy; None contains no rows."""
+        match window:
+            case None:
+                return cls(latest=0)
+            case CountPolicy(n=n):
+                return cls(latest=n)
+            case TimePolicy(duration=duration):
+                return cls(age=duration.us)
+            case DeltaPolicy():
+                return cls(delta=window)
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """Rows on their way into the windows of a side.
+
+    Attributes:
+        rows: the rows, as the table stores them.
+        evicted: the rows of the windows, old and new, that they evict, with ``__evictor``.
+    """
+
+    rows: pl.DataFrame
+    evicted: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """How the rows of the windows of a side are stored and found.
+
+    Attributes:
+        port: the side.
+        window: what the windows contain.
+        remembers: whether it matters if a row had a partner, and when it is evicted.
+    """
+
+    port: SidePort
+    window: ArrivalWindow
+    remembers: bool
+
+    @property
+    def contains_rows(self) -> bool:
+        """Whether the windows contain rows at all."""
+        return self.window.latest != 0
+
+    @property
+    def shape(self) -> Shape:
+        """The columns of the table. Rows that only expire are in the order in which they do."""
+        window, schema = self.window, dict(self.port.stored)
+        if window.delta is not None:
+            schema |= {PEAK: compared(self.port.schema[window.delta.column]), SINCE: pl.Int64()}
+        if window.deletes is not None:
+            schema[DELETES] = pl.Boolean()
+        timed = window.latest is None and window.age is not None
+        return Shape(schema, [END if timed else NUMBER, NUMBER], self.port.keys)
+
+    def nothing(self) -> LatestByKey:
+        """Returns the table without rows."""
+        table = LatestByKey.nothing(self.shape, MemoryLibrary())
+        since = SINCE if self.window.delta is not None else None
+        deletes = None if self.window.deletes is None else DELETES
+        return replace(table, latest=self.window.latest, since=since, deletes=deletes)
+
+    def arriving(self, rows: pl.DataFrame | None, now: int) -> pl.DataFrame:
+        """Returns applied rows with the columns of the table; no rows for None.
+
+        ``__end`` is the last processing time at which a row is in its window, the last instant if there is
+        none. ``__deletes`` says whether the row deletes others. ``__peak`` is its own value, ``__since`` its
+        own number.
+        """
+        schema, delta = self.shape.schema, self.window.delta
+        if rows is None:
+            return pl.DataFrame(schema=schema)
+        age = MAX_INSTANT if self.window.age is None else self.window.age
+        made = [pl.lit(saturating_add(now, age), dtype=pl.Int64).alias(END)]
+        if delta is not None:
+            value = rows[delta.column]
+            value = value.to_physical() if value.dtype.is_temporal() else value
+            made += [pl.lit(value.cast(schema[PEAK])).alias(PEAK), pl.col(NUMBER).alias(SINCE)]
+        if self.window.deletes is not None:
+            made.append(pl.col(self.window.deletes).is_null().alias(DELETES))
+        return rows.with_columns(made).select(*schema)
+
+    def without_deletes(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows that do not delete others."""
+        return rows if self.window.deletes is None else filter_rows(rows, ~rows[DELETES])
+
+    def inserted(self, table: LatestByKey, new: pl.DataFrame) -> Inserted:
+        """Returns the rows of a batch, in the order of their numbers, as they are inserted."""
+        none = new.clear().with_columns(pl.lit(0, dtype=pl.Int64).alias(EVICTOR))
+        evicts = self.window.delta is not None or (self.remembers and self.window.latest is not None)
+        if new.is_empty() or not evicts:
+            return Inserted(new, none)
+        old = self.current(table, distinct(new, self.port.keys))
+        both = vstack_frames([old, new])
+        code, numbers = codes(both, self.port.keys), both[NUMBER].to_numpy()
+        places = order([code, numbers])
+        both, groups = take_rows(both, places), _Groups.of(code[places])
+        if self.window.delta is not None:
+            both = _with_firsts(both, groups, self.window.delta, places >= old.height)
+        evictors = self._evictors(both, groups)
+        inserted = filter_rows(both, pl.Series(places >= old.height)).sort(NUMBER)
+        evicted = both.with_columns(pl.Series(EVICTOR, evictors)).filter(pl.col(EVICTOR) >= 0)
+        return Inserted(inserted, self.without_deletes(evicted))
+
+    def current(self, table: LatestByKey, keys: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows in the windows of keys, which are given once each."""
+        wanted = Keys.of(keys, self.port.keys)
+        found = self.found(table, wanted, np.full(keys.height, MAX_INSTANT))
+        return take_rows(found.rows, found.at)
+
+    def all(self, table: LatestByKey) -> pl.DataFrame:
+        """Returns the rows in all windows."""
+        return self.inside(table, table.all())
+
+    def inside(self, table: LatestByKey, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns those rows of the table that are still in their windows."""
+        if rows.is_empty() or (self.window.latest is None and self.window.delta is None):
+            return rows
+        numbers = self.current(table, distinct(rows, self.port.keys))[NUMBER]
+        return rows.filter(pl.col(NUMBER).is_in(numbers.implode()))
+
+    def found(self, table: LatestByKey, keys: Keys, until: Instants) -> Found:
+        """Returns, for each key, the rows in its window when only rows up to a number had been inserted."""
+        if self.window.latest is not None:
+            found = keys.last(table, until, self.window.latest)
+        elif self.window.delta is not None:
+            last, first = keys.last(table, until, 1), np.full(len(until), MAX_INSTANT)
+            first[last.which] = last.column(SINCE)
+            found = keys.between(table, first, until)
+        else:
+            after = MIN_INSTANT if table.horizon is None else min(table.horizon, MAX_INSTANT - 1) + 1
+            ends = np.full(len(until), MAX_INSTANT)
+            found = keys.between(table, np.full_like(ends, after), ends)
+            found = found.chosen(found.column(NUMBER) <= until[found.which])
+        if table.horizon is not None:
+            found = found.chosen(found.column(END) > table.horizon)
+        if self.window.deletes is None:
+            return found
+        return found.chosen(~found.rows[DELETES].to_numpy()[found.at])
+
+    def _evictors(self, rows: pl.DataFrame, groups: "_Groups") -> Instants:
+        """Returns the number of the row that evicts each row, -1 if none does."""
+        numbers = rows[NUMBER].to_numpy()
+        if self.window.latest is not None:
+            at = np.arange(len(numbers)) + self.window.latest
+        else:
+            since = rows[SINCE].to_numpy()
+            at = bisect_left(since, groups.starts, groups.ends, numbers, past_equal=True)
+        evicted = at < groups.ends
+        return np.where(evicted, numbers[np.minimum(at, len(numbers) - 1)], -1)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Rows that are sorted by key: for each row where the rows of its key start and end."""
+
+    number: Places
+    starts: Places
+    ends: Places
+
+    @classmethod
+    def of(cls, code: Instants) -> "_Groups":
+        """Returns the groups of sorted codes."""
+        new = np.append(True, code[1:] != code[:-1])
+        number = np.cumsum(new) - 1
+        starts = np.flatnonzero(new)
+        ends = np.append(starts[1:], len(code))
+        return cls(number, starts[number], ends[number])
+
+
+def _with_firsts(rows: pl.DataFrame, groups: _Groups, delta: DeltaPolicy, new: Mask) -> pl.DataFrame:
+    """Returns the rows with the highest values up to them and, of new rows, the first row of the window."""
+    over = pl.Series("__group", groups.number)
+    peaks = rows.select(pl.col(PEAK).cum_max().over(over)).to_series()
+    which = np.flatnonzero(new)
+
+    def too_low(found: Places, at: Places) -> Mask:
+        highest, earlier = peaks.gather(which[found]), peaks.gather(at)
+        return rises_by_more(highest, earlier, delta.size)
+
+    first = first_not(groups.starts[which], which, too_low)
+    numbers, since = rows[NUMBER].to_numpy(), rows[SINCE].to_numpy().copy()
+    since[which] = numbers[first]
+    return rows.with_columns(peaks.alias(PEAK), pl.Series(SINCE, since))

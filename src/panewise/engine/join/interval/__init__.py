@@ -1,0 +1,1 @@
+"""Joins with an interval."""

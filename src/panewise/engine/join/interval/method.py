@@ -1,0 +1,324 @@
+"""Interval joins: a row waits until the other side's horizon passes the last instant at which it can match.
+
+Each side has a table of the rows that can still get a partner. Where it matters whether a row had one, a
+second table has the numbers of the stored rows that got their first one in a later batch. So no stored row
+is ever changed. Where rows without a partner are emitted when they expire, the rows that had none when they
+arrived are also in a queue, in the order in which they expire. So a step reads only the rows that are due.
+Apart from merges, it writes the new rows that can still match, their entries in the queue, and the numbers of
+the stored rows that got their first partner. Rows of a retained side can also be evicted by number (37.1).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
+from panewise.engine.join.batch.arrival import Arrived
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
+from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.batch.outcome import (
+    FIRST,
+    Outcome,
+    first_partners,
+    matches_name,
+    matches_of,
+    no_matches,
+    remembered_sides,
+    without_partner,
+)
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.interval.late_rows import furthest_behind_with_late_rows
+from panewise.engine.join.interval.retained_candidates import candidates
+from panewise.engine.join.interval.retention import (
+    Counted,
+    RetainedRows,
+    Retention,
+    counts_name,
+    counts_of,
+    no_counts,
+    queue_for,
+    within_count,
+)
+from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
+from panewise.engine.join.search.matching import Matching
+from panewise.engine.join.state import JoinState
+from panewise.engine.kernels.frames import filter_rows, ordered, vstack_frames, without
+from panewise.engine.store.rows_by_key import RowsByKey
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec import UNLIMITED
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
+from panewise.spec.operators.join.match import Interval
+
+_UNMATCHED: Final = "unmatched"
+
+
+class IntervalJoin:
+    """The method of a join with an interval: :class:`panewise.engine.join.method.Method`."""
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self.plan, self.spec = plan, plan.spec
+        match = self.spec.match
+        assert isinstance(match, Interval)
+        self.match, first, last = match, match.first, match.last
+        # How far after a row of a side the first and the last row lie that match it, in microseconds (37.1).
+        # None: any distance.
+        back = (None if last is None else -last, None if first is None else -first)
+        self.reach = {LEFT: (first, last), RIGHT: back}
+        # The sides whose rows are retained up to a number.
+        self.counted = match.retained if match.retain_rows is not None else ()
+        self.remembers = remembered_sides(self.spec)
+        # The sides whose rows are emitted if they expire without a partner.
+        self.awaits = self.spec.outer_sides if self.spec.unmatched == "final" else ()
+        self.rows = {side: self._shape(side) for side in plan.ports}
+
+    def _shape(self, side: str) -> Shape:
+        port = self.plan.ports[side]
+        matched = {MATCHED: pl.Boolean()} if side in self.remembers else {}
+        ordinal = {ORDINAL: pl.Int64()} if side in self.counted else {}
+        return Shape({**port.stored, **matched, **ordinal}, [TIME, NUMBER], port.keys)
+
+    def tables(self) -> dict[str, StoredTable]:
+        """Returns the tables of rows, those of matched rows, the queues, and the counts of retained rows."""
+        tables: dict[str, StoredTable] = {
+            side: RowsByKey.nothing(shape, MemoryLibrary()) for side, shape in self.rows.items()
+        }
+        for side in self.counted:
+            nothing = RetainedRows.nothing(self.rows[side], MemoryLibrary())
+            tables[side] = replace(nothing, latest=self.match.retain_rows or 1)
+        for side in self.remembers:
+            tables[matches_name(side)] = no_matches()
+        for side in self.awaits:
+            port, count = self.plan.ports[side], self.match.retain_rows if side in self.counted else None
+            tables[f"{side} {_UNMATCHED}"] = queue_for(port, count)
+        return tables | {counts_name(side): no_counts(self.plan.ports[side]) for side in self.counted}
+
+    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+        """Returns the horizon of each table: the last instant that the other side's horizon has passed."""
+        of_side = {side: clocks.passed(self.spec, OTHER[side]) for side in self.plan.ports}
+        matches = {matches_name(side): of_side[side] for side in self.remembers}
+        counts = {counts_name(side): of_side[side] for side in self.counted}
+        return of_side | matches | {f"{side} {_UNMATCHED}": of_side[side] for side in self.awaits} | counts
+
+    def joined(
+        self, state: JoinState, batch: Arrived
+    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+        """Joins the applied rows of a batch."""
+        emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
+        joined.emit(emission)
+        tables = joined.stored(state)
+        joined.emit_final(emission, state, state.with_tables(tables))
+        return emission.pieces(), {**tables, **joined.counts(state)}
+
+    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+        """Returns the rows without a partner that expire while the clocks move to these."""
+        found = {side: self.expiring(state, side, clocks) for side in self.awaits}
+        rows, _ = by_time(self.plan, found.items())
+        return rows, {}
+
+    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+        """Returns the stored rows that can get a partner.
+
+        Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
+        """
+        rows = {side: rows_of(state, side).all() for side in self.plan.ports}
+        rows = {side: self._retained(state, side, one) for side, one in rows.items()}
+        if self.spec.how in ("semi", "anti"):
+            matched = matches_of(state, LEFT).all()[NUMBER]
+            rows[LEFT] = rows[LEFT].filter(~pl.col(NUMBER).is_in(matched.implode()))
+        return rows
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any."""
+        if self.match.late == "join":
+            return furthest_behind_with_late_rows(self.spec, self.match)
+        waits = self.match.waits
+        of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
+        alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
+        found = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
+        return None if None in found else max([0, *(one for one in found if one is not None)])
+
+    def next_due(self, state: JoinState) -> int | None:
+        """Returns the first watermark at which a row expires that had no partner when it arrived."""
+        firsts = []
+        for side in self.awaits:
+            table = queue_of(state, side)
+            first = table.next_end(table.horizon)
+            if first is not None and first < MAX_INSTANT:
+                firsts.append(first + 1 + self.spec.sides[OTHER[side]].allowed_lateness.us)
+        return min(firsts, default=None)
+
+    def expiring(self, state: JoinState, side: str, clocks: JoinClocks) -> pl.DataFrame:
+        """Returns the stored rows without a partner that expire while the clocks of the state move to these.
+
+        They are in the order of time and arrival. They have the columns of the queue. Rows that are evicted
+        as of the counts of the state are not among them.
+        """
+        before, after = (one.passed(self.spec, OTHER[side]) for one in (state.clocks, clocks))
+        queue = queue_of(state, side)
+        if after is None or after == before:
+            return pl.DataFrame(schema=queue.shape.schema)
+        due = self._retained(state, side, queue.between(before, after))
+        return ordered(without_partner(state, side, due), [TIME, NUMBER])
+
+    def _retained(self, state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the stored rows of a side that are not evicted by number."""
+        if side not in self.counted:
+            return rows
+        return within_count(counts_of(state, side), rows, self.match.retain_rows or 1)
+
+
+def rows_of(state: JoinState, side: str) -> RowsByKey:
+    """Returns the table of the rows of a side."""
+    return cast(RowsByKey, state.tables[side])
+
+
+def queue_of(state: JoinState, side: str) -> TimeQueue:
+    """Returns the queue of the stored rows of a side that had no partner when they arrived."""
+    return cast(TimeQueue, state.tables[f"{side} {_UNMATCHED}"])
+
+
+@dataclass(frozen=True)
+class _Joined(Outcome):
+    """A batch after it was matched.
+
+    Attributes:
+        method: the method.
+        keyed: by side the applied rows whose keys are not null.
+        retention: the retention of the sides that have no last instant.
+        evicted: by side the rows that rows of the batch evict (37.1), where it matters whether a row had a
+            partner.
+    """
+
+    method: IntervalJoin
+    keyed: Mapping[str, pl.DataFrame]
+    retention: Retention
+    evicted: Mapping[str, pl.DataFrame]
+
+    @classmethod
+    def of(cls, method: IntervalJoin, state: JoinState, batch: Arrived) -> "_Joined":
+        """Matches the rows of a batch."""
+        plan = method.plan
+        rows = {
+            side: as_stored(plan.ports[side], batch.applied.get(side), shape.schema, method.match.waits[side])
+            for side, shape in method.rows.items()
+        }
+        keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
+        counted = {
+            side: Counted.of(counts_of(state, side), plan, side, keyed, batch) for side in method.counted
+        }
+        keyed |= {side: one.rows for side, one in counted.items()}
+        match = method.match
+        # A row that is not behind the horizon of its side matches no row that has expired.
+        sides = tuple(plan.ports) if match.late == "join" else match.retained
+        retention = Retention(plan, batch, sides, match.retain_rows, counted)
+        chosen = retention.of_pairs if sides and match.retain_for != UNLIMITED else None
+        stored = {side: rows_of(state, side) for side in rows}
+        matching = Matching.of(method, stored, keyed, chosen)
+        if counted and matching.long:
+            found = [*candidates(method, retention, stored, matching.new)]
+            matching = replace(matching, found=found, by_arrival=True)
+        pieces = matching if matching.long else [*matching]
+        shapes = {side: method.rows[side] for side in method.remembers}
+        partnered = first_partners(state, shapes, pieces, batch, plan.spec)
+        evicted = {
+            side: retention.evicted(side, rows_of(state, side))
+            for side in method.remembers
+            if side in counted
+        }
+        return cls(plan, batch, rows, pieces, partnered, method, keyed, retention, evicted)
+
+    def emit(self, emission: Emission) -> None:
+        """Emits retractions and pairs, and with "early" the rows that have no partner as they arrive."""
+        self.emit_pairs(emission)
+        if self.plan.spec.unmatched == "early":
+            self.emit_early(emission)
+
+    def emit_final(self, emission: Emission, before: JoinState, after: JoinState) -> None:
+        """Emits rows without a partner: those that can get none, and those that expire in the batch.
+
+        `before` is the state before the batch. `after` has the new tables, but the horizons and the counts
+        from before the batch. A row that expires before its eviction is emitted when it expires.
+        """
+        by_rows, later = {}, {}
+        for side in self.method.awaits:
+            due = self.method.expiring(after, side, self.batch.clocks)
+            due = without(due, self.evicted[side], [NUMBER]) if side in self.evicted else due
+            turns, at_once = expiry_turns(due, self.batch, OTHER[side])
+            due = due.with_columns(pl.Series(FIRST, turns + self.batch.first_number))
+            never = self._never(side)
+            found = [never.with_columns(never[NUMBER].alias(FIRST)), due.filter(pl.Series(at_once))]
+            if side in self.evicted:
+                alone = without(self.evicted[side], self.partnered[side], [NUMBER])
+                found.append(without_partner(before, side, alone))
+            names = [*self.plan.ports[side].alone, FIRST]
+            by_rows[side] = vstack_frames([one.select(names) for one in found])
+            later[side] = due.filter(pl.Series(~at_once))
+        self.emit_single(emission, UNMATCHED, by_rows, FIRST)
+        self.emit_single(emission, EXPIRED, later, FIRST)
+
+    def stored(self, state: JoinState) -> dict[str, StoredTable]:
+        """Returns the tables after the batch, with the counts before it.
+
+        They have the rows of the batch, and which of the rows that are not evicted got a partner.
+        """
+        tables = dict(state.tables)
+        for side, one in self.keyed.items():
+            rows = rows_of(state, side)
+            new = self._to_store(side, one, rows.horizon)
+            tables[side] = rows.put(new)
+            if side in self.method.awaits:
+                alone = filter_rows(new, ~new[MATCHED])
+                tables[f"{side} {_UNMATCHED}"] = queue_of(state, side).put(alone)
+        for side in self.method.remembers:
+            tables[matches_name(side)] = self._matches(state, side)
+        return tables
+
+    def _matches(self, state: JoinState, side: str) -> StoredTable:
+        """Returns the matches with the stored rows that got a partner, and without the evicted ones.
+
+        The counts identify evicted rows, so their matches are not needed. Without `retain_for` they would
+        stay until the end of the input.
+        """
+        table, first = matches_of(state, side), self.batch.first_number
+        names = list(table.shape.schema)
+        settled = self.partnered[side].filter(pl.col(NUMBER) < first).select(names)
+        deleted = table.newest.clear().select(names)
+        if side in self.evicted:
+            evicted = self.evicted[side].filter(pl.col(NUMBER) < first)
+            settled = without(settled, evicted, [NUMBER])
+            deleted = table.find(evicted.select(NUMBER)) if evicted.height else deleted
+        return table.changed(settled, deleted) if settled.height or deleted.height else table
+
+    def counts(self, state: JoinState) -> dict[str, StoredTable]:
+        """Returns the tables of counts after the batch."""
+        settled = self.batch.next_number - 1
+        return {
+            counts_name(side): counts_of(state, side).put(counted.counts).settled_until(settled)
+            for side, counted in self.retention.counted.items()
+        }
+
+    def _to_store(self, side: str, rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
+        """Returns the rows that can still get a partner, marked where they have had one."""
+        rows = ending_after(rows, horizon)
+        if side not in self.partnered or rows.is_empty():
+            return rows
+        have = rows[NUMBER].is_in(self.partnered[side][NUMBER].implode())
+        if self.plan.spec.how in ("semi", "anti"):
+            return filter_rows(rows, ~have)
+        return rows.with_columns(have.alias(MATCHED))
+
+    def _never(self, side: str) -> pl.DataFrame:
+        """Returns the rows without a partner that can get none after the batch, and are not stored."""
+        rows, horizon = without(self.rows[side], self.partnered[side], [NUMBER]), self._horizon(side)
+        keyless = without(rows, self.keyed[side], [NUMBER])
+        if horizon is None:
+            return keyless
+        return pl.concat([keyless, without(rows.filter(pl.col(END) <= horizon), keyless, [NUMBER])])
+
+    def _horizon(self, side: str) -> int | None:
+        return self.batch.clocks_before.passed(self.plan.spec, OTHER[side])

@@ -1,0 +1,46 @@
+"""Intervals, as :class:`panewise.engine.join.match_engine.MatchEngine`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT, TIME
+from panewise.engine.join.batch.outcome import remembered_sides
+from panewise.engine.join.interval.late_rows import late_rows
+from panewise.engine.join.interval.method import IntervalJoin
+from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
+from panewise.engine.join.operator import JoinEngine
+from panewise.engine.join.state import read_clocks
+from panewise.engine.protocol import Inspection, TableReader
+from panewise.spec import JoinOperator
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
+from panewise.spec.operators.join.interval import Interval
+
+
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the rows that can get a partner, and left rows of semi and anti even if they had one."""
+    clocks = read_clocks(header)
+    passed = {side: clocks.passed(spec, OTHER[side]) for side in (LEFT, RIGHT)}
+    found = [(side, _waiting(spec, side, read, horizon)) for side, horizon in passed.items()]
+    return stored_rows(spec, clocks, found)
+
+
+def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | None) -> pl.DataFrame:
+    """Returns the rows of a side that can get a partner. Of a limited number a table may have more."""
+    match, keys, table = spec.match, keys_of_side(spec, side), (LEFT, RIGHT).index(side)
+    assert isinstance(match, Interval)
+    if match.retain_rows is None or side not in match.retained:
+        return read(table, [*keys, TIME, END], [TIME, NUMBER], [], horizon, keys)
+    found = read(table, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon, keys)
+    queues = spec.outer_sides if spec.unmatched == "final" else ()
+    place = 2 + len(remembered_sides(spec)) + len(queues) + match.retained.index(side)
+    counts = read(place, [*keys, ROW_COUNT, END], [NUMBER, NUMBER], [], horizon, keys)
+    if not found.width or not counts.width:
+        return found
+    both = pl.concat([found, counts], how="diagonal")
+    both = both.filter(pl.col(ORDINAL) >= pl.col(ROW_COUNT).max().over(keys) - match.retain_rows)
+    return both.select(*keys, TIME, END)
+
+
+PARTS = MatchEngine(operator=JoinEngine, method=IntervalJoin, inspect=_inspect, late_rows=late_rows)

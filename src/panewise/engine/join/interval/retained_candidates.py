@@ -1,0 +1,85 @@
+"""Candidates of a batch if rows are retained by number (semantics 37.1).
+
+A row that arrives matches earlier rows only, and of a side that is retained by number only the last ones of
+its key. So candidates are looked up by a range of arrival and a range of time: their number is that of the
+pairs, but for the condition and `retain_for`. Looked up by time alone, all rows of a key in a batch could be
+candidates of one another.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT
+from panewise.engine.columns import NUMBER, ORDINAL, TIME
+from panewise.engine.join.interval.retention import Retention, placed_with
+from panewise.engine.join.plan import keys_of
+from panewise.engine.join.search.arrival_order import ArrivalOrder
+from panewise.engine.join.search.candidate_slices import CandidateSlices, Searched, looked_up, range_of
+from panewise.engine.kernels.frames import vstack_frames
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.rectangles import in_rectangles
+from panewise.engine.store.rows_by_key import RowsByKey, Slices
+from panewise.engine.store.run import RunRows
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
+
+
+@dataclass(frozen=True)
+class _Arrivals:
+    """For each new row the rows of the other side that arrived in a range.
+
+    Attributes:
+        column: the column of the other rows that has their order.
+        first: the first value of the range for each new row.
+        last: the last one.
+    """
+
+    column: str
+    first: Instants
+    last: Instants
+
+
+def candidates(
+    method: Searched, retention: Retention, stored: Mapping[str, RowsByKey], new: Mapping[str, RunRows]
+) -> Iterator[CandidateSlices]:
+    """Yields the candidates of all new rows among the rows that arrived before them.
+
+    `stored` has the table of each side before the batch, and `new` the new rows of both sides.
+    """
+    for side in (LEFT, RIGHT):
+        other, rows = OTHER[side], new[side].frame
+        if other in retention.counted:
+            seen = retention.seen(other, rows[NUMBER])
+            arrivals = _Arrivals(ORDINAL, seen - (retention.count or 0), seen - 1)
+            old = _retained(method, side, rows, stored[other], arrivals)
+            yield from _arrived(method, side, rows, old, arrivals, own=False)
+        else:
+            yield from looked_up(method, side, new[side], stored[other])
+            last = rows[NUMBER].to_numpy() - 1
+            arrivals = _Arrivals(NUMBER, np.full_like(last, MIN_INSTANT), last)
+        yield from _arrived(method, side, rows, new[other].frame, arrivals, own=True)
+
+
+def _retained(
+    method: Searched, side: str, rows: pl.DataFrame, table: RowsByKey, arrivals: _Arrivals
+) -> pl.DataFrame:
+    """Returns the stored rows of the other side whose places are in the ranges of rows of their key."""
+    keys = keys_of(method.plan, side, rows)
+    ends = [keys.with_columns(pl.Series(ORDINAL, one, pl.Int64)) for one in (arrivals.first, arrivals.last)]
+    return placed_with(table, vstack_frames(ends).rechunk())
+
+
+def _arrived(
+    method: Searched, side: str, rows: pl.DataFrame, others: pl.DataFrame, arrivals: _Arrivals, *, own: bool
+) -> Iterator[CandidateSlices]:
+    """Yields the candidates of new rows of a side among rows of the other side, by arrival and time."""
+    if rows.is_empty() or others.is_empty():
+        return
+    ordered = ArrivalOrder.of(others, arrivals.column, keys_of(method.plan, side, rows))
+    begins, ends = ordered.between(arrivals.first, arrivals.last)
+    times = range_of(rows[TIME].to_numpy(), *method.reach[side])
+    for level in in_rectangles(others[TIME].to_numpy()[ordered.places], begins, ends, *times):
+        slices = Slices(others, level.starts, level.lengths, ordered.places[level.places])
+        yield CandidateSlices(side, level.queries, slices, own)

@@ -1,0 +1,73 @@
+"""What each match supplies for the engine: its operator, which rows are late, and what a state contains."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, ONE_KEY, TIME
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.kernels.frames import Mask
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.protocol import Inspection, Operator, Schemas, TableReader
+from panewise.families import part
+from panewise.matches import MATCHES
+from panewise.spec import JoinOperator
+
+
+def behind(match: Any, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
+    """Returns which rows are behind the horizon of their side, and so are late (semantics 36.4)."""
+    late: Mask = (times.to_numpy() < own) | (own == MAX_INSTANT)
+    return late
+
+
+def _no_method(plan: JoinPlan) -> Any:
+    raise AssertionError("the match has an operator of its own")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchEngine:
+    """What depends on the match of a join.
+
+    Attributes:
+        operator: an operator that has taken no step, given the join and the types of its columns. Matches
+            with a method have the operator :class:`panewise.engine.join.operator.JoinEngine`.
+        method: the method of that operator, a :class:`panewise.engine.join.method.Method`.
+        inspect: what a stored state contains that has not expired (semantics 41).
+        late_rows: which rows of a side are late, given the match, the side, the times of the rows, and the
+            horizons of this side and of the other one when each row arrives.
+    """
+
+    operator: Callable[[JoinOperator, Schemas], Operator]
+    method: Callable[[JoinPlan], Any] = _no_method
+    inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
+    late_rows: Callable[[Any, str, pl.Series, Instants, Instants], Mask] = behind
+
+
+def match_engine(match: Any) -> MatchEngine:
+    """Returns the parts of the kind of a match."""
+    found: MatchEngine = part(MATCHES[match.kind].engine)
+    return found
+
+
+def keys_of_side(spec: JoinOperator, side: str) -> list[str]:
+    """Returns the key columns of the tables of a side."""
+    return list(spec.sides[side].keys) or [ONE_KEY]
+
+
+def stored_rows(
+    spec: JoinOperator, clocks: JoinClocks, found: Iterable[tuple[str, pl.DataFrame]]
+) -> Inspection:
+    """Returns stored rows of the sides with the keys of the left side, each at its event time."""
+    keys, rows = list(spec.keys) or [ONE_KEY], []
+    for side, one in found:
+        if one.width:
+            names = zip(keys_of_side(spec, side), keys, strict=True)
+            rows.append(
+                one.select(*(pl.col(mine).alias(name) for mine, name in names), pl.col(TIME).alias(END))
+            )
+    both = pl.concat(rows) if rows else pl.DataFrame()
+    return Inspection(clocks, both, keys, ends_in_time=spec.has_event_times)

@@ -1,0 +1,70 @@
+"""Windows of both sides, as :class:`panewise.engine.join.match_engine.MatchEngine`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.columns import END, NUMBER, ONE_KEY, START, TIME
+from panewise.engine.join.clocks import of_windows
+from panewise.engine.join.match_engine import MatchEngine, keys_of_side
+from panewise.engine.join.same_window.base import SameWindowEngine
+from panewise.engine.join.same_window.operator import WindowJoinEngine
+from panewise.engine.join.same_window.single_firing import SingleFiringEngine, fires_once
+from panewise.engine.join.state import read_clocks
+from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.windowing.slicing import slicing_of
+from panewise.spec import JoinOperator, merging
+from panewise.spec.aggregates.functions import max as max_
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
+
+
+def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
+    """Returns an operator that has taken no step."""
+    return (SingleFiringEngine if fires_once(_match(spec)) else WindowJoinEngine)(spec, schemas)
+
+
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the live windows."""
+    clocks, match, keys = read_clocks(header), _match(spec), list(spec.keys) or [ONE_KEY]
+    horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
+    if fires_once(match):
+        return Inspection(clocks, _windows_of_rows(spec, read, horizon), keys)
+    names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
+    identity = [*names, START, END]
+    found = read(
+        2,
+        identity,
+        identity,
+        names if merging(match.window) else identity,
+        horizon,
+        names if spec.keys else identity,
+    )
+    if found.width:
+        found = found.rename(dict(zip(names, keys, strict=True)))
+    return Inspection(clocks, found, keys, has_ends(match))
+
+
+def _match(spec: JoinOperator) -> SameWindow:
+    assert isinstance(spec.match, SameWindow)
+    return spec.match
+
+
+def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None) -> pl.DataFrame:
+    """Returns the windows of the stored rows of both sides, for windows that fire once."""
+    slicing, keys, windows = slicing_of(_match(spec).window), list(spec.keys) or [ONE_KEY], []
+    assert slicing is not None
+    for table, side in enumerate((LEFT, RIGHT)):
+        names = keys_of_side(spec, side)
+        found = read(table, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
+        if found.width:
+            start = slicing.slices(found).alias(START)
+            windows.append(found.rename(dict(zip(names, keys, strict=True))).with_columns(start))
+    if not windows:
+        return pl.DataFrame()
+    return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)
+
+
+PARTS = MatchEngine(operator=_operator, inspect=_inspect)

@@ -1,0 +1,226 @@
+"""Finds the pairs of the rows of a batch with stored rows and with one another (semantics 27, 37, 40.3).
+
+Three parts are searched: new left rows among stored right rows, new right rows among stored left rows, and
+new left rows among new right rows. So each pair is found once. A pair is a position among the left and one
+among the right rows, so a row is not copied for each of its pairs until they are emitted, except the columns
+of a condition. Many pairs are made in pieces, so that the memory of a step does not grow with their number.
+
+The cost is that of sorting and looking up the new rows, and of the candidates: rows of equal hash within
+reach, which the keys or the condition may reject.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.plan import JoinPlan, meeting
+from panewise.engine.join.search.candidate_slices import (
+    ONCE,
+    CandidateSlices,
+    Searched,
+    among,
+    looked_up,
+    of_one_row,
+    steps,
+    with_equal_keys,
+)
+from panewise.engine.join.search.first_partner import with_first_partners
+from panewise.engine.kernels.frames import take_rows, vstack_frames
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.sorting import Places, order
+from panewise.engine.store.rows_by_key import RowsByKey, sorted_rows
+from panewise.engine.store.run import RunRows
+from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, OTHER, RIGHT
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of rows.
+
+    Attributes:
+        rows: by side the new rows and the stored rows that were found, with the columns of the side's table.
+        at: by side the position in `rows` of the row of each pair.
+    """
+
+    rows: Mapping[str, pl.DataFrame]
+    at: Mapping[str, Places]
+
+    def __len__(self) -> int:
+        return len(self.at[LEFT])
+
+    def numbers(self, side: str) -> Instants:
+        """Returns the number of the side's row of each pair."""
+        return self.values(side, NUMBER)
+
+    @property
+    def later(self) -> Instants:
+        """The number of the row of each pair that arrived later."""
+        later: Instants = np.maximum(self.numbers(LEFT), self.numbers(RIGHT))
+        return later
+
+    def taken(self, side: str, columns: Iterable[str]) -> pl.DataFrame:
+        """Returns columns of the side's row of each pair."""
+        return take_rows(self.rows[side].select(*dict.fromkeys(columns)), self.at[side])
+
+    def chosen(self, places: Places) -> "Pairs":
+        """Returns the pairs at these positions."""
+        return replace(self, at={side: at[places] for side, at in self.at.items()})
+
+    def in_order(self) -> "Pairs":
+        """Returns the pairs by the number of their later row, then by time and number of the other (40.3)."""
+        left, right = (self.numbers(side) for side in (LEFT, RIGHT))
+        other_time = np.where(left > right, self.values(RIGHT, TIME), self.values(LEFT, TIME))
+        return self.chosen(order([np.maximum(left, right), other_time, np.minimum(left, right)]))
+
+    def values(self, side: str, column: str) -> Instants:
+        """Returns a column of whole numbers of the side's row of each pair."""
+        found: Instants = self.rows[side][column].to_numpy()[self.at[side]]
+        return found
+
+
+@dataclass
+class _Search:
+    """Collects the rows that take part, by side, and the positions of the pairs among them."""
+
+    method: Searched
+    new: Mapping[str, RunRows]
+    rows: dict[str, list[pl.DataFrame]]
+    at: dict[str, list[Places]] = field(default_factory=lambda: {LEFT: [], RIGHT: []})
+
+    @classmethod
+    def of(cls, method: Searched, new: Mapping[str, RunRows]) -> "_Search":
+        """Returns a search that has found nothing."""
+        return cls(method, new, {side: [rows.bare] for side, rows in new.items()})
+
+    def add(self, found: CandidateSlices, *, earlier: bool = False) -> None:
+        """Adds the pairs of candidates; with `earlier` only those whose new row arrived last."""
+        side, slices = found.side, found.slices
+        which = np.repeat(found.which, slices.lengths)
+        at = slices.positions()
+        rows = self.new[side].frame
+        if earlier and found.own:
+            before = slices.rows[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
+            which, at = which[before], at[before]
+        which, at = with_equal_keys(self.method.plan.ports, side, rows, which, slices.rows, at)
+        self.at[side].append(which)
+        self.at[OTHER[side]].append(at if found.own else self._added(OTHER[side], slices.rows, at))
+
+    def _added(self, side: str, stored: pl.DataFrame, at: Places) -> Places:
+        """Adds stored rows, each once, and returns their positions among the rows of the side."""
+        taken, which = np.unique(at, return_inverse=True)
+        before = sum(frame.height for frame in self.rows[side])
+        self.rows[side].append(take_rows(stored[self.rows[side][0].columns], taken))
+        return which + before
+
+    def pairs(self, chosen: Callable[[Pairs], Pairs] | None) -> Pairs:
+        """Returns the pairs in their order. `chosen` is that of :class:`Matching`."""
+        rows = {side: vstack_frames(frames).rechunk() for side, frames in self.rows.items()}
+        none = np.empty(0, dtype=np.intp)
+        found = Pairs(rows, {side: np.concatenate([none, *at]) for side, at in self.at.items()})
+        # The condition may fail for a row that is no longer stored, which chance may have left in a run.
+        found = found if chosen is None else chosen(found)
+        return with_condition(self.method.plan, found).in_order()
+
+
+@dataclass(frozen=True)
+class Matching:
+    """The pairs that new rows make, as pieces of a bounded number of candidates.
+
+    Attributes:
+        method: the method of the join.
+        new: the new rows by side, as those of a run.
+        found: their candidates. New rows are searched among stored rows, and new left rows among new right
+            rows.
+        chosen: returns the pairs to emit among those that match; None if all are.
+        by_arrival: whether `found` instead has the candidates of each new row that arrived before it.
+    """
+
+    method: Searched
+    new: Mapping[str, RunRows]
+    found: list[CandidateSlices]
+    chosen: Callable[[Pairs], Pairs] | None = None
+    by_arrival: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        method: Searched,
+        stored: Mapping[str, RowsByKey],
+        new: Mapping[str, pl.DataFrame],
+        chosen: Callable[[Pairs], Pairs] | None = None,
+    ) -> "Matching":
+        """Returns the matching of new rows.
+
+        `stored` has the table of each side before the batch, `new` the new rows of both sides, with the
+        columns of the tables and without null keys. `chosen` is the attribute.
+        """
+        ordered = {side: sorted_rows(rows, method.rows[side]) for side, rows in new.items()}
+        found = (looked_up(method, side, ordered[side], stored[OTHER[side]]) for side in (LEFT, RIGHT))
+        every = chain(*found, among(method, LEFT, ordered))
+        one_each = chosen is None and _one_each(method.plan)
+        return cls(
+            method, ordered, [*(with_first_partners(method, ordered, every) if one_each else every)], chosen
+        )
+
+    @property
+    def long(self) -> bool:
+        """Whether there are several pieces."""
+        count = sum(int(one.slices.lengths.sum()) for one in self.found)
+        return count > ONCE and not (self.chosen is None and _one_each(self.method.plan))
+
+    def __iter__(self) -> Iterator[Pairs]:
+        """Yields the pairs in the order of 40.3: one piece unless there are many candidates.
+
+        Of semi and anti joins without a condition only the first pair of each left row is needed. The others
+        may be missing.
+        """
+        if self.long:
+            yield from self._many()
+            return
+        search = _Search.of(self.method, self.new)
+        for one in self.found:
+            search.add(one)
+        yield search.pairs(self.chosen)
+
+    def _many(self) -> Iterator[Pairs]:
+        """Yields the pairs in pieces.
+
+        The new rows are taken in the order of arrival, each with the candidates that arrived before it. So
+        new rows of both sides are searched among those of the other side.
+        """
+        found = self.found if self.by_arrival else [*self.found, *among(self.method, RIGHT, self.new)]
+        numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in found]
+        arrived, row = np.unique(np.concatenate(numbers), return_inverse=True)
+        lengths = np.concatenate([one.slices.lengths for one in found])
+        ends = np.cumsum(np.bincount(row, weights=lengths).astype(np.int64))
+        for low, high in steps(ends):
+            first, last = arrived[low], arrived[high - 1]
+            chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
+            group = [one.chosen(places) for one, places in zip(found, chosen, strict=True) if len(places)]
+            yield from self._of_one_row(group) if high == low + 1 else [self._together(group)]
+
+    def _of_one_row(self, found: list[CandidateSlices]) -> Iterator[Pairs]:
+        """Yields the pairs of one new row in pieces, by time and number of its candidates."""
+        for some in of_one_row(found):
+            yield self._together(some)
+
+    def _together(self, found: list[CandidateSlices]) -> Pairs:
+        search = _Search.of(self.method, self.new)
+        for one in found:
+            search.add(one, earlier=True)
+        return search.pairs(self.chosen)
+
+
+def _one_each(plan: JoinPlan) -> bool:
+    """Returns whether one candidate for each left row suffices."""
+    return plan.spec.how in ONE_SIDED and plan.condition is None
+
+
+def with_condition(plan: JoinPlan, found: Pairs) -> Pairs:
+    """Returns the pairs that meet the condition, if there is one (semantics 38)."""
+    true = meeting(plan, found.taken)
+    return found if true is None else found.chosen(true.arg_true().to_numpy())

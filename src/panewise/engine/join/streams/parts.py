@@ -1,0 +1,32 @@
+"""Windowed streams, as :class:`panewise.engine.join.match_engine.MatchEngine`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from panewise.engine.columns import END, NUMBER, TIME
+from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
+from panewise.engine.join.streams.clocks import read_streams_clocks
+from panewise.engine.join.streams.contents import listed
+from panewise.engine.join.streams.operator import StreamsEngine
+from panewise.engine.protocol import Inspection, TableReader
+from panewise.spec import JoinOperator
+from panewise.spec.operators.join.streams import WindowedStreams
+
+
+def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the rows that wait, and the released rows that can match (41.5)."""
+    clocks, match, found = read_streams_clocks(header), spec.match, []
+    assert isinstance(match, WindowedStreams)
+    for number, (side, window) in enumerate(match.windows.items()):
+        names = keys_of_side(spec, side)
+        identity = [TIME if window.count is None else NUMBER, NUMBER]
+        columns = [*names, TIME, NUMBER, END]
+        released = read(number, columns, identity, [], clocks.table_horizon(spec, side), names)
+        waiting = read(number + len(match.windows), columns, [NUMBER], [], None, names)
+        if released.width:
+            released = listed(released, window, names, clocks.listed_from(spec, side))
+        found += [(side, released), (side, waiting)]
+    return stored_rows(spec, clocks, found)
+
+
+PARTS = MatchEngine(operator=StreamsEngine, inspect=_inspect)

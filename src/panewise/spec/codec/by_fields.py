@@ -1,0 +1,200 @@
+"""Writes frozen values as plain values and reads them back, by the fields of their classes.
+
+The type of a field decides how its value is written and read. A table of :class:`Form` states where
+documents differ from the fields. If a class or its form has a `kind`, documents have it, too. So a value can
+be one of several classes.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from functools import cache
+from types import NoneType
+from typing import Any, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from panewise.chrono import Duration
+from panewise.spec.fields import (
+    Reader,
+    duration,
+    flag,
+    kind_of,
+    members_of,
+    names,
+    number,
+    text,
+    whole,
+    wrong,
+)
+from panewise.spec.protocol import Users
+
+ReadPart: TypeAlias = Callable[["Decoder", Any, str], Any]
+_SIMPLE: Final[dict[Any, Reader]] = {
+    str: text,
+    bool: flag,
+    int: whole,
+    float: number,
+    int | float: number,
+    Duration: duration,
+    tuple[str, ...]: names,
+}
+
+
+def _made(decoder: "Decoder", cls: Any, values: dict[str, Any], where: str) -> Any:
+    return cls(**values)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Where the documents of a class, or of a union, differ from what the fields and types define.
+
+    Attributes:
+        kind: the kind, if it is not in the class attribute `kind`.
+        several: what a list of such values is called in errors.
+        names: the names in documents of fields that are named otherwise there.
+        hidden: fields that are not in documents.
+        also: names that are allowed besides the fields; another reader reads their values.
+        left_out: the values of fields that a document leaves out, if the class has others.
+        sparse: whether fields that have their default are not written.
+        parts: for fields, the types that documents have, or forms with a reader.
+        make: makes the value of those of the fields. Default: calls the class.
+        read: reads the whole value, instead of all of these.
+        write: returns the plain value of a whole value.
+    """
+
+    kind: str | None = None
+    several: str = "values"
+    names: Mapping[str, str] | None = None
+    hidden: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    left_out: Mapping[str, Any] | None = None
+    sparse: bool = False
+    parts: Mapping[str, Any] | None = None
+    make: Callable[["Decoder", Any, dict[str, Any], str], Any] = _made
+    read: ReadPart | None = None
+    write: Callable[["Encoder", Any], Any] | None = None
+
+
+Forms: TypeAlias = Mapping[Any, Form]
+_BY_FIELDS: Final = Form()
+
+
+def _kind(cls: Any, form: Form) -> str | None:
+    kind = form.kind or getattr(cls, "kind", None)
+    return kind if isinstance(kind, str) else None
+
+
+class Encoder:
+    """Writes values as plain values: lists, dicts, texts and numbers."""
+
+    def __init__(self, forms: Forms) -> None:
+        self._forms = forms
+
+    def write(self, value: Any) -> Any:
+        """Returns the value as a plain value. Durations are whole microseconds."""
+        if isinstance(value, (tuple, list)):
+            return [self.write(item) for item in value]
+        if isinstance(value, Duration):
+            return value.us
+        if isinstance(value, Decimal):
+            return str(value)
+        if not hasattr(value, "__dataclass_fields__"):
+            return value
+        form = next((self._forms[cls] for cls in type(value).__mro__ if cls in self._forms), _BY_FIELDS)
+        return self.fields(value, form) if form.write is None else form.write(self, value)
+
+    def fields(self, value: Any, form: Form = _BY_FIELDS) -> dict[str, Any]:
+        """Returns a value as a dict of its fields, in their order."""
+        kind, names = _kind(type(value), form), form.names or {}
+        written = {} if kind is None else {"kind": kind}
+        for field in fields(value):
+            part = getattr(value, field.name)
+            if field.name not in form.hidden and not (form.sparse and part == field.default):
+                written[names.get(field.name, field.name)] = self.write(part)
+        return written
+
+
+class Decoder:
+    """Reads values from plain values.
+
+    Attributes:
+        users: what the user defined, which documents name.
+    """
+
+    def __init__(self, forms: Forms, users: Users) -> None:
+        self._forms = forms
+        self.users = users
+
+    def read(self, kind: Any, value: Any, where: str) -> Any:
+        """Returns the value of a type that a plain value describes.
+
+        Args:
+            kind: the type: a class, or what an annotation contains. Or a form with a reader.
+            value: the plain value.
+            where: its path in the document, for error messages; "" is the root.
+
+        Raises:
+            SpecError: if a field, kind or type is unknown, a field is missing, or as the constructor does.
+        """
+        form = kind if isinstance(kind, Form) else self._forms.get(kind, _BY_FIELDS)
+        inner = get_args(kind)
+        if form.read is not None:
+            return form.read(self, value, where)
+        if kind in _SIMPLE:
+            return _SIMPLE[kind](value, where)
+        if get_origin(kind) is Literal:
+            return text(value, where)  # the constructor checks which
+        if get_origin(kind) is tuple:
+            return self.several(inner[0], value, where)
+        if NoneType in inner:
+            return None if value is None else self.read(_without_none(kind), value, where)
+        return self.one_of(inner or (kind,), value, where)
+
+    def several(self, kind: Any, value: Any, where: str, least: int = 0) -> tuple[Any, ...]:
+        """Returns the values that a list describes. Errors name the list by the form of the type."""
+        if not isinstance(value, (list, tuple)) or len(value) < least:
+            count = f"{least} or more " if least else ""
+            raise wrong(where, value, f"a list of {count}{self._forms.get(kind, _BY_FIELDS).several}")
+        found = []
+        for n, item in enumerate(value):  # no comprehension, so that nested conditions need fewer frames
+            found.append(self.read(kind, item, f"{where}[{n}]"))
+        return tuple(found)
+
+    def one_of(self, classes: tuple[Any, ...], value: Any, where: str) -> Any:
+        """Returns the value of the class that the field `kind` names. A single class may be without kinds."""
+        kinds = {_kind(cls, self._forms.get(cls, _BY_FIELDS)) or "": cls for cls in classes}
+        return self.fields(kinds.get("") or kinds[kind_of(value, where, kinds)], value, where)
+
+    def fields(self, cls: Any, value: Any, where: str) -> Any:
+        """Returns the value of a class whose fields a dict contains."""
+        form = self._forms.get(cls, _BY_FIELDS)
+        types, left_out, names = _types(cls), form.left_out or {}, form.names or {}
+        known = {names.get(name, name): name for name in types if name not in form.hidden}
+        mark = () if _kind(cls, form) is None else ("kind",)
+        needed = [name for name, field in known.items() if field in _needed(cls) and field not in left_out]
+        members = members_of(value, where, {*known, *mark, *form.also}, tuple(needed))
+        values = dict(left_out)
+        for name, field in known.items():
+            if name in members:
+                kind = (form.parts or types).get(field, types[field])
+                values[field] = self.read(kind, members[name], f"{where}.{name}" if where else name)
+        return form.make(self, cls, values, where)
+
+
+@cache
+def _types(cls: Any) -> dict[str, Any]:
+    """Returns the types of the fields of a class, in their order."""
+    hints = get_type_hints(cls)
+    return {field.name: hints[field.name] for field in fields(cls)}
+
+
+@cache
+def _needed(cls: Any) -> frozenset[str]:
+    """Returns the arguments of the constructor that have no default."""
+    given = inspect.signature(cls).parameters.values()
+    return frozenset(one.name for one in given if one.default is one.empty)
+
+
+@cache
+def _without_none(union: Any) -> Any:
+    return Union[tuple(one for one in get_args(union) if one is not NoneType)]  # noqa: UP007 - made here

@@ -1,0 +1,358 @@
+"""Where documents of specifications differ from the fields of their classes, in one table.
+
+What is not in :data:`FORMS` is written and read by its fields (:mod:`panewise.spec.codec.by_fields`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, Literal, get_args
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_name
+from panewise.spec.aggregates.order_columns import OrderColumn, names_of
+from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggregate
+from panewise.spec.codec.by_fields import Decoder, Encoder, Form
+from panewise.spec.codec.users import AnyListener
+from panewise.spec.conditions import literals, nodes
+from panewise.spec.fields import Reader, duration, listed, members_of, names, text, typed, wrong
+from panewise.spec.frames import Frame
+from panewise.spec.operators.chain import Chain, Stage
+from panewise.spec.operators.deduplicate import DeduplicateOperator
+from panewise.spec.operators.join.columns import Selected
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.streams import SideWindow
+from panewise.spec.operators.over.operator import ROW_FUNCTIONS, OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.policy.listener import WindowListener
+from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.operators.policy.policies import DeltaPolicy
+from panewise.spec.operators.windowed_join import WindowedJoin
+from panewise.spec.operators.windows import UNLIMITED, WindowOperator
+from panewise.spec.triggers.composite import AfterAll, AfterAny, AfterEach, Trigger
+from panewise.spec.watermarks import Inputs
+from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.kinds import AnyWindow, names_a_column
+from panewise.spec.windows.measure import Rows
+
+THEN: Final = "then"  # the field of the stages of a chain, and of the windows over a join
+_MICROSECONDS: Final = "a whole number of microseconds"
+_MEASURE: Final = f"{_MICROSECONDS}, or {{'rows': n}}"
+_AGGREGATE_DEFAULTS: Final[dict[str, dict[str, Any]]] = {  # the defaults of panewise.functions
+    "approx_count_distinct": {"rsd": 0.05},
+    "sort_list": {"ascending": True},
+    "top_n": {"ascending": False},
+    "top_n_by": {"ascending": False},
+}
+
+
+def _read(read: Reader) -> Form:
+    """Returns the form of values that a reader reads without a decoder."""
+    return Form(read=lambda decoder, value, where: read(value, where))
+
+
+# Values of one field
+
+
+def _or_word(word: str, kind: type, what: str) -> Form:
+    """Returns the form of a value of a type or a word. Whole numbers are durations."""
+
+    def read(value: Any, where: str) -> Any:
+        if isinstance(value, str) and value == word:
+            return value
+        given = typed(kind, f"{what} or {word!r}")(value, where)
+        return Duration(given) if kind is int else given
+
+    return _read(read)
+
+
+def _measure(value: Any, where: str, what: str = _MEASURE) -> Duration | Rows:
+    if isinstance(value, Mapping) and set(value) == {"rows"}:
+        return Rows(value["rows"])
+    return Duration(typed(int, what)(value, where))
+
+
+def _gap(value: Any, where: str) -> Any:
+    return value if names_a_column(value) else _measure(value, where, f"{_MEASURE}, or a column's name")
+
+
+def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
+    if not isinstance(value, (bool, list, tuple)):
+        raise wrong(where, value, "true, false or a list of column names")
+    return value if isinstance(value, bool) else names(value, where)
+
+
+def _side_window(decoder: Decoder, value: Any, where: str) -> Any:
+    if isinstance(value, Mapping) and "kind" in value:
+        return decoder.one_of(get_args(AnyWindow), value, where)
+    return _measure(value, where)
+
+
+def _delays(value: Any, where: str) -> Any:
+    if isinstance(value, Mapping):
+        return {name: duration(delay, f"{where}.{name}") for name, delay in value.items()}
+    return Duration(typed(int, f"{_MICROSECONDS}, or an object with one for each input")(value, where))
+
+
+def _write_inputs(encoder: Encoder, value: Inputs) -> dict[str, Any]:
+    """Writes delays of inputs as a dict by name."""
+    written = encoder.fields(value)
+    if isinstance(value.delay, tuple):
+        written["delay"] = {name: delay.us for name, delay in value.delay}
+    return written
+
+
+def _amount(value: Any, where: str) -> Any:
+    """Reads the amount of a delta: a number, a string for a decimal, or {"us": N} for a duration."""
+    if isinstance(value, Mapping):
+        return duration(members_of(value, where, {"us"}, required=("us",))["us"], f"{where}.us")
+    wanted = "a number, a decimal as a string, or a duration as {'us': N}"
+    if not isinstance(value, str):
+        return typed((int, float), wanted)(value, where)
+    try:
+        return Decimal(value)
+    except InvalidOperation:
+        raise wrong(where, value, wanted) from None
+
+
+def _write_delta(encoder: Encoder, value: DeltaPolicy) -> dict[str, Any]:
+    written = encoder.fields(value)
+    return written | {"amount": {"us": value.amount.us}} if isinstance(value.amount, Duration) else written
+
+
+def _columns_of_sides(decoder: Decoder, value: Any, where: str) -> tuple[Any, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)):
+        raise wrong(where, value, "a list with a column or null for each side")
+    return tuple(decoder.read(str | None, one, f"{where}[{n}]") for n, one in enumerate(value))
+
+
+# What a user defines, which documents name
+
+
+def _name(encoder: Encoder, value: Any) -> str:
+    return str(value.name)
+
+
+def _user_aggregate(decoder: Decoder, value: Any, where: str) -> Any:
+    name, users = text(value, where), decoder.users["aggregates"]
+    if name not in users:
+        known = f"the user-defined aggregates given are {sorted(users)}"
+        raise SpecError(f"{where}={name!r}", known, f"give user_aggregates={{{name!r}: ...}}")
+    return users[name]
+
+
+def _user_merge_aggregate(decoder: Decoder, value: Any, where: str) -> Any:
+    name, users = text(value, where), decoder.users["merge_aggregates"]
+    if name not in users or not isinstance(users[name], UserMergeAggregate):
+        known = sorted(name for name, one in users.items() if isinstance(one, UserMergeAggregate))
+        rule = f"the user-defined aggregates of both sides that are given are {known}"
+        raise SpecError(f"{where}={name!r}", rule, f"give user_aggregates={{{name!r}: ...}}")
+    return users[name]
+
+
+def _custom(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Custom:
+    """Returns the window with the function that the user gives for its name."""
+    window, windows = Custom(len, **values), decoder.users["windows"]
+    if window.name not in windows:
+        known = f"the user-defined windows given are {sorted(windows)}"
+        raise SpecError(f"{where}.name={window.name!r}", known, f"give user_windows={{{window.name!r}: ...}}")
+    return replace(window, function=windows[window.name].function)
+
+
+def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
+    listeners = decoder.users["listeners"]
+    any_listener = isinstance(listeners, AnyListener)  # a placeholder cannot say what its outputs are
+    needed = ("name", "outputs") if any_listener else ("name",)
+    members = members_of(value, where, {"name", "outputs"}, needed)
+    name = text(members["name"], f"{where}.name")
+    if any_listener:
+        return WindowListener(object, name=name, outputs=members["outputs"])
+    if name not in listeners:
+        known = f"the listeners given are {sorted(listeners)}"
+        raise SpecError(f"{where}.name={name!r}", known, f"give user_listeners={{{name!r}: ...}}")
+    found: WindowListener = listeners[name]
+    if dict(found.outputs) != members.get("outputs", dict(found.outputs)):
+        rule = f"the outputs of the listener given as {name!r} are {dict(found.outputs)}"
+        raise SpecError(f"{where}.outputs={members['outputs']!r}", rule, "leave outputs out, or give these")
+    return found
+
+
+# Aggregates and row functions: their names have defaults
+
+
+def _aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Aggregate:
+    fn, user = values["fn"], values.get("user")
+    if fn not in FUNCTIONS:
+        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted(FUNCTIONS)}", "give one of these")
+    values = {**_AGGREGATE_DEFAULTS.get(fn, {}), **values}
+    ascending = fn == "min_by" or values.get("ascending") is True
+    further = (*names_of(values.get("then_by", ()), ascending=ascending), *values.get("more", ()))
+    arguments = [values.get("by"), *further, values.get("n"), values.get("percentage")]
+    return Aggregate(**_named(values, fn if user is None else user.name, values["column"], *arguments))
+
+
+def _merge_aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> MergeAggregate:
+    return MergeAggregate(**_named(values, values["user"].name, values["left"], values["right"]))
+
+
+def _row_function(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> RowFunction:
+    fn, column = values["fn"], values["column"]
+    values = {"n": 1 if fn in ("lag", "lead") else None, **values}
+    if column is None:
+        return RowFunction(**{**values, "name": values["name"] or f"{fn}()"})
+    return RowFunction(**_named(values, fn, column, values["n"], values.get("default")))
+
+
+def _named(values: dict[str, Any], *of: Any) -> dict[str, Any]:
+    """Returns the values with the default of a name that is left out."""
+    return {**values, "name": default_name(*of) if values["name"] is None else values["name"]}
+
+
+def _over_column(decoder: Decoder, value: Any, where: str) -> OverColumn:
+    if not isinstance(value, Mapping):
+        raise wrong(where, value, "an object with named fields")
+    function = {name: item for name, item in value.items() if name != "frame"}
+    frame = decoder.read(Frame | None, value.get("frame"), f"{where}.frame")
+    fn = function.get("fn", "count")  # that it is missing, is found when the aggregate is read
+    if isinstance(fn, str) and fn in ROW_FUNCTIONS:
+        return OverColumn(decoder.read(RowFunction, function, where), frame)
+    if not isinstance(fn, str) or fn not in FUNCTIONS:
+        known = f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}"
+        raise SpecError(f"{where}.fn={fn!r}", known, "give one of these")
+    return OverColumn(decoder.read(Aggregate, function, where), frame)
+
+
+def _write_over_column(encoder: Encoder, value: OverColumn) -> dict[str, Any]:
+    written: dict[str, Any] = encoder.write(value.what)
+    return written if value.frame is None else {**written, "frame": encoder.write(value.frame)}
+
+
+# Conditions
+
+
+def _node(decoder: Decoder, value: Any, where: str) -> Any:
+    if where.count(".") >= nodes.MAX_DEPTH:  # each node is in a field of another one
+        rule = f"a condition is nested up to {nodes.MAX_DEPTH} deep"
+        raise SpecError(f"{where[:60]}... is deeper", rule, "compute parts of it as columns before the join")
+    return decoder.one_of(get_args(nodes.Node), value, where)
+
+
+def _nodes(least: int) -> Form:
+    return Form(read=lambda decoder, value, where: decoder.several(nodes.Node, value, where, least))
+
+
+def _one_of(known: tuple[str, ...]) -> Form:
+    def read(value: Any, where: str) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise wrong(where, value, f"one of {', '.join(known)}")
+        return value
+
+    return _read(read)
+
+
+def _column_name(value: Any, where: str) -> str:
+    if not text(value, where):
+        raise wrong(where, value, "the name of a column")
+    return str(value)
+
+
+def _literal(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> literals.Literal:
+    kind, value = values["type"], values["value"]
+    if kind == "double" and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)  # other writers of JSON write 1.0 as 1
+    if not literals.is_literal(kind, value):
+        known = f"a value of type {kind!r}; the types are {', '.join(literals.TYPES)}"
+        raise wrong(f"{where}.value", value, known)
+    return literals.Literal(kind, value)
+
+
+# Operators that are made of others: the fields of both are in one document
+
+
+def _several(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Any:
+    return cls(*values.get("triggers", ()))
+
+
+def _chain(decoder: Decoder, value: Any, where: str) -> Chain:
+    first = decoder.read(WindowOperator, value, where)
+    return Chain(first, decoder.read(tuple[Stage, ...], value[THEN], THEN))
+
+
+def _write_chain(encoder: Encoder, value: Chain) -> dict[str, Any]:
+    return {**encoder.write(value.first), THEN: encoder.write(value.stages)}
+
+
+def _write_stage(encoder: Encoder, value: Stage) -> dict[str, Any]:
+    return {"keys": list(value.keys), "aggregates": encoder.write(value.aggregates)}
+
+
+def _windowed_join(decoder: Decoder, value: Any, where: str) -> WindowedJoin:
+    then = value[THEN]
+    if not isinstance(then, Mapping):
+        raise wrong(THEN, then, "the windows over the join, as a dict")
+    first = {name: item for name, item in value.items() if name != THEN}
+    windows = Chain if has_stages(then) else WindowOperator
+    return WindowedJoin(decoder.read(JoinOperator, first, where), decoder.read(windows, then, where))
+
+
+def _write_windowed_join(encoder: Encoder, value: WindowedJoin) -> dict[str, Any]:
+    return {**encoder.write(value.join), THEN: encoder.write(value.windows)}
+
+
+def has_stages(document: Mapping[str, Any]) -> bool:
+    """Returns whether a document of windows has stages. A window operator has none or an empty list."""
+    return document.get(THEN, ()) not in ((), [])
+
+
+_OLD_NULL_KEYS: Final = {"null_keys": False}  # the default of earlier releases (semantics 15.4)
+_ANYTHING: Final = _read(lambda value, where: value)
+_NO_NAME: Final = {"column": None, "name": None}
+FORMS: Final[Mapping[Any, Form]] = {
+    Duration | Literal["unlimited"]: _or_word(UNLIMITED, int, f"{_MICROSECONDS},"),
+    bool | Literal["touching"]: _or_word("touching", bool, "true, false"),
+    bool | tuple[str, ...]: _read(_delta),
+    tuple[str | None, str | None]: Form(read=_columns_of_sides),
+    Duration | Rows: _read(_measure),
+    Duration | Rows | str: _read(_gap),
+    SideWindow: Form(read=_side_window),
+    Rows: Form(write=lambda encoder, value: {"rows": value.n}),
+    Duration | tuple[tuple[str, Duration], ...]: _read(_delays),
+    Inputs: Form(parts={"names": _read(listed("a list of inputs' names"))}, write=_write_inputs),
+    DeltaPolicy: Form(parts={"amount": _read(_amount)}, write=_write_delta),
+    Trigger: Form(several="triggers"),
+    **dict.fromkeys((AfterAny, AfterAll, AfterEach), Form(make=_several)),
+    UserFunctions: Form(read=_user_aggregate, write=_name),
+    UserMergeAggregate: Form(read=_user_merge_aggregate, write=_name),
+    Custom: Form(hidden=("function",), make=_custom),
+    WindowListener: Form(
+        read=_listener, write=lambda encoder, value: {"name": value.name, "outputs": dict(value.outputs)}
+    ),
+    Aggregate: Form(several="aggregates", sparse=True, left_out=_NO_NAME, make=_aggregate),
+    OrderColumn: Form(several="order columns"),
+    MergeAggregate: Form(several="aggregates", left_out={"name": None}, make=_merge_aggregate),
+    RowFunction: Form(sparse=True, left_out=_NO_NAME, parts={"default": _ANYTHING}, make=_row_function),
+    OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),
+    Frame: Form(left_out={"start": None}),
+    Selected: Form(several="columns", parts={"name": str | None}),
+    nodes.Node: Form(several="nodes of a condition", read=_node),
+    nodes.Column: Form("column", parts={"side": _one_of(nodes.SIDES), "name": _read(_column_name)}),
+    literals.Literal: Form("literal", parts={"type": _ANYTHING, "value": _ANYTHING}, make=_literal),
+    nodes.Arithmetic: Form("arithmetic", parts={"op": _one_of(nodes.ARITHMETIC)}),
+    nodes.Comparison: Form("comparison", parts={"op": _one_of(nodes.COMPARISONS)}),
+    nodes.And: Form("and", parts={"parts": _nodes(2)}),
+    nodes.Or: Form("or", parts={"parts": _nodes(2)}),
+    nodes.Not: Form("not"),
+    nodes.IsNull: Form("is_null"),
+    nodes.Between: Form("between"),
+    nodes.In: Form("in", parts={"options": _nodes(1)}),
+    Stage: Form(several="stages", write=_write_stage),
+    WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN)),
+    OverOperator: Form(left_out=_OLD_NULL_KEYS),
+    DeduplicateOperator: Form(parts={"emit": str | None}),
+    StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, parts={"null_keys": bool}),
+    Chain: Form(read=_chain, write=_write_chain),
+    WindowedJoin: Form(read=_windowed_join, write=_write_windowed_join),
+}

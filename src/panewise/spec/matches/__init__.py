@@ -1,0 +1,1 @@
+"""The checks, facts and words of each match of a join."""

@@ -1,0 +1,94 @@
+"""What each match supplies for the specification of a join: checks, facts and words."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from panewise.families import part
+from panewise.matches import MATCHES
+from panewise.spec.column_types import Type
+from panewise.spec.operators.join.columns import HOWS, How
+
+Refusal: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
+
+
+def _late(match: Any, lateness: str) -> str:
+    return f". A row behind it{lateness} is late"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchParts:
+    """What depends on the match of a join: functions of the match, or of the join that has it.
+
+    A match states what is special about it. The defaults are those of most matches. `spec` is the join.
+
+    Attributes:
+        hows: the types of joins that the match has (semantics 27.2).
+        how_rule: the rule for these types.
+        how_remedy: the remedy for another type, besides an Interval.
+        check: refuses fields of the join that the match cannot have, or that would have no effect.
+        check_types: checks the types of the columns that the match reads, given by side and name.
+        batch_error: why a batch DataFrame cannot be the input, None if it can.
+        static_side: the side that may be a batch DataFrame next to a stream (semantics 36.8), or None.
+        by_arrival: whether rows match by arrival, whatever their event times are (semantics 36.13).
+        window: the windows that rows of both sides are assigned to, None if there are none.
+        windows_end: whether there are such windows and they end, so that rows can have their time.
+        window_columns: the columns that say from which firing of which window an emitted row is.
+        compared: the columns of a side whose values are compared with those of earlier rows.
+        columns_read: the columns of a side that the match reads besides these.
+        emits_again: the field because of which rows are retracted or emitted again; None if each is emitted
+            once.
+        is_timely: whether no emitted row is behind the watermark, if no side has an allowed lateness.
+        renamed: the match with other names of the columns of a side.
+        calls_users: whether the match has functions of the user.
+        partners: which rows are partners, in words, given the columns of the event times.
+        when_final: when rows without a partner are emitted that are emitted once.
+        emission: the lines on when rows are emitted, given those on rows without a partner.
+        late: which rows of a side are late, given by how much they may be behind.
+        state: the last lines of the description: what is stored how long.
+    """
+
+    # Checks
+    hows: tuple[How, ...] = HOWS
+    how_rule: str = ""
+    how_remedy: str = "exchange the sides"
+    check: Callable[[Any], None] = lambda spec: None
+    check_types: Callable[[Any, Mapping[str, Mapping[str, Type]]], None] = lambda match, types: None
+    batch_error: Callable[[Any], Refusal | None] = lambda match: None
+    # Facts
+    static_side: str | None = None
+    by_arrival: Callable[[Any], bool] = lambda match: False
+    window: Callable[[Any], Any] = lambda match: None
+    windows_end: Callable[[Any], bool] = lambda match: False
+    window_columns: Callable[[Any], tuple[str, ...]] = lambda match: ()
+    compared: Callable[[Any, str], tuple[str, ...]] = lambda match, side: ()
+    columns_read: Callable[[Any, str], tuple[str, ...]] = lambda match, side: ()
+    emits_again: Callable[[Any], str | None] = lambda match: None
+    is_timely: Callable[[Any], bool] = lambda spec: False
+    renamed: Callable[[Any, str, Mapping[str, str]], Any] = lambda match, side, names: match
+    calls_users: Callable[[Any], bool] = lambda match: False
+    # Words
+    partners: Callable[[Any, str, str], str]
+    when_final: Callable[[Any], str] = lambda match: "emitted once no partner can come"
+    emission: Callable[[Any, list[str]], list[str]] = lambda spec, alone: alone
+    late: Callable[[Any, str], str] = _late
+    state: Callable[[Any], list[str]]
+
+
+def match_parts(match: Any) -> MatchParts:
+    """Returns the parts of the kind of a match."""
+    return parts_of_kind(match.kind)
+
+
+def parts_of_kind(kind: str) -> MatchParts:
+    """Returns the parts of a kind of matches."""
+    found: MatchParts = part(MATCHES[kind].spec)
+    return found
+
+
+def pairs_at_arrival(spec: Any) -> bool:
+    """Returns whether all that a join emits are pairs with the time of their later row.
+
+    If the match pairs rows when they arrive, no such pair is behind the watermark.
+    """
+    return bool(spec.how == "inner" and spec.timestamp == "later")

@@ -1,0 +1,1 @@
+"""How matches, joins with them and their events are drawn, for each match of a join."""
