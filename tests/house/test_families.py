@@ -1,7 +1,8 @@
 """Only the files of a family ask whether a value is of one of its classes.
 
 What depends on a family is reached through panewise/families.py, so a new family changes no other file. The
-files of a family are those in a folder of its name, and files of its name, such as spec/codec/over.py.
+files of a family are those in a folder of its name in each part, and files of its name, such as
+spec/codec/over.py.
 """
 
 import ast
@@ -44,10 +45,14 @@ def _plan_of(family: Family) -> type:
     return get_type_hints(part(family.engine).compile)["return"]  # type: ignore[no-any-return]
 
 
+# How deep the folders and files of families are in each part: engine/over, spec/codec/over.py.
+DEPTHS = {"engine": 1, "oracle": 1, "testing": 1, "spec": 2, "spark": 2}
+
+
 def is_own(path: Path, family: Family) -> bool:
     """Returns whether a file is one of a family."""
-    *folders, last = path.relative_to(SRC).with_suffix("").parts
-    return family.name in folders or last in (family.name, f"{family.name}s")
+    places = path.relative_to(SRC).with_suffix("").parts
+    return places[DEPTHS.get(places[0], 0) :][:1] in ((family.name,), (f"{family.name}s",))
 
 
 def classes_asked(all_nodes: Iterator[ast.AST] | tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:

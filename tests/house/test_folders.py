@@ -45,7 +45,6 @@ VALUES = {
 MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "engine": {
         "columns": set(),
-        "map_types": set(),
         "kernels": set(),
         "store": {"kernels"},
         "progress": {"kernels"},
@@ -78,7 +77,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "aggregates": {"column_types", "column_values", "window_spec"},
         "conditions": {"fields", "column_types", "aggregates"},
         "rules": {"windows", "triggers", "evictors", "position"},
-        "protocol": {"aggregates", "column_types", "position", "watermarks"},
+        "protocol": {"aggregates", "column_types", "position", "watermarks", "windows"},
         "operators": VALUES | {"rules", "protocol"},
         "type_checks": VALUES | {"rules", "operators", "protocol"},
         "codec": VALUES | {"operators", "protocol"},

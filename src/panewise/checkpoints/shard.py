@@ -67,11 +67,12 @@ def inspections(
 ) -> Iterator[Inspection]:
     """Yields what each part of a shard contains. A key is in one part; without keys there is one part."""
     spec = recorded_spec(manifest)
+    family = engine_parts(spec)
     parts = 1 + sum(run.rows for run in manifest.runs) // many
     with TemporaryDirectory(prefix="panewise-state-") as scratch:
-        tables = Tables(manifest.runs, stored, Path(scratch), after_run, parts)
+        tables = Tables(family.tables(spec), manifest.runs, stored, Path(scratch), after_run, parts)
         for part in range(parts):
-            yield engine_parts(spec).inspect(spec, manifest.header, replace(tables, part=part))
+            yield family.inspect(spec, manifest.header, replace(tables, part=part))
 
 
 def manifest_of(stored: Mapping[str, bytes]) -> Manifest:

@@ -34,6 +34,7 @@ class Tables:
     The types are those of the runs, because the input of the query is not available.
 
     Attributes:
+        names: the names of the tables, each at the place of its number.
         runs: the runs of the manifest.
         stored: the stored runs by name.
         scratch: a directory for temporary files.
@@ -42,17 +43,18 @@ class Tables:
         part: the part that is read.
     """
 
+    names: Sequence[str]
     runs: Sequence[Run]
     stored: Mapping[str, bytes]
     scratch: Path
     after_run: Callable[[], None]
     parts: int = 1
     part: int = 0
-    _divided: dict[tuple[int, tuple[str, ...]], dict[int, list[Path]]] = field(default_factory=dict)
+    _divided: dict[tuple[str, tuple[str, ...]], dict[int, list[Path]]] = field(default_factory=dict)
 
     def __call__(
         self,
-        table: int,
+        table: str,
         columns: list[str],
         identity: list[str],
         cell: list[str],
@@ -60,7 +62,7 @@ class Tables:
         apart: list[str],
     ) -> pl.DataFrame:
         """Returns columns of the live rows of the part."""
-        runs = runs_of(self.runs, table)
+        runs = runs_of(self.runs, self.names.index(table))
         if not runs:
             return pl.DataFrame()
         wanted = list(dict.fromkeys([*columns, *(identity if cell else []), *([TOMBSTONE] if cell else [])]))
@@ -75,7 +77,7 @@ class Tables:
         return (rows if horizon is None else rows.filter(pl.col(END) > horizon))[columns]
 
     def _of_part(
-        self, table: int, runs: Sequence[Run], columns: list[str], apart: list[str]
+        self, table: str, runs: Sequence[Run], columns: list[str], apart: list[str]
     ) -> Iterator[pl.DataFrame]:
         """Yields the rows of the part in each run, the oldest first."""
         if self.parts == 1:

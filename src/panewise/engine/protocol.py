@@ -247,14 +247,14 @@ class TableReader(Protocol):
 
     def __call__(
         self,
-        table: int,
+        table: str,
         columns: list[str],
         identity: list[str],
         cell: list[str],
         horizon: int | None,
         apart: list[str],
     ) -> pl.DataFrame:
-        """Returns columns of the live rows of the table with this number; no columns if it has no runs.
+        """Returns columns of the live rows of the table with this name; no columns if it has no runs.
 
         `identity` is that of :class:`panewise.engine.store.run.Shape`, and `cell` its `by`. Rows that differ
         in the columns `apart`, which are among `columns`, have nothing to do with each other. So the reader
@@ -290,6 +290,7 @@ class EngineParts:
         compile: returns the plan of a specification. It builds no operator and no state, and raises SpecError
             if a column is missing, or has a type that the specification cannot use.
         operator: returns an operator that has taken no step. It raises what `compile` raises.
+        tables: returns the names of the tables that `inspect` reads, each at the place of its number on disk.
         inspect: returns what a stored state contains, or the part of it that the reader returns, given a
             specification and the header.
         current_results: returns the current results of an operator's windows; None if it has none.
@@ -297,6 +298,7 @@ class EngineParts:
 
     compile: Callable[[Any, Schemas], Plan]
     operator: Callable[[Any, Schemas], Operator]
+    tables: Callable[[Any], tuple[str, ...]]
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
 

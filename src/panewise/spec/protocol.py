@@ -9,6 +9,7 @@ from panewise.families import INPUT, Family, part
 from panewise.spec.column_types import Type
 from panewise.spec.position import Position
 from panewise.spec.watermarks import FixedLag, Watermark
+from panewise.spec.windows.kinds import AnyWindow
 
 Types: TypeAlias = Mapping[str, Type]
 Error: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
@@ -58,8 +59,8 @@ class Entry(Protocol):
         ...
 
     @property
-    def max_future_skew(self) -> Any:
-        """How far an event time may be ahead of processing time, a Duration; None: no limit."""
+    def max_future_skew(self) -> Duration | None:
+        """How far an event time may be ahead of processing time; None: no limit."""
         ...
 
     @property
@@ -68,7 +69,7 @@ class Entry(Protocol):
         ...
 
     @property
-    def window(self) -> Any:
+    def window(self) -> AnyWindow | None:
         """The windows that rows are assigned to; None if there are none."""
         ...
 

@@ -70,9 +70,9 @@ def test_an_inspection_shows_the_retained_rows(how: str) -> None:
     assert stored.operator.live()["window_start"].to_list() == [1, 3, 4, 7, 8]
 
     def read(
-        table: int, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
+        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
     ) -> pl.DataFrame:
-        return list(state.tables.values())[table].expired(horizon).all().select(columns)
+        return state.tables[table].expired(horizon).all().select(columns)
 
     found = engine_parts(spec).inspect(spec, stored.operator.header(), read)
     assert sorted(found.rows["__end"]) == [1, 3, 4, 7, 8]

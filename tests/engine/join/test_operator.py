@@ -101,14 +101,14 @@ def test_decided_rows_leave_the_state(strategy: Any) -> None:
     assert sum(run.rows for run in tables["left overdue"].runs) < 100
 
     def read(
-        table: int,
+        table: str,
         columns: list[str],
         identity: list[str],
         cell: list[str],
         horizon: int | None,
         apart: list[str],
     ) -> pl.DataFrame:
-        return list(tables.values())[table].expired(horizon).all().select(columns)
+        return tables[table].expired(horizon).all().select(columns)
 
     found = engine_parts(stored.operator.spec).inspect(join(AsOf(strategy)), stored.operator.header(), read)
     assert sorted(found.rows["__end"]) == [*range(8, 208, 10)]
@@ -142,8 +142,8 @@ def test_nothing_shows_a_time_of_rows_without_event_times(match: LastRows | Late
     live = operator.live()
     assert live.select("k", "window_start", "window_end").rows() == [(1, None, None), (2, None, None)]
 
-    def read(table: int, columns: list[str], *_: Any) -> pl.DataFrame:
-        return list(operator.state.tables.values())[table].all().select(columns)
+    def read(table: str, columns: list[str], *_: Any) -> pl.DataFrame:
+        return operator.state.tables[table].all().select(columns)
 
     found = engine_parts(spec).inspect(spec, operator.header(), read)
     assert (found.ends_in_time, found.watermark, found.rows.height) == (False, None, 2)

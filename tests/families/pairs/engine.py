@@ -236,9 +236,11 @@ def inspect(spec: Pairs, header: Mapping[str, Any], read: TableReader) -> Inspec
         Clocks(header["processing_time"], header["watermark"], header["finished"]) if header else Clocks()
     )
     horizon = _passed_until(clocks)
-    tables = [read(number, [KEY, END], [END], [], horizon, [KEY]) for number in (1, 2)]
+    tables = [read(name, [KEY, END], [END], [], horizon, [KEY]) for name in (LEFT, RIGHT)]
     rows = [table for table in tables if table.width]
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), [KEY])
 
 
-PARTS = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS = EngineParts(
+    compile=compile, operator=operator, tables=lambda spec: ("counts", LEFT, RIGHT), inspect=inspect
+)

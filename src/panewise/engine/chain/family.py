@@ -27,11 +27,19 @@ def operator(spec: Chain, schemas: Schemas) -> "ChainEngine":
     return ChainEngine(spec, schemas[INPUT])
 
 
+def tables(spec: Chain) -> tuple[str, ...]:
+    """Returns the names of the tables of windows, of the stages, and of slices."""
+    from panewise.engine.chain.state import stage_names  # noqa: PLC0415 - see above
+    from panewise.engine.windows.state import BLOCKS, SLICES, WINDOWS  # noqa: PLC0415 - see above
+
+    return WINDOWS, *stage_names(len(spec.stages)), SLICES, BLOCKS
+
+
 def inspect(spec: Chain, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored windows of the window operator."""
     from panewise.engine.windows import inspection  # noqa: PLC0415 - see above
 
-    return inspection.inspect(spec.first, header, read, slices=1 + 2 * len(spec.stages))
+    return inspection.inspect(spec.first, header, read)
 
 
-PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS: Final = EngineParts(compile=compile, operator=operator, tables=tables, inspect=inspect)

@@ -30,6 +30,12 @@ def operator(spec: CogroupOperator, schemas: Schemas) -> "CogroupEngine":
     return CogroupEngine(spec, schemas)
 
 
+def tables(spec: CogroupOperator) -> tuple[str, ...]:
+    """Returns the names of the tables of the windows."""
+    windows = window_operator(spec)
+    return engine_parts(windows).tables(windows)
+
+
 def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the live windows, with the keys of the left side."""
     from panewise.engine.cogroup.state import header_of_windows  # noqa: PLC0415 - see above
@@ -42,4 +48,4 @@ def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader)
     return replace(found, clocks=read_clocks(header), rows=rows, keys=list(spec.keys) or [ONE_KEY])
 
 
-PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS: Final = EngineParts(compile=compile, operator=operator, tables=tables, inspect=inspect)

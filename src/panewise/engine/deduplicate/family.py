@@ -10,6 +10,7 @@ import polars as pl
 
 from panewise.engine.columns import END, START
 from panewise.engine.deduplicate.plan import DeduplicatePlan
+from panewise.engine.deduplicate.state import GROUPS, WAITING
 from panewise.engine.ingest.input_state import checked, read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
@@ -37,15 +38,17 @@ def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableRea
     from panewise.engine.deduplicate.operator import group_horizon, taken_until  # noqa: PLC0415 - see above
 
     clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys)
-    groups = read(0, [*keys, START, END], [*keys, START], keys, group_horizon(spec, clocks), keys)
+    groups = read(GROUPS, [*keys, START, END], [*keys, START], keys, group_horizon(spec, clocks), keys)
     ends = spec.within_us is not None
     if not spec.waits:
         return Inspection(clocks, groups, keys, ends_in_time=ends)
-    waiting = read(1, [*keys, END], [END], [], taken_until(clocks), keys)
+    waiting = read(WAITING, [*keys, END], [END], [], taken_until(clocks), keys)
     rows = [groups] if groups.width else []
     if waiting.width:
         rows.append(waiting.with_columns(pl.col(END).alias(START)).select(*keys, START, END))
     return Inspection(clocks, pl.concat(rows) if rows else groups, keys, ends_in_time=ends)
 
 
-PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS: Final = EngineParts(
+    compile=compile, operator=operator, tables=lambda spec: (GROUPS, WAITING), inspect=inspect
+)

@@ -14,6 +14,7 @@ from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec import Entry
 from panewise.state.manifest import Checks
 
+GROUPS, WAITING = "groups", "waiting"  # the names of the tables
 _ARRIVED = "arrived"
 
 
@@ -39,8 +40,8 @@ class DeduplicateState(InputState):
     @property
     def tables(self) -> dict[str, StoredTable]:
         """The tables that the operator has."""
-        waiting = {} if self.waiting is None else {"waiting": self.waiting}
-        return {"groups": self.groups, **waiting}
+        waiting = {} if self.waiting is None else {WAITING: self.waiting}
+        return {GROUPS: self.groups, **waiting}
 
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with other tables."""

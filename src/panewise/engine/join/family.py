@@ -23,6 +23,13 @@ def operator(spec: JoinOperator, schemas: Schemas) -> Operator:
     return match_engine(spec.match).operator(spec, schemas)
 
 
+def tables(spec: JoinOperator) -> tuple[str, ...]:
+    """Returns the names of the tables of the match."""
+    from panewise.engine.join.match_engine import match_engine  # noqa: PLC0415 - see above
+
+    return match_engine(spec.match).tables(spec)
+
+
 def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored rows that have not expired, with their event times; by event time left rows only.
 
@@ -33,4 +40,4 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
     return match_engine(spec.match).inspect(spec, header, read)
 
 
-PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS: Final = EngineParts(compile=compile, operator=operator, tables=tables, inspect=inspect)

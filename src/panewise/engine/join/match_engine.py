@@ -16,6 +16,7 @@ from panewise.engine.protocol import Inspection, Operator, Schemas, TableReader
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec import JoinOperator
+from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 
 def behind(match: Any, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
@@ -36,6 +37,7 @@ class MatchEngine:
         operator: an operator that has taken no step, given the join and the types of its columns. Matches
             with a method have the operator :class:`panewise.engine.join.operator.JoinEngine`.
         method: the method of that operator, a :class:`panewise.engine.join.method.Method`.
+        tables: the names of the tables, each at the place of its number, as far as `inspect` reads them.
         inspect: what a stored state contains that has not expired (semantics 41).
         late_rows: which rows of a side are late, given the match, the side, the times of the rows, and the
             horizons of this side and of the other one when each row arrives.
@@ -43,6 +45,7 @@ class MatchEngine:
 
     operator: Callable[[JoinOperator, Schemas], Operator]
     method: Callable[[JoinPlan], Any] = _no_method
+    tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
     late_rows: Callable[[Any, str, pl.Series, Instants, Instants], Mask] = behind
 

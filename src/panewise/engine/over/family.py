@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.ingest.input_state import checked, read_clocks
 from panewise.engine.over.plan import OverPlan
+from panewise.engine.over.state import WAITING
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.families import INPUT
@@ -35,8 +36,10 @@ def inspect(spec: OverOperator, header: Mapping[str, Any], read: TableReader) ->
     from panewise.engine.over.operator import passed_until  # noqa: PLC0415 - see above
 
     clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys) or [ONE_KEY]
-    rows = read(0, [*keys, END], [END], [], passed_until(spec, clocks), keys if spec.keys else [END])
+    rows = read(WAITING, [*keys, END], [END], [], passed_until(spec, clocks), keys if spec.keys else [END])
     return Inspection(clocks, rows, keys)
 
 
-PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS: Final = EngineParts(
+    compile=compile, operator=operator, tables=lambda spec: (WAITING,), inspect=inspect
+)

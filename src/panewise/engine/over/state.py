@@ -10,6 +10,8 @@ from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
 
+WAITING = "waiting"  # the name of the table of rows that have not passed
+
 
 @dataclass(frozen=True, kw_only=True)
 class OverState(InputState):
@@ -39,7 +41,7 @@ class OverState(InputState):
     def tables(self) -> dict[str, StoredTable]:
         """The tables that the operator has."""
         own: dict[str, StoredTable | None] = {
-            "waiting": self.waiting,
+            WAITING: self.waiting,
             "recent": self.recent,
             "running": self.running,
             "passed": self.passed,

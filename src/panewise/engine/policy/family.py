@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.ingest.input_state import checked, read_clocks
 from panewise.engine.policy.plan import PolicyPlan
-from panewise.engine.policy.state import PolicyState
+from panewise.engine.policy.state import PARTITIONS, PolicyState
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.families import INPUT
@@ -34,7 +34,7 @@ def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyEngine":
 def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored partitions. Their end is the time at which something is due."""
     clocks, keys = read_clocks(checked(header, PolicyState.checks), Clocks.of(spec.tuples)), _keys(spec)
-    rows = read(0, [*keys, START, END], keys, keys, None, keys)
+    rows = read(PARTITIONS, [*keys, START, END], keys, keys, None, keys)
     return Inspection(clocks, rows, keys, ends_in_time=False)
 
 
@@ -42,4 +42,6 @@ def _keys(spec: StreamWindow) -> list[str]:
     return list(spec.partition_by) or [ONE_KEY]
 
 
-PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS: Final = EngineParts(
+    compile=compile, operator=operator, tables=lambda spec: (PARTITIONS,), inspect=inspect
+)

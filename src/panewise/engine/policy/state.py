@@ -11,6 +11,8 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Entry
 from panewise.state.manifest import Checks
 
+PARTITIONS = "partitions"  # the name of the table
+
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyState(InputState):
@@ -29,11 +31,11 @@ class PolicyState(InputState):
     @property
     def tables(self) -> dict[str, StoredTable]:
         """The partitions."""
-        return {"partitions": self.partitions}
+        return {PARTITIONS: self.partitions}
 
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with other partitions."""
-        return replace(self, partitions=tables["partitions"])
+        return replace(self, partitions=tables[PARTITIONS])
 
     def header(self, entry: Entry) -> dict[str, Any]:
         """Returns clocks, marks and the tally unless it is 0."""

@@ -26,6 +26,11 @@ def operator(spec: WindowedJoin, schemas: Schemas) -> "WindowedJoinEngine":
     return WindowedJoinEngine(spec, schemas)
 
 
+def tables(spec: WindowedJoin) -> tuple[str, ...]:
+    """Returns the names of the tables of the windows, which come first."""
+    return engine_parts(spec.windows).tables(spec.windows)
+
+
 def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored windows, whose tables come first."""
     from panewise.engine.windowed_join.state import header_of_windows  # noqa: PLC0415 - see above
@@ -33,4 +38,4 @@ def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) ->
     return engine_parts(spec.windows).inspect(spec.windows, header_of_windows(header), read)
 
 
-PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)
+PARTS: Final = EngineParts(compile=compile, operator=operator, tables=tables, inspect=inspect)

@@ -27,6 +27,13 @@ def operator(spec: WindowOperator, schemas: Schemas) -> "WindowEngine":
     return WindowEngine(spec, schemas[INPUT])
 
 
+def tables(spec: WindowOperator) -> tuple[str, ...]:
+    """Returns the names of the tables of windows and, of sliding windows, of slices and their blocks."""
+    from panewise.engine.windows.state import BLOCKS, SLICES, WINDOWS  # noqa: PLC0415 - see above
+
+    return WINDOWS, SLICES, BLOCKS
+
+
 def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored windows."""
     from panewise.engine.windows import inspection  # noqa: PLC0415 - see above
@@ -42,5 +49,5 @@ def current_results(operator: "WindowEngine") -> CurrentResults:
 
 
 PARTS: Final = EngineParts(
-    compile=compile, operator=operator, inspect=inspect, current_results=current_results
+    compile=compile, operator=operator, tables=tables, inspect=inspect, current_results=current_results
 )

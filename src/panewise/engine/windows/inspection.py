@@ -12,15 +12,13 @@ from panewise.engine.protocol import Inspection, TableReader
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
 from panewise.engine.windows.sliding.intake import waiting
-from panewise.engine.windows.state import WindowState
+from panewise.engine.windows.state import SLICES, WINDOWS, WindowState
 from panewise.spec import Global, Sliding, WindowOperator, counted, merging
 from panewise.spec.rules.sliding import fires_only_when_complete
 
 
-def inspect(
-    spec: WindowOperator, header: Mapping[str, Any], read: TableReader, slices: int = 1
-) -> Inspection:
-    """Returns the stored windows. `slices` is the number of the table of slices.
+def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the stored windows.
 
     Sliding windows that fire only when they are complete are not stored before. They are computed from the
     slices.
@@ -32,10 +30,10 @@ def inspect(
     horizon = clocks.horizon(spec)
     unmade = isinstance(spec.window, Sliding) and fires_only_when_complete(spec.trigger)
     apart = keys if spec.keys or unmade else identity
-    stored = read(0, [*identity, *marks], identity, cell, horizon, apart)
+    stored = read(WINDOWS, [*identity, *marks], identity, cell, horizon, apart)
     windows = key_watermarks.without(stored) if clocks.by_key and stored.width else stored
     if unmade:
-        sliced = read(slices, identity, identity, cell, horizon, apart)
+        sliced = read(SLICES, identity, identity, cell, horizon, apart)
         windows = _with_unmade(spec, clocks, windows, stored, sliced)
     in_time = not isinstance(spec.window, Global) and not counted(spec.window)
     return Inspection(clocks, windows, keys, in_time)

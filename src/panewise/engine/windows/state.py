@@ -12,7 +12,7 @@ from panewise.engine.windows.sliding.slices import Slices
 from panewise.spec import Entry
 from panewise.state.manifest import Checks
 
-SLICES, BLOCKS = "slices", "blocks"
+WINDOWS, SLICES, BLOCKS = "windows", "slices", "blocks"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class WindowState(InputState):
     @property
     def tables(self) -> dict[str, StoredTable]:
         """The windows and, of sliding windows, the slices and their blocks."""
-        return {"windows": self.windows, **self.slice_tables}
+        return {WINDOWS: self.windows, **self.slice_tables}
 
     @property
     def slice_tables(self) -> dict[str, StoredTable]:
@@ -45,7 +45,7 @@ class WindowState(InputState):
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with other tables."""
         slices = self.slices and self.slices.having([tables[SLICES], tables[BLOCKS]])
-        return replace(self, windows=tables["windows"], slices=slices)
+        return replace(self, windows=tables[WINDOWS], slices=slices)
 
     def header(self, entry: Entry) -> dict[str, Any]:
         """Returns clocks, marks and, of sliding windows, whether their slices are in blocks."""

@@ -134,9 +134,9 @@ def test_an_inspection_shows_the_windows_of_the_rows(keys: list[str]) -> None:
     operator.advance(watermark=10)
 
     def read(
-        table: int, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
+        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
     ) -> pl.DataFrame:
-        return list(operator.state.tables.values())[table].expired(horizon).all().select(columns)
+        return operator.state.tables[table].expired(horizon).all().select(columns)
 
     found = engine_parts(spec).inspect(spec, operator.header(), read)
     bounds = sorted(zip(found.rows["__start"], found.rows["__end"], strict=True))

@@ -226,9 +226,9 @@ def test_an_inspection_shows_what_is_stored(left: Any, right: Any, watermark: in
     assert stored.operator.live()["window_start"].to_list() == times
 
     def read(
-        table: int, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
+        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
     ) -> pl.DataFrame:
-        return list(state.tables.values())[table].expired(horizon).all().select(columns)
+        return state.tables[table].expired(horizon).all().select(columns)
 
     found = engine_parts(spec).inspect(spec, stored.operator.header(), read)
     assert sorted(found.rows["__end"]) == times

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.engine.columns import END, NUMBER, TIME
-from panewise.engine.join.as_of.awaited import AwaitedAsOfJoin
+from panewise.engine.join.as_of.awaited import OVERDUE, AwaitedAsOfJoin
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
@@ -36,10 +36,12 @@ def undecided(
     """Returns the left rows that are not decided. `overdue` says whether there is a table of overdue ones."""
     clocks, keys = read_clocks(header), keys_of_side(spec, LEFT)
     passed = clocks.passed(spec, RIGHT)
-    found = [read(0, [*keys, TIME, END], [TIME, NUMBER], [], passed, keys)]
+    found = [read(LEFT, [*keys, TIME, END], [TIME, NUMBER], [], passed, keys)]
     if overdue:
-        found.append(read(2, [*keys, TIME, NUMBER, END], [*keys, NUMBER], keys, passed, keys))
+        found.append(read(OVERDUE, [*keys, TIME, NUMBER, END], [*keys, NUMBER], keys, passed, keys))
     return stored_rows(spec, clocks, [(LEFT, one) for one in found])
 
 
-PARTS = MatchEngine(operator=JoinEngine, method=_method, inspect=_inspect)
+PARTS = MatchEngine(
+    operator=JoinEngine, method=_method, tables=lambda spec: (LEFT, RIGHT, OVERDUE), inspect=_inspect
+)

@@ -24,10 +24,10 @@ from panewise.spec.operators.policy.policies import CountPolicy
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the rows in the windows of both sides."""
     clocks, found = read_clocks(header), []
-    for table, side in enumerate((LEFT, RIGHT)):
+    for side in (LEFT, RIGHT):
         window = ArrivalWindow.of(spec.match, side)
         horizon = horizon_in_window(clocks, spec, side, window)
-        found.append((side, _in_window(window, keys_of_side(spec, side), read, table, horizon)))
+        found.append((side, _in_window(window, keys_of_side(spec, side), read, side, horizon)))
     return stored_rows(spec, clocks, found)
 
 
@@ -52,12 +52,12 @@ def _count_in_time(spec: JoinOperator) -> int | None:
 
 
 def _in_window(
-    window: ArrivalWindow, keys: list[str], read: TableReader, table: int, horizon: int | None
+    window: ArrivalWindow, keys: list[str], read: TableReader, side: str, horizon: int | None
 ) -> pl.DataFrame:
     """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
     since = [SINCE] if window.delta is not None else []
     deletes = [DELETES] if window.deletes is not None else []
-    found = read(table, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon, keys)
+    found = read(side, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon, keys)
     number = pl.col(NUMBER)
     if window.latest and found.width:
         found = found.filter(number.rank("ordinal", descending=True).over(keys) <= window.latest)

@@ -50,11 +50,37 @@ from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
-from panewise.spec import UNLIMITED
+from panewise.spec import UNLIMITED, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import Interval
 
 _UNMATCHED: Final = "unmatched"
+
+
+def table_names(spec: JoinOperator) -> tuple[str, ...]:
+    """Returns the names of the tables of rows, of matched rows, of the queues, and of counts."""
+    assert isinstance(spec.match, Interval)
+    matches = map(matches_name, remembered_sides(spec))
+    return (
+        *(LEFT, RIGHT),
+        *matches,
+        *map(_unmatched_name, _awaits(spec)),
+        *map(counts_name, _counted(spec.match)),
+    )
+
+
+def _unmatched_name(side: str) -> str:
+    return f"{side} {_UNMATCHED}"
+
+
+def _counted(match: Interval) -> tuple[str, ...]:
+    """Returns the sides whose rows are retained up to a number."""
+    return match.retained if match.retain_rows is not None else ()
+
+
+def _awaits(spec: JoinOperator) -> tuple[str, ...]:
+    """Returns the sides whose rows are emitted if they expire without a partner."""
+    return spec.outer_sides if spec.unmatched == "final" else ()
 
 
 class IntervalJoin:
@@ -69,11 +95,8 @@ class IntervalJoin:
         # None: any distance.
         back = (None if last is None else -last, None if first is None else -first)
         self.reach = {LEFT: (first, last), RIGHT: back}
-        # The sides whose rows are retained up to a number.
-        self.counted = match.retained if match.retain_rows is not None else ()
-        self.remembers = remembered_sides(self.spec)
-        # The sides whose rows are emitted if they expire without a partner.
-        self.awaits = self.spec.outer_sides if self.spec.unmatched == "final" else ()
+        self.counted, self.remembers = _counted(match), remembered_sides(self.spec)
+        self.awaits = _awaits(self.spec)
         self.rows = {side: self._shape(side) for side in plan.ports}
 
     def _shape(self, side: str) -> Shape:
@@ -94,7 +117,7 @@ class IntervalJoin:
             tables[matches_name(side)] = no_matches()
         for side in self.awaits:
             port, count = self.plan.ports[side], self.match.retain_rows if side in self.counted else None
-            tables[f"{side} {_UNMATCHED}"] = queue_for(port, count)
+            tables[_unmatched_name(side)] = queue_for(port, count)
         return tables | {counts_name(side): no_counts(self.plan.ports[side]) for side in self.counted}
 
     def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
@@ -102,7 +125,7 @@ class IntervalJoin:
         of_side = {side: clocks.passed(self.spec, OTHER[side]) for side in self.plan.ports}
         matches = {matches_name(side): of_side[side] for side in self.remembers}
         counts = {counts_name(side): of_side[side] for side in self.counted}
-        return of_side | matches | {f"{side} {_UNMATCHED}": of_side[side] for side in self.awaits} | counts
+        return of_side | matches | {_unmatched_name(side): of_side[side] for side in self.awaits} | counts
 
     def joined(
         self, state: JoinState, batch: Arrived
@@ -179,7 +202,7 @@ def rows_of(state: JoinState, side: str) -> RowsByKey:
 
 def queue_of(state: JoinState, side: str) -> TimeQueue:
     """Returns the queue of the stored rows of a side that had no partner when they arrived."""
-    return cast(TimeQueue, state.tables[f"{side} {_UNMATCHED}"])
+    return cast(TimeQueue, state.tables[_unmatched_name(side)])
 
 
 @dataclass(frozen=True)
@@ -273,7 +296,7 @@ class _Joined(Outcome):
             tables[side] = rows.put(new)
             if side in self.method.awaits:
                 alone = filter_rows(new, ~new[MATCHED])
-                tables[f"{side} {_UNMATCHED}"] = queue_of(state, side).put(alone)
+                tables[_unmatched_name(side)] = queue_of(state, side).put(alone)
         for side in self.method.remembers:
             tables[matches_name(side)] = self._matches(state, side)
         return tables

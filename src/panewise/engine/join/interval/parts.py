@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT, TIME
-from panewise.engine.join.batch.outcome import remembered_sides
 from panewise.engine.join.interval.late_rows import late_rows
-from panewise.engine.join.interval.method import IntervalJoin
+from panewise.engine.join.interval.method import IntervalJoin, table_names
+from panewise.engine.join.interval.retention import counts_name
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.state import read_clocks
@@ -28,14 +28,12 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
 
 def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | None) -> pl.DataFrame:
     """Returns the rows of a side that can get a partner. Of a limited number a table may have more."""
-    match, keys, table = spec.match, keys_of_side(spec, side), (LEFT, RIGHT).index(side)
+    match, keys = spec.match, keys_of_side(spec, side)
     assert isinstance(match, Interval)
     if match.retain_rows is None or side not in match.retained:
-        return read(table, [*keys, TIME, END], [TIME, NUMBER], [], horizon, keys)
-    found = read(table, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon, keys)
-    queues = spec.outer_sides if spec.unmatched == "final" else ()
-    place = 2 + len(remembered_sides(spec)) + len(queues) + match.retained.index(side)
-    counts = read(place, [*keys, ROW_COUNT, END], [NUMBER, NUMBER], [], horizon, keys)
+        return read(side, [*keys, TIME, END], [TIME, NUMBER], [], horizon, keys)
+    found = read(side, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon, keys)
+    counts = read(counts_name(side), [*keys, ROW_COUNT, END], [NUMBER, NUMBER], [], horizon, keys)
     if not found.width or not counts.width:
         return found
     both = pl.concat([found, counts], how="diagonal")
@@ -43,4 +41,6 @@ def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | No
     return both.select(*keys, TIME, END)
 
 
-PARTS = MatchEngine(operator=JoinEngine, method=IntervalJoin, inspect=_inspect, late_rows=late_rows)
+PARTS = MatchEngine(
+    operator=JoinEngine, method=IntervalJoin, tables=table_names, inspect=_inspect, late_rows=late_rows
+)

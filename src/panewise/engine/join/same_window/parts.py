@@ -8,7 +8,7 @@ import polars as pl
 from panewise.engine.columns import END, NUMBER, ONE_KEY, START, TIME
 from panewise.engine.join.clocks import of_windows
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side
-from panewise.engine.join.same_window.base import SameWindowEngine
+from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine, fires_once
 from panewise.engine.join.state import read_clocks
@@ -35,7 +35,7 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
     names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
     identity = [*names, START, END]
     found = read(
-        2,
+        WINDOWS,
         identity,
         identity,
         names if merging(match.window) else identity,
@@ -56,9 +56,9 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     """Returns the windows of the stored rows of both sides, for windows that fire once."""
     slicing, keys, windows = slicing_of(_match(spec).window), list(spec.keys) or [ONE_KEY], []
     assert slicing is not None
-    for table, side in enumerate((LEFT, RIGHT)):
+    for side in (LEFT, RIGHT):
         names = keys_of_side(spec, side)
-        found = read(table, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
+        found = read(side, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
         if found.width:
             start = slicing.slices(found).alias(START)
             windows.append(found.rename(dict(zip(names, keys, strict=True))).with_columns(start))
@@ -67,4 +67,4 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)
 
 
-PARTS = MatchEngine(operator=_operator, inspect=_inspect)
+PARTS = MatchEngine(operator=_operator, tables=lambda spec: (LEFT, RIGHT, WINDOWS), inspect=_inspect)

@@ -8,8 +8,10 @@ from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_
 from panewise.engine.join.streams.clocks import read_streams_clocks
 from panewise.engine.join.streams.contents import listed
 from panewise.engine.join.streams.operator import StreamsEngine
+from panewise.engine.join.streams.releases import waiting_name
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
+from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.streams import WindowedStreams
 
 
@@ -17,16 +19,20 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
     """Returns the rows that wait, and the released rows that can match (41.5)."""
     clocks, match, found = read_streams_clocks(header), spec.match, []
     assert isinstance(match, WindowedStreams)
-    for number, (side, window) in enumerate(match.windows.items()):
+    for side, window in match.windows.items():
         names = keys_of_side(spec, side)
         identity = [TIME if window.count is None else NUMBER, NUMBER]
         columns = [*names, TIME, NUMBER, END]
-        released = read(number, columns, identity, [], clocks.table_horizon(spec, side), names)
-        waiting = read(number + len(match.windows), columns, [NUMBER], [], None, names)
+        released = read(side, columns, identity, [], clocks.table_horizon(spec, side), names)
+        waiting = read(waiting_name(side), columns, [NUMBER], [], None, names)
         if released.width:
             released = listed(released, window, names, clocks.listed_from(spec, side))
         found += [(side, released), (side, waiting)]
     return stored_rows(spec, clocks, found)
 
 
-PARTS = MatchEngine(operator=StreamsEngine, inspect=_inspect)
+PARTS = MatchEngine(
+    operator=StreamsEngine,
+    tables=lambda spec: (LEFT, RIGHT, waiting_name(LEFT), waiting_name(RIGHT)),
+    inspect=_inspect,
+)
