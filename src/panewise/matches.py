@@ -30,48 +30,22 @@ class MatchKind:
     testing: str
 
 
+def _kind(name: str, module: str, engine: str, oracle: str) -> MatchKind:
+    return MatchKind(
+        name,
+        spec=f"panewise.spec.matches.{module}:PARTS",
+        engine=f"panewise.engine.join.{engine}",
+        oracle=f"panewise.oracle.join.{oracle}",
+        testing=f"panewise.testing.matches.{module}:PARTS",
+    )
+
+
 _KINDS: Final = (
-    MatchKind(
-        "interval",
-        spec="panewise.spec.matches.interval:PARTS",
-        engine="panewise.engine.join.interval.parts:PARTS",
-        oracle="panewise.oracle.join.interval:IntervalJoin",
-        testing="panewise.testing.matches.interval:PARTS",
-    ),
-    MatchKind(
-        "as_of",
-        spec="panewise.spec.matches.as_of:PARTS",
-        engine="panewise.engine.join.as_of.parts:PARTS",
-        oracle="panewise.oracle.join.as_of:AsOfJoin",
-        testing="panewise.testing.matches.as_of:PARTS",
-    ),
-    MatchKind(
-        "window",
-        spec="panewise.spec.matches.same_window:PARTS",
-        engine="panewise.engine.join.same_window.parts:PARTS",
-        oracle="panewise.oracle.join.same_window:WindowJoin",
-        testing="panewise.testing.matches.same_window:PARTS",
-    ),
-    MatchKind(
-        "rows",
-        spec="panewise.spec.matches.last_rows:PARTS",
-        engine="panewise.engine.join.by_arrival.parts:LAST_ROWS",
-        oracle="panewise.oracle.join.last_rows:last_rows_join",
-        testing="panewise.testing.matches.last_rows:PARTS",
-    ),
-    MatchKind(
-        "latest",
-        spec="panewise.spec.matches.latest:PARTS",
-        engine="panewise.engine.join.by_arrival.parts:LATEST",
-        oracle="panewise.oracle.join.by_arrival:LatestJoin",
-        testing="panewise.testing.matches.latest:PARTS",
-    ),
-    MatchKind(
-        "streams",
-        spec="panewise.spec.matches.streams:PARTS",
-        engine="panewise.engine.join.streams.parts:PARTS",
-        oracle="panewise.oracle.join.streams:StreamsJoin",
-        testing="panewise.testing.matches.streams:PARTS",
-    ),
+    _kind("interval", "interval", "interval.parts:PARTS", "interval:IntervalJoin"),
+    _kind("as_of", "as_of", "as_of.parts:PARTS", "as_of:AsOfJoin"),
+    _kind("window", "same_window", "same_window.parts:PARTS", "same_window:WindowJoin"),
+    _kind("rows", "last_rows", "by_arrival.parts:LAST_ROWS", "last_rows:last_rows_join"),
+    _kind("latest", "latest", "by_arrival.parts:LATEST", "by_arrival:LatestJoin"),
+    _kind("streams", "streams", "streams.parts:PARTS", "streams:StreamsJoin"),
 )
 MATCHES: Final = MappingProxyType({one.name: one for one in _KINDS})

@@ -1,16 +1,25 @@
 """Windows of both sides, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
-from typing import Any
+from typing import Any, Final
 
 from panewise.chrono import Duration
-from panewise.spec.matches.same_window_words import firings, late_and_stored
+from panewise.spec.aggregates.functions import count
+from panewise.spec.describe.triggers import when
+from panewise.spec.describe.windows import late_rows, membership
 from panewise.spec.operators.join.checks import check_lateness_of_windows, check_shared_columns
 from panewise.spec.operators.join.columns import OF_PANES, OF_WINDOWS
 from panewise.spec.operators.join.match_parts import MatchParts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.windowing import window_operator
+from panewise.spec.operators.windows import data_loss_reason
 from panewise.spec.rules.timely import on_milliseconds
+from panewise.spec.triggers.composite import AfterWatermark
+from panewise.spec.triggers.simple import Never
 from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.kinds import Global
+
+_RETRACTED: Final = "and retracted at a later firing if a partner comes"
 
 
 def _is_timely(spec: JoinOperator) -> bool:
@@ -28,6 +37,82 @@ def _emits_again(match: SameWindow) -> str | None:
     return None if match.accumulation == "discarding" else f"accumulation={match.accumulation!r}"
 
 
+def _firings(spec: JoinOperator) -> list[str]:
+    """Returns the lines on windows, on when they fire, and on what they emit.
+
+    >>> from panewise import Side, Tumbling
+    >>> sides = {"left": Side(keys=["k"]), "right": Side(keys=["k"], prefix="r_")}
+    >>> for line in _firings(JoinOperator(**sides, match=SameWindow(Tumbling("1 hour")), how="left")):
+    ...     print(line)
+    Windows: each row belongs to one window of 1 hour; windows start at 1970-01-01 00:00:00 UTC and every
+    1 hour from there. They are made from the rows of both sides.
+    Firings: a window fires when the lower watermark reaches its end, and when it expires.
+      A firing emits what has changed since the last one (discarding).
+    Rows without a partner: emitted at the last firing of their window; a row with a null key has no partner.
+    """
+    match = spec.match
+    assert isinstance(match, SameWindow)
+    content = {
+        "discarding": "what has changed since the last one (discarding)",
+        "accumulating": "all that the window contains, if that has changed (accumulating)",
+        "retracting": "all that the window contains, if that has changed, and first retracts what the last "
+        "one emitted (retracting)",
+    }
+    lines = [
+        f"Windows: {membership(match.window)}. They are made from the rows of both sides.",
+        f"Firings: a window fires {_when(spec, match)}{_last(spec, match)}.",
+        f"  A firing emits {content[match.accumulation]}.",
+    ]
+    if spec.unmatched is None:
+        return lines
+    until = "until a partner comes" if match.accumulation == "accumulating" else _RETRACTED
+    emitted = {
+        "final": "emitted at the last firing of their window",
+        "early": f"emitted when their window fires, {until}",
+    }
+    null = "; a row with a null key has no partner" if spec.keys else ""
+    return [*lines, f"Rows without a partner: {emitted[spec.unmatched]}{null}."]
+
+
+def _when(spec: JoinOperator, match: SameWindow) -> str:
+    """Returns when a window fires before it expires."""
+    trigger = match.trigger
+    if isinstance(trigger, Never):
+        return ""
+    if not isinstance(trigger, AfterWatermark):
+        return f"{when(trigger, spec.evaluate)}, and "
+    parts = [] if isinstance(match.window, Global) else ["when the lower watermark reaches its end"]
+    if trigger.early is not None:
+        parts.insert(0, f"before its end {when(trigger.early, spec.evaluate)}")
+    if trigger.late is not None and match.allowed_lateness != Duration(0) and has_ends(match):
+        parts.append(f"after that {when(trigger.late, spec.evaluate)}")
+    return "".join(f"{part}, " for part in parts) + "and " * bool(parts)
+
+
+def _last(spec: JoinOperator, match: SameWindow) -> str:
+    """Returns when a window fires for the last time."""
+    expiry = "when it expires" if _expires(match) else "at the end of input"
+    closes = data_loss_reason(window_operator(spec, count())) is not None
+    return f"for the last time when its trigger closes it or {expiry}" if closes else expiry
+
+
+def _expires(match: SameWindow) -> bool:
+    return has_ends(match) and isinstance(match.allowed_lateness, Duration)
+
+
+def _late_and_stored(spec: JoinOperator) -> list[str]:
+    """Returns the lines on late rows and on the state."""
+    inner, match = window_operator(spec, count()), spec.match
+    assert isinstance(match, SameWindow)
+    watermark = "The watermark of the windows is the lower one of both sides."
+    until = (
+        "a row until the last of its windows expires"
+        if _expires(match)
+        else "each row until the end of input"
+    )
+    return [f"{late_rows(inner)} {watermark}", f"State: {until}."]
+
+
 PARTS = MatchParts(
     check=lambda spec: check_lateness_of_windows(spec, "SameWindow"),
     check_types=lambda match, types: check_shared_columns(match.columns_read, types),
@@ -39,7 +124,7 @@ PARTS = MatchParts(
     is_timely=_is_timely,
     calls_users=lambda match: isinstance(match.window, Custom),
     partners=lambda match, left, right: "they are in the same window",
-    emission=lambda spec, alone: firings(spec),
+    emission=lambda spec, alone: _firings(spec),
     late=lambda match, lateness: "",  # that depends on the windows
-    state=late_and_stored,
+    state=_late_and_stored,
 )

@@ -19,7 +19,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, TIME
-from panewise.engine.join.as_of.method import AsOfJoin, time_order
+from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.partners import Candidates, distance, partners_of, without_partners
 from panewise.engine.join.batch.arrival import Arrived, turns_of
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission
@@ -27,7 +27,7 @@ from panewise.engine.join.batch.expiry import expiry_turns
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import Mask, filter_rows, take_rows, vstack_frames, without
+from panewise.engine.kernels.frames import filter_rows, vstack_frames, without
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
@@ -72,21 +72,23 @@ class AwaitedAsOfJoin(AsOfJoin):
     ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
         """Joins the applied rows of a batch."""
         new = self._taken(state, batch)
-        decided, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
-        turns, early = expiry_turns(decided.rows, batch, RIGHT)
+        rows, found, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
+        turns, early = expiry_turns(rows, batch, RIGHT)
         own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
         emission, right = Emission(self.plan), cast(LatestByKey, new.tables[RIGHT])
-        alone = Decided(new.alone, without_partners(new.alone.height, right))
-        at_once = alone.followed_by(decided.chosen(early))
-        self._emit_decided(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]))
-        self._emit_decided(emission, EXPIRED, decided.chosen(~early), turns[~early])
+        at_once = vstack_frames([new.alone, filter_rows(rows, pl.Series(early))])
+        partners = np.concatenate([np.full(new.alone.height, -1, dtype=np.intp), found.at[early]])
+        turns_at_once = np.concatenate([own, turns[early]])
+        self._add(emission, UNMATCHED, at_once, turns_at_once, replace(found, at=partners))
+        later = filter_rows(rows, pl.Series(~early))
+        self._add(emission, EXPIRED, later, turns[~early], found.chosen(~early))
         return emission.pieces(), {**tables, RIGHT: self._settled_until(right, batch.clocks)}
 
     def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, _Tables]:
         """Returns the left rows that are decided, and the tables after the move."""
         none, emission = pl.DataFrame(schema=self.queue.schema), Emission(self.plan)
-        due, tables = self._decided(state.tables, none, state.clocks, clocks)
-        self._emit_decided(emission, EXPIRED, due, np.zeros(due.rows.height, dtype=np.int64))
+        rows, found, tables = self._decided(state.tables, none, state.clocks, clocks)
+        self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), found)
         changed = {name: table for name, table in tables.items() if table is not state.tables[name]}
         return emission.rows(), changed
 
@@ -127,30 +129,24 @@ class AwaitedAsOfJoin(AsOfJoin):
 
     def _decided(
         self, tables: _Tables, overdue: pl.DataFrame, before: JoinClocks, after: JoinClocks
-    ) -> "tuple[Decided, _Tables]":
-        """Returns the left rows that are decided, and the tables without them.
+    ) -> tuple[pl.DataFrame, Candidates, _Tables]:
+        """Returns the left rows that are decided, their partners, and the tables without these rows.
 
         `overdue` are rows of the batch that the right horizon has passed already.
         """
         low, high = (one.passed(self.spec, RIGHT) for one in (before, after))
         none, right = overdue.clear(), cast(LatestByKey, tables[RIGHT])
         if high is None:
-            return Decided(none, without_partners(0, right)), tables
+            return none, without_partners(0, right), tables
         first, again = overdue, none
         if low != high:
             first = vstack_frames([overdue, cast(TimeQueue, tables[LEFT]).between(low, high)])
             again = self._affected(tables, low, high)
-        fresh, checked = self._with_ends(first, right), self._with_ends(again, right)
-        over, due = (one.rows[END].to_numpy() <= high for one in (fresh, checked))
-        waits, dropped = filter_rows(fresh.rows, pl.Series(~over)), filter_rows(again, pl.Series(due))
-        decided = fresh.chosen(over).followed_by(checked.chosen(due))
-        return decided, self._after(tables, waits, dropped)
-
-    def _emit_decided(self, emission: Emission, part: int, decided: "Decided", turns: Instants) -> None:
-        """Emits decided rows with the partners that were found when they were decided."""
-        places = time_order(decided.rows)
-        found = replace(decided.found, at=decided.found.at[places])
-        self._add(emission, part, take_rows(decided.rows, places), turns[places], found)
+        rows, found = self._with_ends(vstack_frames([first, again]), right)
+        due, new = rows[END].to_numpy() <= high, np.arange(rows.height) < first.height
+        waits, dropped = filter_rows(rows, pl.Series(new & ~due)), filter_rows(again, pl.Series(due[~new]))
+        decided = filter_rows(rows, pl.Series(due))
+        return decided, found.chosen(due), self._after(tables, waits, dropped)
 
     def _affected(self, tables: _Tables, low: int | None, high: int) -> pl.DataFrame:
         """Returns the overdue rows that may be decided while the right horizon moves from `low` to `high`."""
@@ -166,18 +162,18 @@ class AwaitedAsOfJoin(AsOfJoin):
         rows = vstack_frames(found)
         return rows.unique(NUMBER, keep="first", maintain_order=True).select(*self.queue.schema)
 
-    def _with_ends(self, rows: pl.DataFrame, right: LatestByKey) -> "Decided":
-        """Returns left rows with their partners so far.
+    def _with_ends(self, rows: pl.DataFrame, right: LatestByKey) -> tuple[pl.DataFrame, Candidates]:
+        """Returns left rows with the last instant up to which a better right row can come, saturating.
 
-        Their end is the last instant up to which a better right row can come, saturating.
+        Also returns their partners so far.
         """
         if rows.is_empty():
-            return Decided(rows, without_partners(0, right))
+            return rows, without_partners(0, right)
         found = partners_of(self.plan, self.match, rows, right)
         ends, has = np.full(rows.height, MAX_INSTANT), found.at >= 0
         times = rows[TIME].to_numpy()[has]
         ends[has] = _after(times, found.rows[TIME].to_numpy()[found.at[has]])
-        return Decided(rows.with_columns(pl.Series(END, ends, dtype=pl.Int64)), found)
+        return rows.with_columns(pl.Series(END, ends, dtype=pl.Int64)), found
 
     def _after(self, tables: _Tables, waits: pl.DataFrame, decided: pl.DataFrame) -> _Tables:
         """Returns the tables with overdue rows that wait, and without stored ones that are decided."""
@@ -188,22 +184,6 @@ class AwaitedAsOfJoin(AsOfJoin):
         if self.match.strategy == "nearest":
             checks = checks.put(filter_rows(waits, waits[END] < MAX_INSTANT))
         return {**tables, OVERDUE: tables[OVERDUE].changed(waits, decided), _CHECKS: checks}
-
-
-@dataclass(frozen=True)
-class Decided:
-    """Left rows and their partners."""
-
-    rows: pl.DataFrame
-    found: Candidates
-
-    def chosen(self, mask: Mask) -> "Decided":
-        """Returns some of the rows."""
-        return Decided(filter_rows(self.rows, pl.Series(mask)), self.found.chosen(mask))
-
-    def followed_by(self, other: "Decided") -> "Decided":
-        """Returns these, and then other rows."""
-        return Decided(vstack_frames([self.rows, other.rows]), self.found.followed_by(other.found))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_ke
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.sorting import Places
+from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
@@ -142,11 +142,9 @@ class AsOfJoin:
     def _emit(
         self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
     ) -> None:
-        """Emits decided rows with their partners, in the order of time, then arrival."""
+        """Emits decided rows with their partners."""
         if rows.is_empty():
             return
-        places = time_order(rows)
-        rows, turns = take_rows(rows, places), turns[places]
         if self.count is None:
             self._add(emission, part, rows, turns, partners_of(self.plan, self.match, rows, right))
             return
@@ -156,7 +154,11 @@ class AsOfJoin:
     def _add(
         self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, found: Candidates
     ) -> None:
-        """Adds decided rows in their order with their partners, as far as the type of the join emits them."""
+        """Adds decided rows and their partners in the order of time, then arrival, if the join emits them."""
+        if rows.is_empty():
+            return
+        places = order([rows[TIME].to_numpy(), rows[NUMBER].to_numpy()])
+        rows, turns, found = take_rows(rows, places), turns[places], replace(found, at=found.at[places])
         has = found.at >= 0
         if self.spec.how in ("inner", "semi", "anti"):
             chosen = has if self.spec.how != "anti" else ~has
@@ -173,12 +175,6 @@ class AsOfJoin:
             return which, Candidates(pairs.rows[RIGHT], at[firsts])
         places = np.argsort(which, kind="stable")
         return which[places], Candidates(pairs.rows[RIGHT], at[places])
-
-
-def time_order(rows: pl.DataFrame) -> Places:
-    """Returns the places of rows in the order of time, then arrival."""
-    places: Places = rows.select(pl.arg_sort_by(TIME, NUMBER)).to_series().to_numpy()
-    return places
 
 
 @dataclass(frozen=True)

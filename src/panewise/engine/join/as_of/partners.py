@@ -38,11 +38,6 @@ class Candidates:
         """Returns the right rows of some of the left rows."""
         return replace(self, at=self.at[mask])
 
-    def followed_by(self, other: "Candidates") -> "Candidates":
-        """Returns these, and then those of other left rows."""
-        at = np.where(other.at < 0, -1, other.at + self.rows.height)
-        return Candidates(vstack_frames([self.rows, other.rows]), np.concatenate([self.at, at]))
-
 
 def without_partners(count: int, right: RowsByKey) -> Candidates:
     """Returns that so many left rows have no right row."""
