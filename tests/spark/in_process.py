@@ -195,7 +195,7 @@ class Query:
 
     def run(
         self,
-        rows: Mapping[str, pa.Table] = {},  # noqa: B006 - it is not changed
+        rows: Mapping[str, pa.Table] = {},
         notes: Sequence[str] = (),
         now: int = 0,
         watermark: int = 0,
@@ -320,7 +320,7 @@ def _envelopes(frame: pd.DataFrame) -> Iterator[Envelope]:
 
 
 def _same(some: Sequence[Envelope], others: Sequence[Envelope]) -> bool:
-    """Returns whether envelopes have the same content. Polars does not define the bits behind a boolean column."""
+    """Returns whether envelopes have the same content. Bits after the end of a boolean column may differ."""
     return [kind for kind, _ in some] == [kind for kind, _ in others] and all(
         one == other or envelope.decode(one).equals(envelope.decode(other))
         for (_, one), (_, other) in zip(some, others, strict=True)
