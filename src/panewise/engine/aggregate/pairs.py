@@ -1,7 +1,9 @@
-"""Partials of two columns: the covariance, the correlation and the line of the pairs of values.
+"""Partials of aggregates of two columns: the covariance, the correlation and the regression line.
 
-A pair counts if neither value is null. A sum of products of deviations from the means merges as a sum of
-squares does: with d = mean - total mean of each column, it is the sum of c + n d d' over all partials.
+A row counts if neither value is null. A partial has the number n of these rows, the means of both columns,
+and sums c of products of deviations from the means. Such sums merge as sums of squares do (Chan's formula):
+the merged sum is the sum of c + n d d' over the partials, where d and d' are the distances of the means of
+the partial from the merged means.
 """
 
 from collections.abc import Mapping
@@ -110,7 +112,10 @@ def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> 
 
 
 def pair_result(aggregate: Aggregate, index: int) -> pl.Expr:
-    """Returns the expression of the result. There is no correlation and no line if a column is flat."""
+    """Returns the expression of the result.
+
+    A column whose values are all equal leaves the correlation, or the line, undefined. Then it is null.
+    """
     part = {what: pl.col(_name(what, index)) for what in ("n", "y", "x", *_PRODUCTS)}
     n, fn = part["n"].cast(pl.Float64), aggregate.fn
     if fn == "regr_count":

@@ -16,7 +16,7 @@ from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
 
-_AT = "__at"  # the place of a set
+_AT = "__at"  # the position of a set
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
@@ -125,7 +125,7 @@ def _spread(fn: str, column: str) -> pl.Expr:
 def _shape(fn: str, column: str) -> pl.Expr:
     """Returns the skewness or the kurtosis; null if all values are equal.
 
-    Smallest and largest value decide about that, as rounding may leave a variance above 0.
+    Minimum and maximum show whether all values are equal, as rounding may leave a variance above 0.
     """
     n, m2 = pl.col(f"__n:{column}"), pl.col(f"__m2:{column}")
     equal = (pl.col(f"__min:{column}") == pl.col(f"__max:{column}")) & ~m2.is_nan()
