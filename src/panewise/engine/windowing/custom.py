@@ -102,7 +102,7 @@ def _is_window(pair: Any) -> bool:
 def sliced(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the rows with a ``__slice``, and the slice, start and end of each of their windows.
 
-    The slice is a number that rows with the same windows share.
+    Rows with the same windows have the same number as their slice.
     """
     rows = rows.with_columns(pl.col(OWN_WINDOWS).rank("dense").cast(pl.Int64).alias(SLICE))
     pairs = rows.select(SLICE, OWN_WINDOWS).unique(SLICE).sort(SLICE).explode(OWN_WINDOWS)

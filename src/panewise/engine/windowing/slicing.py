@@ -40,7 +40,8 @@ _SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 class Numbered:
     """Fixed windows with consecutive numbers: the windows of a slice are a range of numbers.
 
-    Neither start nor end falls as the number rises. Window n is [origin + n*step, origin + n*step + size).
+    Invariant: neither start nor end decreases from one number to the next. Window n is [origin + n*step,
+    origin + n*step + size).
     With `cumulating` it ends at origin + (n+1)*step, and starts at the last multiple of the size, counted
     from the origin, before that end. With `from_zero`, no window starts below 0 (semantics 8.9).
     """
@@ -91,7 +92,7 @@ class Slicing:
 
     @property
     def width(self) -> int:
-        """Width of a slice, in microseconds or rows; 0 for calendar and global windows."""
+        """The width of a slice, in microseconds or rows; 0 for calendar and global windows."""
         match self.window:
             case Tumbling():
                 return length(self.window.size)

@@ -35,7 +35,7 @@ from panewise.spec import (
 
 _EARLIEST_TIME = "__came:time"
 _FIRST_TIME = "__came:first_time"
-# While windows are merged: the earliest mark of the windows with pending rows, and of those without.
+# While windows are merged: the earliest deadline of the windows with pending rows, and of those without.
 _AWAITED, _SILENT = ":awaited", ":silent"
 
 Values = Mapping[str, pl.Expr]
@@ -43,7 +43,7 @@ Values = Mapping[str, pl.Expr]
 
 @dataclass(frozen=True)
 class Leaf(ABC):
-    """A leaf of a trigger tree; `name` is its place in the tree. By default it has no state."""
+    """A leaf of a trigger tree. `name` is its place in the tree. By default a leaf has no state."""
 
     name: str
     once: ClassVar[bool] = False  # whether a firing finishes it
@@ -78,7 +78,7 @@ class Leaf(ABC):
         }
 
     def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """Returns the columns that a batch's rows change; the rows are passed to it where `given` is true."""
+        """Returns the columns that the rows of a batch change. It gets the rows where `given` is true."""
         return {}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
@@ -93,7 +93,7 @@ class Leaf(ABC):
         return changes
 
     def joined(self, stored: pl.Expr) -> list[pl.Expr]:
-        """Returns aggregations that combine its states in several stored windows."""
+        """Returns aggregations that combine its states in the stored windows that merge into one."""
         merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
         return [
             merging[dtype](pl.col(name).filter(stored)).alias(name) for name, dtype in self.columns.items()
