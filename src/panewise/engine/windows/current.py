@@ -1,8 +1,9 @@
 """The current results of windows: those of all rows applied so far, whether a trigger has fired or not.
 
-A step records the windows that got rows, as they were before its firings: a firing may close a window, which
-empties it. So the cost of reading what a step has changed depends on these windows alone. Sliding windows
-that are made when they are complete are computed from the slices near the rows of the step.
+A step records the windows that got rows, as they were before its firings, because a firing may close a window
+and so empty it. The results are computed from these recorded windows. So the changes of a step cost as much
+as the windows that it has changed, whatever the number of stored windows. Sliding windows that are made when
+they are complete have no row yet: they are computed from the slices near the rows of the step.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,7 @@ class Change:
 
     Attributes:
         deleted: the sessions that were merged into others: their keys, window_start and window_end.
-        results: the windows that have other results: the same columns, and the aggregates.
+        results: the windows whose results have changed: the same columns, and the aggregates.
     """
 
     deleted: pl.DataFrame
@@ -39,7 +40,7 @@ class Change:
 
 
 def changes_of(operator: Operator, work: Callable[[], T]) -> tuple[T, list[Change]]:
-    """Does a step of an operator; returns what the step returns, and the changes in their order."""
+    """Calls `work`, a step of the operator. Returns its result, and the changes in their order."""
     effects = list[Intake]()
     operator.effects = effects
     try:
@@ -57,7 +58,7 @@ def changes_of(operator: Operator, work: Callable[[], T]) -> tuple[T, list[Chang
 def live_results(operator: Operator) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the results of all live windows, and the identity of those that are closed.
 
-    The results of closed windows are no longer known, as closing empties them.
+    Closed windows have no results any more, as closing empties them.
     """
     plan, windows = operator.plan, operator.state.windows.all()
     windows = key_watermarks.without(windows) if plan.by_key else windows
@@ -69,10 +70,10 @@ def live_results(operator: Operator) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def expired(operator: Operator, windows: pl.DataFrame) -> pl.Series:
-    """Returns which windows have expired. They are given by their keys, window_start and window_end.
+    """Returns for each window whether it has expired. Windows have keys, window_start and window_end.
 
-    Where window_end is null it is that of the window of the specification with this start. If there is none,
-    the window has not expired.
+    A null window_end means the end of the window of the specification with this start. If there is no such
+    window, it has not expired.
     """
     plan, clocks = operator.plan, operator.state.clocks
     ends = pl.Series(END, [_end(plan, *bounds) for bounds in windows.select(panes.BOUNDS).rows()], pl.Int64)
@@ -86,7 +87,7 @@ def expired(operator: Operator, windows: pl.DataFrame) -> pl.Series:
 
 
 def _end(plan: Plan, start: int, shown: int | None) -> int | None:
-    """Returns the end of a window as tables have it, given its start and the end that outputs show."""
+    """Returns the end of a window in tables, given its start and the end that outputs show, or None."""
     if shown is not None:
         return shown + closed_at_end(plan.spec.window)
     window = plan.spec.window
