@@ -106,8 +106,8 @@ class OverPlan(UncombinedPort):
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
-        # The frames without a start of all later rows contain the rows before this place. It is counted from
-        # the first later row, and is 0 or negative.
+        # The frames without a start of all later rows contain the rows before this place, which is counted
+        # from the first of these later rows. It is 0 or negative.
         ends = [
             column.frame.end
             for column in spec.columns
@@ -273,7 +273,7 @@ def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
 
 
 def _rows_behind(spec: OverOperator) -> int:
-    """Returns how many of the rows before a row its columns may need as rows, not as partials."""
+    """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
     found = [0]
     for column in spec.columns:
         if isinstance(column.what, RowFunction) and column.what.fn == "lag":

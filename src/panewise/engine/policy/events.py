@@ -1,4 +1,8 @@
-"""Makes panes of events, from their tuples, aggregates or listeners (semantics 10.16 to 10.20)."""
+"""Makes panes of events, from their tuples, aggregates or listeners (semantics 10.16 to 10.20).
+
+The tuples of each event are a range of places in the pool. So the tuples or aggregates of all events of a
+step are computed at once: lists by gathering, aggregates as range aggregates.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Calls listeners with the events of partitions, and keeps their attributes as JSON text (semantics 10.19).
+"""Calls listeners with the events of partitions, and stores their attributes as JSON text (semantics 10.19).
 
 A listener is called as soon as an event occurs, while the policies work: an eviction that it requests changes
 what happens next (semantics 10.26).

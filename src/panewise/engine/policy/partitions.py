@@ -1,9 +1,12 @@
 """The policies, applied to partitions tuple by tuple (semantics 10.7 to 10.15).
 
-A tuple is represented by its place in the *pool* of the step. There the tuples of a partition stand together
-in arrival order, the stored ones before the new ones. Tuples are evicted from the oldest on. So the contents
-of a partition, and of an event, are always a range of places [low, high), and no tuple is copied. A tuple
-costs constant time, apart from the tuples and partitions that it evicts.
+A tuple is represented by its place in the *pool* of the step. There the tuples of a partition are neighbours,
+in arrival order, the stored ones before the new ones. Tuples are evicted from the oldest on. Invariant: the
+tuples of a partition, and of an event, are a range of places [low, high). So no tuple is copied. A tuple
+costs constant time, and the time for the tuples and partitions that it evicts.
+
+Partitions are in a dict, in the order of their last insertions. So the least recent one, which a partition
+eviction policy evicts, is the first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +35,7 @@ class Partition:
         number: the number of its key.
         low: the place of its oldest tuple.
         high: the place after its newest tuple.
-        acted: the processing time at which a policy of time last acted, or at which the partition began.
+        acted: the processing time at which a time policy last acted, or at which the partition began.
         used: the number of its last insertion.
         fed: the processing time of its last insertion.
         untriggered: the insertions since the last TRIGGER by count.
@@ -119,7 +122,7 @@ class Partitions:
         self.live = log.live
 
     def add_stored(self, partition: Partition) -> None:
-        """Adds a stored partition. Call it in the order of their last insertions, the least recent first."""
+        """Adds a stored partition. The calls come in the order of last insertions, the least recent first."""
         self.live[partition.number] = partition
         self._log.total += partition.high - partition.low
 
@@ -177,7 +180,7 @@ class Partitions:
                 self._leave(self.live[number], "PARTITION_EVICTION")
 
     def _in_order(self) -> Iterator[Partition]:
-        """Yields the partitions in order, without those that are evicted in the meantime."""
+        """Yields the partitions in order. A partition that is evicted before it comes is skipped."""
         for number, partition in list(self.live.items()):
             if number in self.live:
                 yield partition
@@ -277,6 +280,7 @@ class Partitions:
     def _make_room(self) -> None:
         if not self._too_much():
             return
+        # First the empty partitions at the beginning of the order, even if fewer would do (semantics 10.14).
         while self.live and (first := self._first()).low == first.high:
             self.evict(first.number)
         while self._too_much():
