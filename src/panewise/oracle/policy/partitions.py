@@ -34,7 +34,7 @@ class Partitions:
         del self._stored[partition.key]
 
     def in_order(self) -> Iterator[Partition]:
-        """Iterates over the partitions that exist now; skips those that are removed before their turn."""
+        """Yields the partitions that exist now. A partition that is removed before it comes is skipped."""
         for partition in list(self._stored.values()):
             if partition.key in self._stored:
                 yield partition

@@ -106,7 +106,8 @@ class Slices:
                 plan, slices
             ) else self
         first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
-        # All windows of the rows contain the slices from `low` up to `high`. Only these may be read as blocks.
+        # All windows of the rows contain the slices from `low` up to `high`. Only these may be read as
+        # blocks.
         _, high = plan.slide.inside(first, last)
         newest = self.by_time.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
         latest = newest[START].max()
