@@ -103,6 +103,7 @@ class Aggregation:
         ]
 
     def _typed(self, partials: pl.DataFrame, parts: Sequence[Part] | None = None) -> pl.DataFrame:
+        """Returns the partials with the types of their parts. Polars widens some types."""
         wrong = [
             part
             for part in (self._all_parts if parts is None else parts)

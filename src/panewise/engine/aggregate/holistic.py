@@ -173,6 +173,7 @@ class _Moving:
             self._counts[number] -= 1
 
     def _top(self) -> int:
+        """Returns the smallest of the most frequent numbers, -1 if there is none."""
         while len(self._by_count) > 1:
             heap, count = self._by_count[-1], len(self._by_count) - 1
             while heap and self._counts[heap[0]] != count:

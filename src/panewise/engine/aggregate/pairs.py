@@ -49,6 +49,7 @@ def _name(what: str, index: int) -> str:
 
 
 def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+    """Returns the part with the mean of one column over the rows that count."""
     n, mean = pl.col(_name("n", index)), _name(side, index)
     merged = (n * pl.col(mean)).sum() / n.sum()
     return Part(
@@ -69,6 +70,7 @@ def _total_mean(side: str, index: int, one: Side, other: Side) -> pl.Expr:
 
 
 def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
+    """Returns the part with the sum of products of deviations, such as "xy", from the means."""
     first, second = _PRODUCTS[name]
     n, own = _name("n", index), _name(name, index)
     total = pl.col(n).sum()
@@ -97,6 +99,7 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
 
 
 def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+    """Returns the part with the minimum or the maximum of one column over the rows that count."""
     name = _name(f"{fn}_{side}", index)
     horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
     dtype = pl.Float64()

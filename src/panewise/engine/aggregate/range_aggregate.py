@@ -25,10 +25,10 @@ from panewise.engine.kernels.sorting import Places
 
 _LATER = "__later:"
 _RANGE = "__span"
-_STRETCH = 1 << 12  # ranges of lists are computed together if they begin within so many pieces
-_WORTH = 4  # pieces are condensed if there are at least so many for each bound of a range
-_SHORT = 1 << 7  # ranges of lists with up to so many pieces are merged without blocks
-_TOGETHER = 1 << 21  # so many values are merged at once
+_STRETCH = 1 << 12  # pieces in a stretch: ranges of lists that begin in one stretch are computed together
+_WORTH = 4  # pieces are condensed if there are at least 4 for each bound of a range
+_SHORT = 1 << 7  # pieces in a range of lists, up to which a merge without blocks is faster
+_TOGETHER = 1 << 21  # values that are merged at once, which bounds the memory
 
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series) -> pl.DataFrame:
@@ -136,6 +136,10 @@ def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, las
 
 
 def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Returns the merged pieces of each range, from blocks of 1, 2, 4, ... pieces.
+
+    A round uses the blocks of one length for all ranges, and then makes the blocks of twice the length.
+    """
     merges = merge.in_pairs
     # Invariant: row i of `ranges` has the merged pieces from first[i] up to at[i]: the first piece, and those
     # of the bits of left[i] below `size`. Row j of `blocks` has the pieces from j up to j + size.
@@ -155,12 +159,14 @@ def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) ->
 
 
 def _both(earlier: pl.DataFrame, later: pl.DataFrame, merges: list[pl.Expr]) -> pl.DataFrame:
+    """Returns the merges of earlier partials with later ones, row by row."""
     return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(
         merges
     )
 
 
 def _chosen(uses: Mask, more: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows of `more` where the mask is true, and those of `ranges` elsewhere."""
     mask = pl.Series(uses)
     return pl.DataFrame(
         [
@@ -188,6 +194,7 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
 
 
 def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Returns the ranges, merged from all their pieces in one grouping."""
     lengths = last - first
     ranges = pl.Series(_RANGE, np.repeat(np.arange(len(first)), lengths))
     members = take_rows(pieces, expand_ranges(first, lengths)).hstack([ranges])

@@ -112,5 +112,5 @@ def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
 
 
 def _either(both: Pair) -> Pair:
-    """Returns the same merge, but with null as its neutral element."""
+    """Returns a merge that returns the other partial if one is null, and otherwise merges both."""
     return lambda one, other: pl.coalesce(both(one, other), one, other)

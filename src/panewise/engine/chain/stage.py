@@ -173,6 +173,7 @@ def _emitted_panes(plan: StagePlan, evaluated: pl.DataFrame, processing_time: in
 def _panes(
     plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int
 ) -> pl.DataFrame:
+    """Returns a pane for each window; `values` are the columns that differ between `+` and `-` panes."""
     unbounded = isinstance(plan.spec.window, Global)
     start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), output_end(plan.spec))
     bounds = {"window_start": start, "window_end": end, **stamped(plan.spec, end)}

@@ -122,6 +122,7 @@ class Marks:
         return rows.filter(pl.Series(fresh, dtype=pl.Boolean))
 
     def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":
+        """Returns the marks after runs of offsets are received, for positions that are not ordered."""
         known = self._offsets(position)
         arrived: dict[tuple[Any, ...], list[Run]] = {}
         for *origin, first, last in runs.rows():

@@ -150,6 +150,7 @@ def _without_delta(rows: pl.DataFrame, compared: Sequence[str]) -> Iterator[tupl
 
 
 def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
+    """Returns the invalid rows. For wrong types, the reason names the column."""
     if BAD_TYPE not in invalid.columns:
         return invalid
     named = (

@@ -158,6 +158,7 @@ class _Compiler:
     steps: list[_Step]
 
     def value(self, node: Node) -> _Value:
+        """Returns a compiled node. Each operation on whole numbers is a step, whose result is a column."""
         match node:
             case Column(side=side, name=name):
                 return _column(self.column_name(side, name), self.schema)
@@ -168,6 +169,7 @@ class _Compiler:
         return _Value(self._condition(node), "other")
 
     def _condition(self, node: Node) -> pl.Expr:
+        """Returns a compiled node whose results are truth values. Null is unknown."""
         match node:
             case Comparison(op=op, first=first, second=second):
                 return _compared(op, self.value(first), self.value(second))
@@ -193,6 +195,7 @@ class _Compiler:
         return pl.any_horizontal([_compared("=", value, self.value(option)) for option in options])
 
     def _computed(self, node: Arithmetic, first: _Value, second: _Value) -> _Value:
+        """Returns a compiled arithmetic operation. The kinds of the operands decide how it is computed."""
         kinds, compute = {first.kind, second.kind}, _COMPUTE[node.op]
         if "null" in kinds:
             return _Value(pl.lit(None, dtype=pl.Boolean), "null")
@@ -209,6 +212,7 @@ class _Compiler:
 
 
 def _column(name: str, schema: Mapping[str, pl.DataType]) -> _Value:
+    """Returns a compiled column, in the widest type of its kind."""
     dtype, expr = schema[name], pl.col(name)
     if dtype.is_integer():
         return _Value(expr if dtype == pl.Int64 else expr.cast(pl.Int64), "integer")
@@ -223,6 +227,7 @@ def _column(name: str, schema: Mapping[str, pl.DataType]) -> _Value:
 
 
 def _literal(node: Literal) -> _Value:
+    """Returns a compiled literal."""
     value = node.python
     match node.type:
         case "bigint" | "timestamp":
@@ -263,6 +268,7 @@ def _scaled(value: _Value, scale: int) -> pl.Expr:
 
 
 def _compared(op: str, first: _Value, second: _Value) -> pl.Expr:
+    """Returns a comparison of two values, in a kind that contains both. It is null if a value is null."""
     if op == "<=>":
         both_null = first.expr.is_null() & second.expr.is_null()
         return _compared("=", first, second).fill_null(False) | both_null

@@ -17,7 +17,7 @@ import polars as pl
 from panewise.engine.kernels.sorting import WHOLE, Places, codes, order
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-_FEW = 1 << 14  # up to so many rows the thread pool does not pay off
+_FEW = 1 << 14  # rows, up to which the thread pool does not pay off
 _AT = "__at"
 _ONE = "__one"
 

@@ -20,8 +20,8 @@ Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Places: TypeAlias = npt.NDArray[np.intp]
 WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 _BITS = 64
-_RADIX_BITS = 16  # numpy sorts numbers of up to so many bits by radix sort
-_SPARSE = 16  # keys need no grouping to become codes if their range is below so many times the number of rows
+_RADIX_BITS = 16  # numpy sorts numbers of up to 16 bits by radix sort
+_SPARSE = 16  # keys are used as codes, without grouping, if their range is below 16 times the number of rows
 _AT = "__at"
 
 

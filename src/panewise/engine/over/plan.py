@@ -167,6 +167,7 @@ class OverPlan(UncombinedPort):
         return validate(self.spec, self.schema, rows, processing_time)
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
+        """Returns the type of a new column."""
         if isinstance(what, Aggregate):
             return next(
                 job.aggregation.result_types[what.name]
@@ -183,6 +184,7 @@ class OverPlan(UncombinedPort):
         return list(dict.fromkeys([name for column in self.spec.columns for name in column.what.columns]))
 
     def _tables(self) -> tuple[Shape, Shape, Shape]:
+        """Returns the columns of the tables `waiting`, `recent` and `running`."""
         keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         own = {ONE_KEY: pl.Int8()} if ONE_KEY in self.keys else {}
         waiting: Schema = {**self.payload, **own, TIME: pl.Int64()}
@@ -206,6 +208,7 @@ class OverPlan(UncombinedPort):
         )
 
     def _tables_of_ranges(self) -> tuple[Shape, Shape]:
+        """Returns the columns of the tables `passed` and `blocks`."""
         keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         parts = {
             job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()
@@ -243,6 +246,7 @@ def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
 
 
 def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
+    """Returns the aggregates of the specification, grouped by frame and compiled."""
     frames: dict[Frame, list[Aggregate]] = {}
     for column in spec.columns:
         if isinstance(column.what, Aggregate):
@@ -284,6 +288,7 @@ def _rows_behind(spec: OverOperator) -> int:
 
 
 def _us_behind(spec: OverOperator) -> int:
+    """Returns how far ranges look back, in microseconds."""
     starts = [
         column.frame.start
         for column in spec.columns

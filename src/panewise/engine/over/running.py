@@ -70,6 +70,7 @@ class Running:
         return place
 
     def _pieces(self, job: Job) -> pl.DataFrame:
+        """Returns the partials of all pieces, in order: of each key the stored partial, and then its rows."""
         rows = job.aggregation.singles(self._layout.values)
         if not self._remembered.any():
             return rows if self._own.all() else rows.filter(pl.Series(self._own))

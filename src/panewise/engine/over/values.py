@@ -55,6 +55,7 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
 
 
 def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
+    """Returns a new column that is the result of a function, not of an aggregate."""
     what, at = column.what, layout.targets
     assert isinstance(what, RowFunction)
     match what.fn:

@@ -74,6 +74,7 @@ def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
 def _panes(
     plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[int], contents: pl.DataFrame, now: int
 ) -> pl.DataFrame:
+    """Returns the panes of events: keys, event and processing time, and the columns `contents`."""
     keys = _named(plan, tuples.keys[numbers])
     made = [
         pl.Series("event", events, dtype=pl.String),

@@ -78,6 +78,7 @@ class ListenerLog(Log):
         self._requests.requested.clear()
 
     def _rows_of(self, number: int, event: str, low: int, high: int) -> list[dict[str, Any]]:
+        """Calls the listener of a partition with an event, and returns the rows that it emits."""
         listener = self.spec.listener
         assert listener is not None
         if number not in self._listening:

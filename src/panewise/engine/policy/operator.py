@@ -184,6 +184,10 @@ class PolicyOperator(UncombinedOperator, SingleInput):
         return replace(output, invalid=refused.select(*self.plan.invalid_schema, PLACE), counts=counts)
 
     def _inserted(self, rows: pl.DataFrame) -> Output:
+        """Processes rows, which are markers or tuples, one after another.
+
+        All partitions are read if there is a marker, or if a limit counts partitions or tuples.
+        """
         if rows.is_empty():
             return self._nothing
         markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.plan)).to_series()
@@ -232,6 +236,7 @@ class PolicyOperator(UncombinedOperator, SingleInput):
         )
 
     def _overdue(self) -> pl.DataFrame:
+        """Returns the stored partitions in which something is due at the last reading of the clock."""
         now = self.state.clocks.processing_time
         return self.state.partitions.select(pl.col(END) <= now, lambda run: run.low <= now)
 

@@ -165,6 +165,7 @@ class PolicyPlan(UncombinedPort):
         return {"tuples": pl.List(pl.Struct(self.output_columns))}
 
     def _bookkeeping(self) -> Schema:
+        """Returns the columns of the table that are neither keys nor bounds."""
         columns: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
             (FULL, CHANGED), pl.Boolean()
         )

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from panewise.state import Run
 
-FAN_IN = 4  # a merge takes at least so many runs of similar length
+FAN_IN = 4  # the least number of runs of similar length that are merged
 PART_ROWS = 1 << 16  # undivided runs that have more rows together are divided into parts
-_SIMILAR = 2  # a run is similar to others if it is at most so many times as long as the longest of them
+_SIMILAR = 2  # a run is similar to younger ones if it is at most twice as long as the longest of them
 _STEP_ROWS = 1 << 18  # rows that any step may merge
-_STEP_TIMES = 4  # a step may also merge so many times the rows that it wrote, if these are more
+_STEP_TIMES = 4  # a step may also merge 4 times the rows that it wrote, if that is more
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class RowsByKey(StoredTable):
         return self.shape.identity[0]
 
     def sealed(self) -> Self:
-        """Returns the same table with the newest rows in a run, after the merges that are due."""
+        """Returns the table with the newest rows in a run, after the merges that are due."""
         newest = self._unexpired(self.newest)
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():

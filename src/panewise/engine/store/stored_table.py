@@ -189,7 +189,10 @@ class StoredTable:
         return self if horizon == self.horizon else replace(self, horizon=horizon)
 
     def sealed(self) -> Self:
-        """Returns the same table with the newest rows in a run, after the merges that are due."""
+        """Returns the table with the newest rows in a run, after the merges that are due.
+
+        The stored windows are the same as before.
+        """
         runs = self._live_runs()
         newest = self._unexpired(self.newest)
         # Not newest.clear(): a cleared column of one row keeps its value, which may be long.

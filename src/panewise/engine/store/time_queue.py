@@ -58,7 +58,7 @@ class TimeQueue(StoredTable):
         return self.between(self.horizon, MAX_INSTANT)
 
     def sealed(self) -> Self:
-        """Returns the same queue with the newest rows in a run, after the merges that are due."""
+        """Returns the queue with the newest rows in a run, after the merges that are due."""
         newest = self._merging(self._ordered(self._unexpired(self.newest)))
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():

@@ -164,8 +164,8 @@ class Plan:
             or spec.position is not None
         ):
             return True
-        # The windows of two such rows may differ: one may be late if it comes first, but if it comes second
-        # be merged into the session that the other one opens.
+        # Rows of the same event time may have windows of different lengths. The row with the short window may
+        # be late if it arrives first. If it arrives second, it may merge into the session of the other row.
         return merging(spec.window) and bool(columns_of(spec.window))
 
     @property
@@ -205,6 +205,7 @@ class Plan:
 def _aggregation(
     spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]
 ) -> Aggregation:
+    """Returns the aggregates compiled for the kind of windows, and for an evictor if there is one."""
     if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):
         return ArrivalOrderAggregation(spec.measures, schema, passing)
     contents = contents_of(spec, schema)

@@ -154,6 +154,7 @@ class SessionLateness:
         return late
 
     def _arrive(self, live: list[tuple[int, int]], row: dict[str, Any]) -> tuple[list[tuple[int, int]], bool]:
+        """Returns the live sessions after a row arrives, and whether the row is applied."""
         start, end = row[START], row[END]
         reach = 1 if merging_at_touch(self.window) else 0
         overlapping = [(s, e) for s, e in live if start < e + reach and s < end + reach]

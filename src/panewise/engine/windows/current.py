@@ -1,4 +1,4 @@
-"""The current results of windows: those of all rows applied so far, whether a trigger has fired or not.
+"""The current results of windows: the aggregates of all rows applied so far, fired or not.
 
 A step records the windows that got rows, as they were before its firings, because a firing may close a window
 and so empty it. The results are computed from these recorded windows. So the changes of a step cost as much

@@ -157,6 +157,7 @@ class Operator(SingleInput):
         return Output.joined([self._added_then_advanced(row) for row in ordered.iter_slices(1)])
 
     def _arrived(self, valid: pl.DataFrame) -> Output:
+        """Orders rows, removes replays, and applies the others."""
         placed = arrival.placed(valid)
         ordered = arrival.in_order(self.plan.spec, placed) if self._order_matters(valid) else placed
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
@@ -237,12 +238,14 @@ class Operator(SingleInput):
         return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
 
     def _evaluated(self, rows: pl.DataFrame) -> Output:
+        """Applies rows as one batch or, with `evaluate="record"`, each as if it came alone."""
         if self.plan.spec.evaluate == "batch":
             return self._batch(rows)
         output = self._each(rows)
         return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
+        """Applies rows as one batch, which is evaluated once."""
         if self.plan.by_key and rows.height:
             return self._batch_by_key(rows)
         if rows.is_empty():
@@ -256,6 +259,7 @@ class Operator(SingleInput):
         return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), PLACE)
 
     def _apply(self, rows: pl.DataFrame) -> Intake:
+        """Applies rows to windows of the kind of the specification. Nothing is evaluated or stored yet."""
         if self.state.slices is not None:
             return of_sliding(
                 self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns

@@ -226,7 +226,7 @@ class _StageState:
 
 
 def _identity(keys: tuple[str, ...], pane: Pane) -> Identity:
-    """Returns what identifies a window of a stage: (start, end, *keys) (semantics 30.1)."""
+    """Returns the identity of a window of a stage: (start, end, *keys) (semantics 30.1)."""
     return (pane["window_start"], pane["window_end"], *(as_key(pane[name]) for name in keys))
 
 

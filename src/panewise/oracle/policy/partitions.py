@@ -88,7 +88,7 @@ class Partitions:
         return [self._window(one) for one in self._by_key()]
 
     def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns what :meth:`windows` returns, with the tuples of each window as events contain them."""
+        """Returns the result of :meth:`windows`, with the tuples of each window as events contain them."""
         return [{**self._window(one), "rows": [it.columns for it in one.tuples]} for one in self._by_key()]
 
     def _by_key(self) -> list[Partition]:

@@ -248,6 +248,7 @@ class Node:
     def _merged_sides(
         self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr
     ) -> dict[str, pl.Expr]:
+        """Returns :meth:`merged` for an AfterWatermark: its active part continues, or is armed again."""
         past = now.complete & at[self.past]
         changes, none = {self.past: past}, pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
