@@ -144,6 +144,8 @@ def _of_distinct(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Exp
     """Returns the sum or the mean of the distinct values."""
     column = aggregate.column
     assert column is not None
+    # The distinct values are aggregated when the result is computed: partials of them cannot be merged, as
+    # two sets may share values.
     plain = replace(aggregate, fn=aggregate.fn.removesuffix("_distinct"))
     parts, computed = parts_of(plain, 0, schema), result(plain, 0, schema)
 

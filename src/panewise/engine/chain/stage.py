@@ -67,6 +67,8 @@ def _put(
     """
     columns = list(plan.contributions.schema)
     plus, minus = (rows.filter(pl.col(OP) == op)[columns] for op in ("+", "-"))
+    # A cell may contain several windows of the stage. Only the contributions of the touched ones are
+    # returned.
     before = table.of_keys(rows.select(plan.cell).unique(maintain_order=True), plan.cell)
     others = before.join(rows, on=plan.origin, how="anti", nulls_equal=True)
     now = pl.concat([others, plus]).join(touched, on=plan.identity, how="semi", nulls_equal=True)

@@ -170,6 +170,7 @@ class DeduplicateEngine(RowsInTime):
             return found.rows, found.which
         places = np.lexsort([np.arange(found.rows.height), found.rows[START].to_numpy(), found.which])
         which, start = found.which[places], found.rows[START].to_numpy()[places]
+        # Of the rows of one group, the newest comes first: rows are found from the newest to the oldest.
         newest = places[np.append(True, (which[1:] != which[:-1]) | (start[1:] != start[:-1]))]
         return take_rows(found.rows, newest), found.which[newest]
 
@@ -215,6 +216,7 @@ class DeduplicateEngine(RowsInTime):
         replaced = np.flatnonzero(changed < stored.height)
         old = take_rows(stored, changed[replaced]).select(*self.plan.payload, pl.lit("-").alias(OP))
         emitted = vstack_frames([old, new.select(*self.plan.payload, pl.lit("+").alias(OP))])
+        # Each retraction comes directly before the new row of its group.
         turn = np.concatenate([replaced * 2, np.arange(len(changed)) * 2 + 1])
         return take_rows(emitted, np.argsort(turn))
 

@@ -40,6 +40,8 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     """
     plan = layout.plan
     made, running = list[pl.Series](), list[pl.Series]()
+    # Each kind of frame has pieces of its own: single rows here, rows and blocks for ranges that look back,
+    # and a stored partial with rows for frames without a start.
     for job in plan.bounded:
         low, high = bounds(layout, job.frame)
         made += results(job, job.aggregation.singles(layout.values), low, high).get_columns()

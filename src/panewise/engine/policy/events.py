@@ -96,6 +96,7 @@ def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -
     partials = pl.DataFrame(
         {part.name: pl.Series([part.empty], dtype=part.dtype) for part in aggregation.parts}
     )
+    # Row 0 has the partials of no rows, for the empty ranges. The other ranges follow.
     which = np.zeros(len(lows), dtype=np.intp)
     if some.any():
         rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)

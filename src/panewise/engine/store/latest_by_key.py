@@ -53,6 +53,8 @@ class LatestByKey(RowsByKey):
         if self.latest is None or (rows.height <= self.latest and self.deletes is None):
             return rows
         times = rows[self.time].to_numpy()
+        # If the row `latest` places later has the same key, and is at or before `settled`, so are all rows
+        # between.
         superseded = groups[self.latest :] == groups[: -self.latest]
         superseded &= times[self.latest :] <= self.settled
         needed = np.append(~superseded, np.ones(self.latest, dtype=np.bool_))

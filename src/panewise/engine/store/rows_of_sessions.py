@@ -50,6 +50,7 @@ class RowsOfSessions(RowsByKey):
         keys, time = list(self.keys), rows[self.time]
         mine = rows.select(pl.col(of).alias(key) for of, key in zip(self.shape.by, keys, strict=True))
         sessions = self.sessions.of_keys(mine, keys)
+        # Sessions and rows get the same number for the same key, so that one join can use it.
         _, places, counts = group_positions(pl.concat([sessions.select(keys), mine]), keys)
         code = np.empty(len(places), dtype=np.int64)
         code[places] = np.repeat(np.arange(len(counts)), counts)

@@ -123,6 +123,8 @@ def _reached(zone: str, day: int) -> list[tuple[int, int]]:
     """
     found: list[tuple[int, int]] = []
     latest = -(2**62)
+    # Within a piece local time runs evenly. A date that no earlier piece has shown begins at its local
+    # midnight or, if clocks skip that, at the start of the piece.
     for start, end, offset in (piece for before in (2, 1, 0) for piece in _pieces(zone, day - before)):
         first, last = (start + offset) // _DAY, (end - 1 + offset) // _DAY
         found += [

@@ -87,6 +87,7 @@ def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
     test = flips | now.expired(spec, pl.col(END)) | ready
     if plan.by_key and not now.finished:
         test = test & key_watermarks.IS_WINDOW
+    # A window flips when the watermark reaches its end, and expires when the horizon does.
     moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
     ends = tuple((low, high) for low, high in moves if high is not None and low != high)
     return Due(

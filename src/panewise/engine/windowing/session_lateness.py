@@ -114,6 +114,7 @@ class SessionLateness:
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
         swept = self.swept(rows, stored)
+        # The rows and the stored sessions, each with its merged session. They decide of which kind this is.
         mine = rows.select(
             START,
             END,

@@ -60,8 +60,10 @@ class Numbered:
         """
         last = (slices - self.origin) // self.step
         if self.cumulating:
+            # A slice is a step. Its windows are those from this step on with the same start.
             steps = self.size // self.step
             return last, (last // steps + 1) * steps
+        # The first window is the first one that ends after the start of the slice.
         first = (slices - self.origin - self.size) // self.step + 1
         if self.from_zero:
             first = np.maximum(first, -(self.origin // self.step))

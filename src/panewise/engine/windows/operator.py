@@ -311,6 +311,7 @@ class Operator(SingleInput):
         received = clocks.watermark or 0
         effect = self._apply(row_numbering.of_all(rows, received))
         moved = replace(clocks, watermark=received + rows.height)
+        # Each row moves the one watermark, which may complete sessions of any key.
         due = firing.due(plan, clocks, moved)
         others = self.state.windows.select(due.test, due.may)
         for known in (effect.touched, effect.replaced):

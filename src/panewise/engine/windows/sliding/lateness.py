@@ -171,6 +171,7 @@ def _late_for_some(
         around,
     )
     windows = in_order(windows)
+    # A window that contains a row starts in [t - size, t]. `around` has this interval of starts for each row.
     low, high = positions(windows, around)
     which = np.repeat(np.arange(rows.height), high - low)
     places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
