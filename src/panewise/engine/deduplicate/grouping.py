@@ -70,8 +70,8 @@ class Anchors:
 
     def joined(self, code: Numbers, low: Numbers, high: Numbers) -> Places:
         """Returns the place of the group that each row joins: the earliest in range that is open by then."""
-        # The first anchor in range may belong to a group that a later row opened. Then the row is in the
-        # next.
+        # The first anchor in range may belong to a group that a later row opened. Then the row joins the
+        # group of the next anchor.
         found, _ = self.first_near(code, low, high)
         later = self.opener[np.minimum(found, len(self.code) - 1)] > np.arange(len(code))
         return self.place[found + later]

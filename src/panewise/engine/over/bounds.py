@@ -42,9 +42,9 @@ def _firsts(layout: Layout, offset: int) -> Numbers:
     If this sum exceeds 64 bits, the position is the one after all rows of the sequence.
     """
     first = _places(layout, offset, side="left")
-    # A sum below 64 bits saturates at the first instant, at which there is no row (semantics 6.3). So it
-    # finds the first row, which is right. A sum above 64 bits would find rows at the last instant, which is
-    # wrong.
+    # A sum below the range of 64 bits saturates at the first instant, at which there is no row (semantics
+    # 6.3). So it finds the first row, which is right. A sum above the range would find rows at the last
+    # instant, which is wrong.
     if offset <= 0:
         return first
     beyond = layout.times[layout.targets] > MAX_INSTANT - offset

@@ -237,7 +237,7 @@ class Partitions:
                 self._trigger(partition)
 
     def _compare(self, partition: Partition, trigger: DeltaPolicy, value: Any) -> None:
-        """Raises TRIGGER if a value exceeds the reference by more than the amount. It then is the reference.
+        """Raises TRIGGER if a value exceeds the reference by more than the amount. Makes it the reference.
 
         The first value of a partition only becomes the reference.
         """
@@ -324,7 +324,7 @@ class Partitions:
         self._log.add("EVICTION", partition, first, low)
 
     def _trigger(self, partition: Partition) -> None:
-        """Raises TRIGGER, unless the partition must be full first."""
+        """Raises TRIGGER. With `only_when_full` only if the partition has been full once."""
         if partition.full or not self._spec.only_when_full:
             partition.changed = False
             self._log.add("TRIGGER", partition, partition.low, partition.high)
