@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from panewise.checkpoints import UnknownFormatError
 from panewise.errors import PanewiseError, SetupError
 from panewise.spec.codec import to_dict
 from panewise.spec.describe import describe
@@ -81,7 +82,6 @@ def _parser() -> argparse.ArgumentParser:
 def _list_windows(checkpoint: str, batch: int | None) -> int:
     """Prints the live windows in a local checkpoint, as they are read."""
     from panewise.checkpoints.reader import live_in_files  # noqa: PLC0415 - this loads Polars
-    from panewise.checkpoints.unknown import UnknownFormatError  # noqa: PLC0415
 
     with _shown_progress() as progress, suppress(BrokenPipeError):  # as with `| head`
         try:
@@ -103,7 +103,6 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
     It also describes in words what each operator does. It changes nothing.
     """
     from panewise.checkpoints.reader import read_files  # noqa: PLC0415 - this loads Polars
-    from panewise.checkpoints.unknown import UnknownFormatError  # noqa: PLC0415
 
     with _shown_progress() as progress:
         try:

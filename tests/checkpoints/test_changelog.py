@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 import xxhash
 
+from panewise.checkpoints import UnknownFormatError
 from panewise.checkpoints.changelog import changes, lineage
-from panewise.checkpoints.unknown import UnknownFormatError
 from panewise.errors import StateError
 
 Records = Iterable[tuple[bytes, bytes | None]]

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from panewise.checkpoints import UnknownFormatError
 from panewise.checkpoints.entries import data_of, family_of, shard_and_name
-from panewise.checkpoints.unknown import UnknownFormatError
 
 KEY = bytes.fromhex(
     "020021000000000000000000000000100000001000000000000000000000000200000000000000"

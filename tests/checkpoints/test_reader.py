@@ -13,9 +13,9 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
+from panewise.checkpoints import UnknownFormatError
 from panewise.checkpoints.layout import directory_of
 from panewise.checkpoints.reader import read_files
-from panewise.checkpoints.unknown import UnknownFormatError
 from panewise.cli import main
 from panewise.errors import StateError
 from panewise.spark import ParquetSink, windowed

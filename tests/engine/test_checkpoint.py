@@ -16,7 +16,7 @@ from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.engine.store.run import RunRows, Shape
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import SpecError, StateError
 from panewise.state import MemoryRunStore, Mirror
 from panewise.state.run_format import checksum
@@ -71,7 +71,7 @@ def step(
 def test_a_store_gives_what_an_operator_in_memory_gives_whatever_the_cache_knows() -> None:
     """A stored operator emits what an operator in memory emits, with warm and with empty caches."""
     draw = random.Random(7)
-    plain, store, warm = Operator(spec(), SCHEMA), MemoryRunStore(), Cache()
+    plain, store, warm = WindowEngine(spec(), SCHEMA), MemoryRunStore(), Cache()
     for n in range(60):
         batch = rows(
             *(
@@ -287,7 +287,7 @@ def test_other_column_types_are_refused() -> None:
 
 
 def test_saved_and_restored_is_the_same_operator() -> None:
-    operator = Operator(spec(), SCHEMA)
+    operator = WindowEngine(spec(), SCHEMA)
     operator.advance(3, 40)
     operator.add(rows((1, 1_010, 1), (2, 3_000, 5)))
     again = restore(spec(), SCHEMA, save(operator))
@@ -304,14 +304,14 @@ def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
         keys=["key"],
         position=pw.spec.Position("p", "v"),
     )
-    Operator(positioned, SCHEMA | {"p": pl.String()})
+    WindowEngine(positioned, SCHEMA | {"p": pl.String()})
     with pytest.raises(
         SpecError,
         match=r"position p: date \| the columns that name a source's partition .* \| cast p to STRING",
     ):
-        Operator(positioned, SCHEMA | {"p": pl.Date()})
+        WindowEngine(positioned, SCHEMA | {"p": pl.Date()})
     with pytest.raises(SpecError, match=r"offset v: double \| an offset is a whole number"):
-        Operator(positioned, SCHEMA | {"p": pl.Int64(), "v": pl.Float64()})
+        WindowEngine(positioned, SCHEMA | {"p": pl.Int64(), "v": pl.Float64()})
 
 
 def test_late_rows_come_in_arrival_order_whatever_makes_them_late() -> None:
@@ -323,6 +323,6 @@ def test_late_rows_come_in_arrival_order_whatever_makes_them_late() -> None:
         drop_by="row",
         trigger=pw.Always(),
     )
-    operator = Operator(late, SCHEMA)
+    operator = WindowEngine(late, SCHEMA)
     operator.advance(0, 2)
     assert operator.add(rows((1, 0, 2), (1, -1, 3))).late["v"].to_list() == [3, 2]

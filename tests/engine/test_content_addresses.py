@@ -17,7 +17,7 @@ from panewise.engine import run_library
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Mirror
 from panewise.state.run_format import checksum, decode, encode
@@ -77,7 +77,10 @@ def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_two_states_with_the_same_names_share_a_cache_and_a_mirror(tmp_path: Path) -> None:
     """Two queries that share cache and mirror do not mix up their runs, which have the same names."""
     draw, workers = random.Random(3), [Worker(tmp_path), Worker(tmp_path), Worker(tmp_path, limit=0)]
-    plain, stores = [Operator(SPEC, SCHEMA), Operator(SPEC, SCHEMA)], [MemoryRunStore(), MemoryRunStore()]
+    plain, stores = (
+        [WindowEngine(SPEC, SCHEMA), WindowEngine(SPEC, SCHEMA)],
+        [MemoryRunStore(), MemoryRunStore()],
+    )
     for _ in range(40):
         for operator, store in zip(plain, stores, strict=True):
             batch = rows(*((draw.randrange(5), draw.randrange(9_000), draw.randrange(4)) for _ in range(3)))

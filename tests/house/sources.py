@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TypeVar
 
@@ -88,11 +89,20 @@ def module_of(path: Path) -> str:
 
 
 def imported_at_runtime(path: Path) -> Iterator[str]:
-    """Yields the modules of panewise that a file imports, except those that only type checkers import.
+    """Returns the modules of panewise that a file imports, except those that only type checkers import.
 
-    `from a import b` yields a.b if that is a module, else a.
+    `from a import b` is a.b if that is a module, else a.
     """
-    for node in _at_runtime(tree(path)):
+    return _modules_of(_at_runtime(tree(path)))
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """Returns the modules of panewise that a file imports, also for annotations alone."""
+    return _modules_of(nodes(path))
+
+
+def _modules_of(all_nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in all_nodes:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name.startswith("panewise."))
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "panewise":
@@ -123,10 +133,21 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
 
 
-def cycles(imports: dict[str, set[str]]) -> list[str]:
-    """Returns the names that import themselves over others."""
-    reach = {here: set(near) for here, near in imports.items()}
-    for _ in reach:
-        for names in reach.values():
-            names |= {far for near in tuple(names) for far in reach.get(near, ())}
-    return sorted(here for here, names in reach.items() if here in names)
+def circles(imports: dict[str, set[str]]) -> list[str]:
+    """Returns circles of names that import themselves over others, such as "a -> b -> a".
+
+    Without one import of each of these circles there would be none.
+    """
+    graph = {name: set(others) for name, others in imports.items()}
+    found = []
+    while True:
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circle: list[str] = error.args[1][::-1]  # each name imports the next one
+            start = circle.index(min(circle))
+            names = [*circle[start:-1], *circle[:start]]
+            found.append(" -> ".join([*names, names[0]]))
+            graph[circle[0]].remove(circle[1])
+        else:
+            return sorted(found)

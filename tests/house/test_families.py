@@ -1,77 +1,135 @@
-"""Nothing outside the families asks which family a specification, plan or operator is of.
+"""Only the files of a family ask whether a value is of one of its classes.
 
-What depends on a family is reached through panewise/families.py, so a new family changes no other file.
+What depends on a family is reached through panewise/families.py, so a new family changes no other file. The
+files of a family are those in a folder of its name in each part, and files of its name, such as
+spec/codec/over.py.
 """
 
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 
-from panewise.families import FAMILIES, part
-from tests.house.sources import SRC, check_each, files, shown, tree
-
-KINDS = {
-    "Chain",
-    "ChainOperator",
-    "ChainPlan",
-    "Interpreter",
-    "Operator",
-    "DeduplicateEngine",
-    "DeduplicateInterpreter",
-    "DeduplicateOperator",
-    "DeduplicatePlan",
-    "OverInterpreter",
-    "OverEngine",
-    "OverOperator",
-    "OverPlan",
-    "Plan",
-    "PolicyInterpreter",
-    "PolicyOperator",
-    "PolicyPlan",
-    "StreamWindow",
-    "WindowOperator",
-}
-# Code for one family. The first has the public outputs of OVER operators; the others draw random cases.
-OF_ONE_FAMILY = {"spark/results/over.py", "testing/chains.py", "testing/scripts.py"}
-PLACES = [
-    path
-    for path in files()
-    if path.relative_to(SRC).parts[0] in ("spark", "testing", "state", "cli.py", "demo", "families.py")
-    or path.parent == SRC / "engine"
-]
+from panewise.families import FAMILIES, Family, part
+from tests.house.sources import SRC, check_each, files, module_of, nodes, shown
 
 
-def kinds_asked(root: ast.AST) -> set[str]:
-    """Returns the classes of KINDS that an isinstance, issubclass or match statement names."""
-    found: set[str] = set()
-    for node in ast.walk(root):
+def family_of(value: Any) -> Family | None:
+    """Returns the family of a class: of a specification, a plan, or anything in its folders; else None."""
+    if not isinstance(value, type):
+        return None
+    stated = getattr(value, "family", None)
+    if isinstance(stated, Family):
+        return stated
+    return next((family for family in FAMILIES if _is_of(value, family)), None)
+
+
+def _is_of(value: type, family: Family) -> bool:
+    return value.__module__.startswith(_folders_of(family)) or value is _plan_of(family)
+
+
+@cache
+def _folders_of(family: Family) -> tuple[str, ...]:
+    homes = [family.engine.partition(":")[0], family.oracle.partition(":")[0]]
+    return tuple(f"{home.rpartition('.')[0]}." for home in homes)
+
+
+@cache
+def _plan_of(family: Family) -> type:
+    return get_type_hints(part(family.engine).compile)["return"]  # type: ignore[no-any-return]
+
+
+# How deep the folders and files of families are in each part: engine/over, spec/codec/over.py.
+DEPTHS = {"engine": 1, "oracle": 1, "testing": 1, "spec": 2, "spark": 2}
+
+
+def is_own(path: Path, family: Family) -> bool:
+    """Returns whether a file is one of a family."""
+    places = path.relative_to(SRC).with_suffix("").parts
+    return places[DEPTHS.get(places[0], 0) :][:1] in ((family.name,), (f"{family.name}s",))
+
+
+def classes_asked(all_nodes: Iterator[ast.AST] | tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
+    """Yields line and name of the classes that isinstance, issubclass and match statements name."""
+    for node in all_nodes:
+        tests: list[ast.expr] = []
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             tests = node.args[1:] if node.func.id in ("isinstance", "issubclass") else []
-        else:
-            tests = [node.cls] if isinstance(node, ast.MatchClass) else []
-        found |= {name.id for test in tests for name in ast.walk(test) if isinstance(name, ast.Name)}
-    return found & KINDS
+        elif isinstance(node, ast.MatchClass):
+            tests = [node.cls]
+        elif isinstance(node, ast.Compare) and ast.unparse(node.left).startswith("type("):
+            tests = node.comparators
+        for test in tests:
+            for name in ast.walk(test):
+                if isinstance(name, (ast.Name, ast.Attribute)):
+                    yield test.lineno, ast.unparse(name)
 
 
-def kinds_in(path: Path) -> list[str]:
-    """Returns a fault if a file asks for kinds and may not, or may and asks for none."""
-    asked = kinds_asked(tree(path))
-    if bool(asked) == (shown(path) in OF_ONE_FAMILY):
-        return []
-    return [f"{shown(path)}: asks for {sorted(asked) or 'no kind, so it need not be in OF_ONE_FAMILY'}"]
+def names_of(path: Path) -> dict[str, Any]:
+    """Returns what a file imports by name from panewise, and what it defines."""
+    found: dict[str, Any] = {}
+    for node in nodes(path):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "panewise":
+            module = import_module(node.module or "")
+            found |= {one.asname or one.name: getattr(module, one.name, None) for one in node.names}
+    return found
 
 
-def test_nobody_asks_for_the_family() -> None:
-    check_each(PLACES, kinds_in)
+def questions(path: Path) -> Iterator[str]:
+    """Yields a fault for each class of a family that a file asks for, if it is not of that family."""
+    asked = list(classes_asked(nodes(path)))
+    known = names_of(path) if asked else {}
+    own = vars(import_module(module_of(path))) if asked and path.stem != "__main__" else {}
+    for line, name in asked:
+        first, _, rest = name.partition(".")
+        value = known.get(first, own.get(first))
+        for attribute in rest.split(".") if rest else ():
+            value = getattr(value, attribute, None)
+        family = family_of(value)
+        if family is not None and not is_own(path, family):
+            yield f"{shown(path)}:{line}: asks for {name} of {family.name}"
 
 
-def test_isinstance_and_match_are_found() -> None:
-    source = "isinstance(x, (int, Chain))\nmatch x:\n    case StreamWindow(kind='tumbling'):\n        pass\n"
-    assert kinds_asked(ast.parse(source)) == {"Chain", "StreamWindow"}
-    assert kinds_asked(ast.parse("Chain(first, stages)\nisinstance(x, int)")) == set()
+def test_nobody_else_asks_for_the_family() -> None:
+    check_each(files(), questions)
+
+
+def test_questions_are_found() -> None:
+    source = """
+isinstance(x, (int, Chain))
+issubclass(x, pw.OverOperator)
+type(x) is not WindowedJoin
+match x:
+    case StreamWindow(kind='tumbling'):
+        pass
+Chain(first, stages)
+"""
+    found = {name for _, name in classes_asked(ast.walk(ast.parse(source)))}
+    assert found == {"int", "Chain", "pw", "pw.OverOperator", "WindowedJoin", "StreamWindow"}
+
+
+def test_each_family_has_classes_of_all_kinds() -> None:
+    """The specification, the plan, the operator and the interpreter of each family are among them."""
+    spec = import_module("panewise.spec")
+    specifications = {family_of(one) for one in vars(spec).values() if isinstance(one, type)}
+    assert specifications >= set(FAMILIES)
+    for family in FAMILIES:
+        folder = SRC.joinpath(*family.engine.partition(":")[0].split(".")[1:-1])
+        in_folder = [
+            value
+            for path in folder.glob("operator.py")
+            for value in vars(import_module(module_of(path))).values()
+            if isinstance(value, type) and family_of(value) == family
+        ]
+        assert in_folder
+        assert family_of(_plan_of(family)) == family
+        assert family_of(part(family.oracle)) == family
 
 
 def test_each_family_supplies_all_parts() -> None:

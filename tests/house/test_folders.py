@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import SRC, check_each, cycles, files, imported, shown
+from tests.house.sources import SRC, check_each, circles, files, imported, shown
 
 LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
@@ -45,7 +45,6 @@ VALUES = {
 MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "engine": {
         "columns": set(),
-        "map_types": set(),
         "kernels": set(),
         "store": {"kernels"},
         "progress": {"kernels"},
@@ -78,8 +77,8 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "aggregates": {"column_types", "column_values", "window_spec"},
         "conditions": {"fields", "column_types", "aggregates"},
         "rules": {"windows", "triggers", "evictors", "position"},
-        "protocol": {"aggregates", "column_types", "position", "watermarks"},
-        "operators": VALUES | {"rules"},
+        "protocol": {"aggregates", "column_types", "position", "watermarks", "windows"},
+        "operators": VALUES | {"rules", "protocol"},
         "type_checks": VALUES | {"rules", "operators", "protocol"},
         "codec": VALUES | {"operators", "protocol"},
         "describe": VALUES | {"operators", "protocol"},
@@ -145,4 +144,4 @@ def test_no_folder_reaches_itself(part: str) -> None:
         if place(path)[0] == part:
             here = reach.setdefault(place(path)[1], set())
             here |= {name.split(".")[2] for name in inner}
-    assert cycles({here: near - {here} for here, near in reach.items()}) == []
+    assert circles({here: near - {here} for here, near in reach.items()}) == []

@@ -40,7 +40,6 @@ def test_the_processor_on_the_driver_loads_no_operator() -> None:
         "panewise.engine.ingest.output",
         "panewise.engine.kernels",
         "panewise.engine.kernels.column_types",
-        "panewise.engine.kernels.map_types",
     }
     assert "pandas" not in loaded
 

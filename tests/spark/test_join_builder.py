@@ -18,7 +18,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
 from panewise.spark import JoinBuilder, JoinResult, ParquetSink, apply, joined, policy_windows, windowed
-from panewise.spec.families.join import one_shard
+from panewise.spec.families.sides import one_shard
 from panewise.streamwindow import count
 from panewise.testing import run as play
 from panewise.testing.compare import same

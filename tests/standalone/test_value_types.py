@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from panewise import Tumbling, WindowOperator
 from panewise import functions as F
-from panewise.engine.kernels.map_types import whole_instants
+from panewise.engine.kernels.column_types import whole_instants
 from panewise.oracle.columns import as_type, fits
 from panewise.spec.column_values import ColumnType
 from panewise.standalone import StandaloneOperator

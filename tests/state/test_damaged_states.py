@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.checkpoints.figures import CheckpointState, OperatorState, ShardState
-from panewise.checkpoints.recorded_spec import recorded_spec
-from panewise.checkpoints.shard import shard_state
+from panewise.checkpoints.shard import recorded_spec, shard_state
 from panewise.cli import as_json, as_text
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.run_library import RunLibrary

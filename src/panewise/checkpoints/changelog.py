@@ -13,8 +13,8 @@ from typing import BinaryIO, Final
 
 import pyarrow as pa
 
+from panewise.checkpoints import UnknownFormatError
 from panewise.checkpoints.compressed import opened
-from panewise.checkpoints.unknown import UnknownFormatError
 from panewise.errors import StateError
 from panewise.state.manifest import REMEDY
 

@@ -8,7 +8,7 @@ from typing import BinaryIO, Final, cast
 import pyarrow as pa
 import xxhash
 
-from panewise.checkpoints.unknown import UnknownFormatError
+from panewise.checkpoints import UnknownFormatError
 
 _LZ4: Final = b"LZ4Block"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from panewise.checkpoints.unknown import UnknownFormatError
+from panewise.checkpoints import UnknownFormatError
 from panewise.errors import StateError
 from panewise.state.manifest import REMEDY
 

@@ -7,8 +7,7 @@ import polars as pl
 from panewise.checkpoints.figures import CheckpointState, OperatorState, Progress, ShardState, silent
 from panewise.checkpoints.layout import Layout, Stored, directory_of, layout_of, record_in
 from panewise.checkpoints.partition import Entries, Files, shards_in
-from panewise.checkpoints.recorded_spec import recorded_spec
-from panewise.checkpoints.shard import live_rows, manifest_of, shard_state
+from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_state
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.protocol import Inspection
 from panewise.state import Manifest

@@ -1,5 +1,6 @@
 """Inspects the state of a shard: its manifest and its runs by name."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,11 +11,13 @@ from typing import cast
 import polars as pl
 
 from panewise.checkpoints.figures import ShardState
-from panewise.checkpoints.recorded_spec import recorded_spec
 from panewise.checkpoints.tables import MANY, Tables, check_sound
+from panewise.engine.checkpoint import unreadable_spec
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.protocol import Inspection, engine_parts
-from panewise.errors import StateError
+from panewise.errors import SpecError, SpecWarning, StateError
+from panewise.spec import Specification
+from panewise.spec.codec import without_functions
 from panewise.state import Manifest
 from panewise.state.manifest import REMEDY
 
@@ -112,3 +115,18 @@ def _of_shard(shard: int) -> Iterator[None]:
         yield
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
+
+
+def recorded_spec(manifest: Manifest) -> Specification:
+    """Returns the specification in a manifest, with placeholders for user-defined functions.
+
+    Raises:
+        StateError: if the specification is not valid.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)  # the user was warned when the query was built
+        try:
+            spec: Specification = without_functions(manifest.spec)
+        except SpecError as error:
+            raise unreadable_spec(error) from error
+    return spec

@@ -4,85 +4,22 @@ The runtimes, the checkpoint and the inspection of states use operators through 
 family needs no change in them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.validate import ValidationResult
+from panewise.engine.ingest.port import Port
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import INPUT, part
-from panewise.spec import Entry, RowInputs, Specification
+from panewise.spec import Specification
 
+T = TypeVar("T")
 Schema: TypeAlias = Mapping[str, pl.DataType]
 Schemas: TypeAlias = Mapping[str, Schema]  # the columns of each port, by the name of the port
-
-
-class Port(Protocol):
-    """A compiled input port: validates and pre-aggregates rows where they are read. It has no state."""
-
-    @property
-    def entry(self) -> Entry:
-        """The specification of the port."""
-        ...
-
-    @property
-    def schema(self) -> dict[str, pl.DataType]:
-        """The columns of the input."""
-        ...
-
-    @property
-    def keys(self) -> list[str]:
-        """The columns of the key; without keys a constant column."""
-        ...
-
-    @property
-    def late_schema(self) -> dict[str, pl.DataType]:
-        """The columns of late rows."""
-        ...
-
-    @property
-    def invalid_schema(self) -> dict[str, pl.DataType]:
-        """The columns of invalid rows."""
-        ...
-
-    @property
-    def row_driven_inputs(self) -> RowInputs | None:
-        """The inputs of `Inputs` or `StreamTime`, if rows drive their watermarks; else None."""
-        ...
-
-    @property
-    def ties_matter(self) -> bool:
-        """Whether rows of equal event time must keep their order even if the late output is not used."""
-        ...
-
-    @property
-    def can_combine(self) -> bool:
-        """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
-        ...
-
-    @property
-    def needs_clock(self) -> bool:
-        """Whether the operator validates rows again, because their windows depend on its clock."""
-        ...
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch.
-
-        Without `windows`, rows are not assigned to windows yet.
-        """
-        ...
-
-    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Returns the partials of valid rows; only if :attr:`can_combine`."""
-        ...
-
-    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Merges the partials of several readers."""
-        ...
 
 
 class Plan(Protocol):
@@ -163,8 +100,13 @@ class Operator(Protocol):
         ...
 
     @property
-    def state(self) -> Any:
-        """The state, an :class:`OperatorState`. It is replaced, never changed."""
+    def evict(self) -> Callable[[Mapping[str, Any]], Output] | None:
+        """Evicts the partition with these values of its columns; None if no partition can be evicted."""
+        ...
+
+    @property
+    def state(self) -> OperatorState:
+        """The state. It is replaced, never changed."""
         ...
 
     @state.setter
@@ -184,7 +126,7 @@ class Operator(Protocol):
         """Returns everything of the state that is not in a table, as JSON values."""
         ...
 
-    def with_header(self, header: Mapping[str, Any]) -> Any:
+    def with_header(self, header: Mapping[str, Any]) -> OperatorState:
         """Returns the state with the values of a header.
 
         Raises:
@@ -220,6 +162,10 @@ class Operator(Protocol):
 
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows of a port."""
+        ...
+
+    def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
+        """Adds a batch with rows of one port or several. Returns an output for each port in it."""
         ...
 
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
@@ -259,6 +205,19 @@ class Operator(Protocol):
     def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
         """Replaces the replay marks of a port by those of the rows that all shards have received."""
         ...
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an evaluation has changed in the results of windows.
+
+    Attributes:
+        deleted: the sessions that were merged into others: their keys, window_start and window_end.
+        results: the windows that have other results: the same columns, and the aggregates.
+    """
+
+    deleted: pl.DataFrame
+    results: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -304,24 +263,42 @@ class TableReader(Protocol):
         ...
 
 
-class EngineParts(Protocol):
-    """The functions by which the engine builds the operators of a family."""
+class CurrentResults(Protocol):
+    """The current results of the windows of an operator: those of all rows applied so far (semantics 31.13).
 
-    def compile(self, spec: Any, schemas: Schemas) -> Plan:
-        """Returns the plan. It builds no operator and no state.
+    Windows are given and returned with their keys, window_start and window_end.
+    """
 
-        Raises:
-            SpecError: if a column is missing, or has a type that the specification cannot use.
-        """
+    def changed_by(self, work: Callable[[], T]) -> tuple[T, Iterable[Change]]:
+        """Does a step of the operator; returns what the step returns, and the changes in their order."""
         ...
 
-    def operator(self, spec: Any, schemas: Schemas) -> Operator:
-        """Returns an operator that has taken no step. It raises what :meth:`compile` raises."""
+    def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Returns the results of all live windows, and the closed windows, whose results are not known."""
         ...
 
-    def inspect(self, spec: Any, header: Mapping[str, Any], read: TableReader) -> Inspection:
-        """Returns what a stored state contains, or the part of it that the reader returns."""
+    def expired(self, windows: pl.DataFrame) -> pl.Series:
+        """Returns which windows have expired. A window_end may be null if the start determines it."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineParts:
+    """The functions by which the engine builds the operators of a family.
+
+    Attributes:
+        compile: returns the plan of a specification. It builds no operator and no state, and raises SpecError
+            if a column is missing, or has a type that the specification cannot use.
+        operator: returns an operator that has taken no step. It raises what `compile` raises.
+        inspect: returns what a stored state contains, or the part of it that the reader returns, given a
+            specification and the header.
+        current_results: returns the current results of an operator's windows; None if it has none.
+    """
+
+    compile: Callable[[Any, Schemas], Plan]
+    operator: Callable[[Any, Schemas], Operator]
+    inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
+    current_results: Callable[[Any], CurrentResults] | None = None
 
 
 def engine_parts(spec: Specification) -> EngineParts:

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from panewise.spark.query import WindowQuery
     from panewise.spark.results.cogroup import CogroupResult
     from panewise.spark.results.deduplicate import DeduplicateResult
-    from panewise.spark.results.join import JoinResult, JoinSide
+    from panewise.spark.results.join import JoinResult
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.policy import PolicyResult
     from panewise.spark.results.rows_between import ResultRows
+    from panewise.spark.results.sides import JoinSide
     from panewise.spark.results.windowed_join import WindowedJoinResult
     from panewise.spark.results.windows import WindowResult
     from panewise.spark.settings import configure
@@ -41,10 +42,11 @@ _MODULES = {
     "policy_builder": ("PolicyBuilder", "policy_windows"),
     "results.cogroup": ("CogroupResult",),
     "results.deduplicate": ("DeduplicateResult",),
-    "results.join": ("JoinResult", "JoinSide"),
+    "results.join": ("JoinResult",),
     "results.over": ("OverResult",),
     "results.policy": ("PolicyResult",),
     "results.rows_between": ("ResultRows",),
+    "results.sides": ("JoinSide",),
     "results.windowed_join": ("WindowedJoinResult",),
     "results.windows": ("WindowResult",),
     "settings": ("configure",),

@@ -16,11 +16,11 @@ from typing import Any
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from panewise.checkpoints.entries import Spilled
 from panewise.checkpoints.figures import CheckpointState, OperatorState, Progress, ShardState, silent
 from panewise.checkpoints.layout import VARIABLE, chosen, has_variable, no_checkpoint, nothing_of_ours
 from panewise.checkpoints.reader import operator_state
 from panewise.checkpoints.shard import manifest_of, shard_state
-from panewise.checkpoints.spilled import Spilled
 from panewise.errors import SetupError, StateError
 from panewise.state import Manifest
 from panewise.state.manifest import REMEDY

@@ -29,14 +29,14 @@ from panewise.spark.envelope import kind_of
 from panewise.spark.feed import Feed, renamed_inputs
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
-from panewise.spark.own_names import with_own_names
 from panewise.spark.pack import NOW, Control, Pack
-from panewise.spark.processor import Processor, Settings
+from panewise.spark.processor import Processor
+from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
-from panewise.spark.unpack import Unpack, unpack_of
+from panewise.spark.unpack import Unpack, unpack_of, with_own_names
 from panewise.spark.unpack_reports import UnpackWithReports
 from panewise.spark.watermarks import follows_query
 from panewise.spark.whole_batch import whole_batch

@@ -24,7 +24,7 @@ from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, Tally, metrics_of
-from panewise.spark.processor import Settings
+from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
 from panewise.spark.run_store import SparkRunStore
 from panewise.spark.state_figures import LENGTHS, figures_of
@@ -98,7 +98,7 @@ class ShardRunner:
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         outputs, moves = Outputs(), self._moves(shard_batch, watermark, feeds)
-        tally = Tally(timed=not parts(settings.spec).passed_on(settings.spec))
+        tally = Tally(timed=not parts(settings.spec).passed_on)
         made = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in outputs.many_panes(made):
             tally.add_panes(panes)

@@ -1,40 +1,14 @@
 """Restores the names that begin with `__` in outputs (:mod:`panewise.spec.reserved_names`)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from panewise.engine.columns import REASON
-from panewise.spec import Specification
-from panewise.spec.reserved_names import emitted_names
-
-if TYPE_CHECKING:
-    from panewise.spark.unpack import Unpack
 
 _ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
-
-
-def with_own_names(
-    unpack: "Unpack", inner: Mapping[str, str], spec: Specification, inputs: Mapping[str, StructType]
-) -> "Unpack":
-    """Returns the function with the user's names in its output.
-
-    Args:
-        unpack: the function with the operator's names.
-        inner: maps the user's names to the operator's.
-        spec: the specification, with the operator's names.
-        inputs: the columns that enter the operator, by port.
-    """
-    restored = {own: name for name, own in inner.items()}
-    if unpack.kind != "panes" or not restored:
-        return replace(unpack, restored=restored)
-    names = restored | emitted_names(spec, {port: of.names for port, of in inputs.items()}, restored)
-    target = StructType([_restored(one, names) for one in unpack.target.fields])
-    output_names = dict(zip(unpack.output_names, target.names, strict=True))
-    return replace(unpack, target=target, output_names=output_names, restored=restored)
 
 
 def rows_restored(target: StructType, restored: Mapping[str, str]) -> list[pl.Expr]:
@@ -65,7 +39,7 @@ def _inside(field: StructField) -> StructType:
     return rows
 
 
-def _restored(field: StructField, names: Mapping[str, str]) -> StructField:
+def field_restored(field: StructField, names: Mapping[str, str]) -> StructField:
     """Returns a column of panes with the user's names, also in the rows that it contains."""
     dtype = field.dataType
     if _contains_rows(field):

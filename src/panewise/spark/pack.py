@@ -13,8 +13,8 @@ from pyspark import TaskContext
 
 from panewise.engine.columns import PLACE, REASON, TIME
 from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.port import Port
 from panewise.engine.progress.multi_input import later, latest_of
-from panewise.engine.protocol import Port
 from panewise.engine.registry import plan_for
 from panewise.errors import InputError
 from panewise.families import INPUT

@@ -4,10 +4,8 @@ Spark creates one in each task, and one on the driver before the first micro-bat
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
     StatefulProcessor,
@@ -15,50 +13,13 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
+from panewise.spark.processor_settings import Settings
 from panewise.spark.run_store import SparkRunStore
-from panewise.spark.unpack import Unpack
-from panewise.spec import Specification
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from panewise.spark.microbatch import ShardRunner
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of a processor.
-
-    With `clocks="control"` and `live`, transcripts can drive a real query.
-
-    Attributes:
-        spec: the specification.
-        schemas: the columns of each input port, with their types in the engine.
-        shards: the number of shards.
-        clocks: "spark", or "control" if both clocks come only from control notes.
-        live: whether the live windows are emitted after each micro-batch.
-        direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
-            it all kinds are emitted as envelopes.
-        reports: whether the output watermark is emitted after each micro-batch, for a second operator.
-        fed: the numbers of the shards of the operators whose rows are inputs, by port.
-        static: the ports whose rows are the initial state. Their inputs end with it.
-        query_ports: the ports whose watermark is that of the query.
-        cache_mb: as in :func:`panewise.spark.configure`.
-        mirror_mb: as in :func:`panewise.spark.configure`.
-    """
-
-    spec: Specification
-    schemas: dict[str, dict[str, pl.DataType]]
-    shards: int
-    clocks: str = "spark"
-    live: bool = False
-    direct: Unpack | None = None
-    cache_mb: int = 1024
-    mirror_mb: int = 4096
-    reports: bool = False
-    fed: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    static: tuple[str, ...] = ()
-    query_ports: tuple[str, ...] = ()
 
 
 class Processor(StatefulProcessor):

@@ -6,16 +6,12 @@ the rows of the static side are in the state from then on, and later micro-batch
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 
 from panewise.errors import SpecError
-from panewise.spec import Specification
-from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
-from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.windowed_join import WindowedJoin
+from panewise.spec import Specification, parts
 
 Inputs: TypeAlias = Mapping[str, DataFrame]
 
@@ -28,33 +24,14 @@ def static_ports(dfs: Inputs, spec: Specification) -> tuple[str, ...]:
     """
     if len({df.isStreaming for df in dfs.values()}) < 2:
         return ()
-    join: Any = spec.join if isinstance(spec, WindowedJoin) else spec
-    if not isinstance(join, JoinOperator) or not isinstance(join.match, AsOf) or not dfs[LEFT].isStreaming:
+    static = parts(spec).static_port(spec)
+    if static is None or dfs[static].isStreaming:
         given = {port: "a stream" if df.isStreaming else "a batch" for port, df in dfs.items()}
         rule = "all inputs of an operator are streams, or none is; the right side of AsOf may be a batch"
         remedy = "read all of them as streams; Spark's own stream.join(batch, ...) takes both"
         raise SpecError(", ".join(f"{port}: {kind}" for port, kind in given.items()), rule, remedy)
-    _check_side(join)
-    return (RIGHT,)
-
-
-def _check_side(join: JoinOperator) -> None:
-    """Refuses fields that have no effect, because the input of the right side ends at once."""
-    side = join.right
-    given = {
-        "watermark": side.watermark,
-        "allowed_lateness": side.allowed_lateness.us or None,
-        "position": side.position,
-        "max_future_skew": side.max_future_skew,
-    }
-    set_ones = [name for name, value in given.items() if value is not None]
-    of_both = [name for name in ("watermark", "idle_after") if getattr(join, name) is not None]
-    if set_ones or of_both:
-        field = (
-            f"{set_ones[0]} of a static right side" if set_ones else f"{of_both[0]} with a static right side"
-        )
-        rule = "its rows arrive before all others, and then its input ends (semantics 36.8)"
-        raise SpecError(field, rule, "leave it out, or give it to the left side")
+    parts(spec).check_static(spec)
+    return (static,)
 
 
 def check_output(port: str, kind: str, static: tuple[str, ...]) -> None:

@@ -9,8 +9,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from panewise.engine.kernels.column_types import polars_type
-from panewise.engine.kernels.map_types import without_maps
+from panewise.engine.kernels.column_types import polars_type, without_maps
 from panewise.spark.column_types import check_names_and_types
 from panewise.spec.column_values import ColumnType
 

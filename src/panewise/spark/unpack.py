@@ -4,7 +4,7 @@ It is a ``mapInArrow`` of its own or, for a single flat output, the end of the s
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -26,10 +26,11 @@ from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
 from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.maps import spark_types
 from panewise.spark.metrics import COLUMN, joined
-from panewise.spark.own_names import reason, rows_restored
+from panewise.spark.own_names import field_restored, reason, rows_restored
 from panewise.spark.types import arrow_of, arrow_schema, spark_schema
 from panewise.spark.worker import settle, short_errors
 from panewise.spec import Entry, Specification, counted, parts
+from panewise.spec.reserved_names import emitted_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,12 +149,32 @@ def unpack_of(
     sources = parts(spec).unchanged(spec, columns)
     types |= {name: inputs[of][column].dataType for name, (of, column) in sources.items()}
     names = {name: name for name in types}
-    if parts(spec).passed_on(spec):
+    if parts(spec).passed_on:
         # Columns that were added for expressions are left out.
         names |= {name: output_names[of].get(column, "") for name, (of, column) in sources.items()}
     written = {own: name for own, name in names.items() if name}
     target = StructType([StructField(name, types[own]) for own, name in written.items()])
     return Unpack(kind, target, written)
+
+
+def with_own_names(
+    unpack: Unpack, inner: Mapping[str, str], spec: Specification, inputs: Mapping[str, StructType]
+) -> Unpack:
+    """Returns the function with the user's names in its output.
+
+    Args:
+        unpack: the function with the operator's names.
+        inner: maps the user's names to the operator's.
+        spec: the specification, with the operator's names.
+        inputs: the columns that enter the operator, by port.
+    """
+    restored = {own: name for name, own in inner.items()}
+    if unpack.kind != "panes" or not restored:
+        return replace(unpack, restored=restored)
+    names = restored | emitted_names(spec, {port: of.names for port, of in inputs.items()}, restored)
+    target = StructType([field_restored(one, names) for one in unpack.target.fields])
+    output_names = dict(zip(unpack.output_names, target.names, strict=True))
+    return replace(unpack, target=target, output_names=output_names, restored=restored)
 
 
 def _schema_of(kind: str, entry: Entry, inputs: StructType, output_names: Mapping[str, str]) -> StructType:

@@ -12,7 +12,6 @@ from functools import cached_property
 from inspect import getattr_static
 from typing import Any, Final
 
-from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.conditions.nodes import Column
@@ -20,7 +19,6 @@ from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.operator import RowFunction
-from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.protocol import parts
 from panewise.spec.windows.custom import Custom, EachRow
 
@@ -81,8 +79,7 @@ def renamed(spec: Any, names: Mapping[str, str]) -> Any:
     """
     if not names:
         return spec
-    if isinstance(spec, StreamWindow):
-        _check_listener(spec, names)
+    parts(spec).check_names(spec, names)
     return _mapped(spec, lambda name: names.get(name, name), {inner: name for name, inner in names.items()})
 
 
@@ -104,18 +101,6 @@ def emitted_names(
     return dict(zip(own, parts(seen).unchanged(seen, user), strict=True))
 
 
-def _check_listener(spec: StreamWindow, names: Mapping[str, str]) -> None:
-    if spec.listener is None:
-        return
-    outputs = [name for name, _ in spec.listener.outputs]
-    seen = (*spec.partition_by, *(names if spec.columns is None else spec.columns), *outputs)
-    refused = [name for name in seen if name in names]
-    if refused:
-        rule = "inside the operator a name that begins with '__' is another one, which a listener would see"
-        remedy = "give columns=[...] without it, or rename it"
-        raise SpecError(f"listener={spec.listener!r} with {refused[0]!r}", rule, remedy)
-
-
 def _names_in(spec: Any) -> list[str]:
     """Returns the names of columns in a specification: those that it reads, and those that it makes."""
     found = list[str]()
@@ -125,9 +110,7 @@ def _names_in(spec: Any) -> list[str]:
         return name
 
     _mapped(spec, seen, {})
-    if isinstance(spec, StreamWindow) and spec.listener is not None:
-        found += [name for name, _ in spec.listener.outputs]
-    return found
+    return [*found, *parts(spec).more_names(spec)]
 
 
 def _mapped(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) -> Any:

@@ -9,9 +9,8 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import Family
 from panewise.spec.operators.join.match import Latest
-from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.operators.policy.policies import PartitionAge, TimePolicy
-from panewise.spec.protocol import Specification
+from panewise.spec.protocol import Specification, parts
 from panewise.spec.triggers.simple import AfterProcessingTime, AfterSilence, Every
 from panewise.spec.watermarks import FixedLag
 from panewise.spec.windows.custom import Custom
@@ -75,6 +74,8 @@ def _lengths_of(spec: Any) -> Iterator[int]:
     by_clock = any(
         isinstance(value, FixedLag) or getattr(value, "time", None) == "processing" for value in values
     )
+    if by_clock:
+        yield from parts(spec).lengths_ahead(spec)
     for value in values:
         yield from _all_lengths(value) if by_clock else _waiting(value)
 
@@ -106,8 +107,6 @@ def _all_lengths(value: Any) -> Iterator[int]:
         raise SpecError(f"timer_interval with window={value!r}", rule, "choose an interval")
     if isinstance(value, Calendar):
         yield _OF_CALENDARS
-    if isinstance(value, OverOperator):
-        yield value.us_ahead
     yield from _us(value, tuple(field.name for field in fields(value)))
 
 

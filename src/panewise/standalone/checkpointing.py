@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from panewise.engine.ingest.output import Output
+from panewise.engine.protocol import Operator
 from panewise.standalone.deferral import Deferral
 from panewise.standalone.delivery import Delivery
 from panewise.standalone.life_cycle import LifeCycleSteps
@@ -12,7 +13,7 @@ from panewise.standalone.life_cycle import LifeCycleSteps
 
 def steps_of(delivery: Delivery, deferral: Deferral) -> LifeCycleSteps:
     """Returns the steps of the life cycle of an operator."""
-    has_partitions = hasattr(delivery.driver.operator, "evict")
+    has_partitions = delivery.driver.operator.evict is not None
     return LifeCycleSteps(
         calls=delivery.driver.calls,
         check_open=delivery.check_open,
@@ -44,10 +45,9 @@ def _restore(delivery: Delivery, deferral: Deferral, name: str | None) -> bool:
 
 
 def _evict(delivery: Delivery, partition: Mapping[str, Any]) -> None:
-    delivery.ready().step(lambda operator: [_evicted(operator, partition)])
+    def work(operator: Operator) -> list[Output]:
+        assert operator.evict is not None
+        return [operator.evict(partition)]
+
+    delivery.ready().step(work)
     delivery.settle()
-
-
-def _evicted(operator: Any, partition: Mapping[str, Any]) -> Output:
-    output: Output = operator.evict(partition)
-    return output

@@ -11,7 +11,6 @@ import polars as pl
 
 from panewise.chrono import Duration
 from panewise.engine.protocol import Schema
-from panewise.families import INPUT
 from panewise.spec import (
     AfterWatermark,
     Always,
@@ -21,6 +20,7 @@ from panewise.spec import (
     StreamTime,
     Tumbling,
     WindowOperator,
+    parts,
 )
 from panewise.spec.aggregates.aggregate import GROWING, ORDERLESS
 from panewise.spec.windows.kinds import AnyWindow
@@ -69,7 +69,7 @@ class WindowEnds:
 
 def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
     """Returns where the windows of an operator end; None if its messages cannot wait."""
-    if type(spec) is not WindowOperator or list(spec.ports) != [INPUT] or not _has_no_other_rules(spec):
+    if parts(spec).deferrable(spec) is None or not _has_no_other_rules(spec):
         return None
     if not isinstance(spec.trigger, AfterWatermark) or spec.trigger.early is not None:
         return None

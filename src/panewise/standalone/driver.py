@@ -105,7 +105,7 @@ class Driver:
 
     def add(self, frames: Mapping[str, pl.DataFrame]) -> None:
         """Adds rows of one port or of several as one batch."""
-        self.step(lambda operator: _added(operator, frames), rows=sum(map(len, frames.values())))
+        self.step(lambda operator: operator.add_batch(frames), rows=sum(map(len, frames.values())))
 
     def evaluate(self) -> None:
         """Adds the messages that wait as one batch, then moves the clocks as they wait."""
@@ -115,7 +115,7 @@ class Driver:
         frames, misfits = buffer.frames()
 
         def work(operator: Operator) -> Iterable[Output]:
-            yield from _added(operator, frames)
+            yield from operator.add_batch(frames)
             if buffer.moves:
                 yield operator.advance(buffer.clock, buffer.watermark)
 
@@ -237,13 +237,3 @@ class Driver:
                 f"input={given!r}", f"the inputs of this operator are {ports}", "name one of them"
             )
         return str(given)
-
-
-def _added(operator: Any, frames: Mapping[str, pl.DataFrame]) -> Iterable[Output]:
-    """Adds the rows of one port, or those of several as one batch."""
-    outputs: Iterable[Output]
-    if len(frames) > 1:
-        outputs = operator.add_batch(frames)
-    else:
-        outputs = [operator.add(frame, port) for port, frame in frames.items()]
-    return outputs

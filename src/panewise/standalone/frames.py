@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 import polars as pl
 import pyarrow as pa
 
-from panewise.engine.kernels.map_types import without_maps
+from panewise.engine.kernels.column_types import without_maps
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError
 

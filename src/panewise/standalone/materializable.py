@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from panewise.chrono import Duration, saturating_add
-from panewise.engine.protocol import Schema, Schemas
+from panewise.engine.protocol import Schema, Schemas, engine_parts
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
 from panewise.spec import (
@@ -48,7 +48,7 @@ def check(spec: Any, schemas: Schemas, results: Schema, store: Any) -> None:
 
 
 def _check_windows(spec: Any) -> None:
-    if not isinstance(spec, WindowOperator):
+    if engine_parts(spec).current_results is None:
         raise SpecError(f"materialize with {type(spec).__name__}", _RULE, "leave materialize out")
     kind = type(spec.window).__name__
     if counted(spec.window):

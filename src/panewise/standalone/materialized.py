@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.windows.current import changes_of, expired, live_results
+from panewise.engine.protocol import CurrentResults, Operator, engine_parts
 from panewise.spec import WindowOperator
 from panewise.standalone.store_entries import keys_of, stored_key, values_of
 from panewise.stores import SessionStore, WindowStore
@@ -35,14 +35,14 @@ class Materialized:
 
     def __init__(self, spec: WindowOperator, store: WindowStore | SessionStore) -> None:
         self._keys, self._names = list(spec.keys), [one.name for one in spec.aggregates]
-        self._store = store
+        self._store, self._of = store, engine_parts(spec).current_results
         self.behind = True
 
-    def step(self, operator: Any, work: Callable[[], T]) -> T:
+    def step(self, operator: Operator, work: Callable[[], T]) -> T:
         """Does a step, and puts the results that it has changed. Returns what the step returns."""
         if self.behind:
             self.synchronise(operator)
-        returned, changes = changes_of(operator, work)
+        returned, changes = self._results(operator).changed_by(work)
         self.behind = True
         for change in changes:
             deleted = [(place, None) for place in self._places(change.deleted)]
@@ -50,20 +50,25 @@ class Materialized:
         self.behind = False
         return returned
 
-    def synchronise(self, operator: Any) -> None:
+    def synchronise(self, operator: Operator) -> None:
         """Makes the store equal to the state.
 
         Entries of windows that have expired or closed stay, as their results are final. All other entries
         that are not those of live windows are deleted.
         """
         self.behind = True
-        results, closed = live_results(operator)
+        current = self._results(operator)
+        results, closed = current.live()
         live = {*self._places(results), *self._places(closed)}
         others = [place for place in self._stored_places() if place not in live]
-        final = expired(operator, self._windows(others, results.schema))
+        final = current.expired(self._windows(others, results.schema))
         deleted = [(place, None) for place, stays in zip(others, final, strict=True) if not stays]
         self._put([*deleted, *self._entries(results)])
         self.behind = False
+
+    def _results(self, operator: Operator) -> CurrentResults:
+        assert self._of is not None, "an operator without current results is refused"
+        return self._of(operator)
 
     def commit(self) -> None:
         """Makes the store durable, if it has a directory.

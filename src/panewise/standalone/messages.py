@@ -15,7 +15,7 @@ import polars as pl
 from panewise.chrono import instant_us
 from panewise.engine.columns import PLACE
 from panewise.engine.ingest.validate import BAD_TIME, BAD_TYPE, OUT_OF_RANGE
-from panewise.engine.kernels.map_types import whole_instants, with_leaves
+from panewise.engine.kernels.column_types import whole_instants, with_leaves
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
 from panewise.spec import Entry

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.engine.kernels.map_types import with_leaves
+from panewise.engine.kernels.column_types import with_leaves
 
 KEY_TYPES: Final = (*pl.datatypes.group.INTEGER_DTYPES, pl.String, pl.Boolean, pl.Binary)
 

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from panewise import functions as F
 from panewise.families import part
-from panewise.spec import Specification
+from panewise.spec import Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
+from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
+from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.windowing import window_operator
 
-if TYPE_CHECKING:
-    from panewise.testing.events import Event
 
-
-def _no_call(operator: Any, event: "Event") -> Any:
-    raise AssertionError(f"{event.op} is an op of every family")
+def _no_call(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
+    raise AssertionError(f"{op} is an op of every family")
 
 
 @dataclass(frozen=True)
@@ -28,21 +29,25 @@ class TestingParts:
         ops: the ops with the fields of their events.
         retracts: whether the rows that an operator emits say in `op` whether they are retracted. Then every
             retraction is checked (:mod:`panewise.testing.retractions`).
-        engine: plays such an event with an operator of the engine; returns its output.
+        engine: plays such an event with an operator of the engine, given the op and the partition of the
+            event; returns its output.
         oracle: plays such an event with an interpreter of the oracle; returns its output.
         on_spark: why Spark has no such ops, and a remedy.
         same_types: returns columns by input that have one type, so that a column without a value has that of
             the other input.
+        windows: returns the windows that rows of two inputs are assigned to, as an operator; None if there
+            are none.
     """
 
     __test__ = False  # pytest would collect it by its name
 
     ops: Mapping[str, set[str]] = field(default_factory=lambda: MappingProxyType({}))
     retracts: bool = True
-    engine: Callable[[Any, "Event"], Any] = _no_call
-    oracle: Callable[[Any, "Event"], Any] = _no_call
+    engine: Callable[[Any, str, Mapping[str, Any]], Any] = _no_call
+    oracle: Callable[[Any, str, Mapping[str, Any]], Any] = _no_call
     on_spark: tuple[str, str] = ("", "")
     same_types: Callable[[Any], Iterable[Mapping[str, str]]] = lambda spec: ()
+    windows: Callable[[Any], WindowOperator | None] = lambda spec: None
 
 
 def parts_for_tests(spec: Specification) -> TestingParts:
@@ -51,12 +56,8 @@ def parts_for_tests(spec: Specification) -> TestingParts:
     return found
 
 
-def _with_policies(operator: Any, event: "Event") -> Any:
-    return operator.evict(event.partition) if event.op == "evict" else getattr(operator, event.op)()
-
-
-def _with_policies_of_oracle(oracle: Any, event: "Event") -> Any:
-    return oracle.evict(dict(event.partition)) if event.op == "evict" else getattr(oracle, event.op)()
+def _with_policies(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
+    return operator.evict(dict(partition)) if op == "evict" else getattr(operator, op)()
 
 
 def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
@@ -73,9 +74,15 @@ def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
     return same
 
 
+def _windows_of_join(spec: Any) -> WindowOperator | None:
+    join = getattr(spec, "join", spec)
+    return window_operator(join, F.count()) if isinstance(join.match, SameWindow) else None
+
+
 PLAIN: Final = TestingParts()
 ONLY_INSERTS: Final = TestingParts(retracts=False)
-JOIN: Final = TestingParts(same_types=_of_both_sides)
+JOIN: Final = TestingParts(same_types=_of_both_sides, windows=_windows_of_join)
+COGROUP: Final = TestingParts(same_types=_of_both_sides, windows=windows_of_cogroup)
 # Semantics 10.21 to 10.23.
 POLICY: Final = TestingParts(
     retracts=False,
@@ -87,7 +94,7 @@ POLICY: Final = TestingParts(
         "evict": {"partition"},
     },
     engine=_with_policies,
-    oracle=_with_policies_of_oracle,
+    oracle=_with_policies,
     on_spark=(
         "on Spark state is in the query's checkpoint, and a restart is the reset (semantics 10.24)",
         "use another runtime, or restart",

@@ -4,11 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from hypothesis import strategies as st
 
-from panewise import functions as F
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.spec import (
     FixedLag,
@@ -16,14 +15,12 @@ from panewise.spec import (
     WindowOperator,
 )
 from panewise.spec.operators.cogroup.operator import CogroupOperator
-from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.streams import WindowedStreams
-from panewise.spec.operators.join.windowing import window_operator
 from panewise.testing.edges import clocks, expiries, times, watermarks
+from panewise.testing.families import parts_for_tests
 from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, with_types
 from panewise.testing.scripts import Writer
 from panewise.testing.windowed_streams import completing
@@ -203,15 +200,12 @@ class _JoinWriter:
     @cached_property
     def _windows(self) -> WindowOperator | None:
         """The windows of a window join or a cogroup, as an operator; None for other joins."""
-        if isinstance(self.spec, CogroupOperator):
-            return windows_of_cogroup(self.spec)
-        return window_operator(self.spec, F.count()) if isinstance(self.spec.match, SameWindow) else None
+        return parts_for_tests(self.spec).windows(self.spec)
 
     @property
     def _match(self) -> Any:
         """The match of a join without windows."""
-        assert isinstance(self.spec, JoinOperator)
-        return self.spec.match
+        return cast(JoinOperator, self.spec).match
 
     def _all_seen(self) -> list[int]:
         return [time for side in SIDES for time in self.seen[side][-4:]]

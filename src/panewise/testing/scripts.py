@@ -7,7 +7,7 @@ cases are common by construction.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
@@ -122,18 +122,19 @@ class Writer:
 
     def watermarks(self) -> Sequence[int]:
         """Returns the watermarks to draw from."""
-        assert isinstance(self.spec, WindowOperator)
-        return (watermarks if self._one_of([False, True]) else expiries)(self.spec, self.seen[-4:])
+        return (watermarks if self._one_of([False, True]) else expiries)(self._windows, self.seen[-4:])
 
     def clocks(self) -> Sequence[int]:
         """Returns the clock readings to draw from."""
-        assert isinstance(self.spec, WindowOperator)
-        return clocks(self.spec, self.readings[-1], self.readings[-3:], self.seen[-4:])
+        return clocks(self._windows, self.readings[-1], self.readings[-3:], self.seen[-4:])
 
     def times(self) -> Sequence[int]:
         """Returns the event times to draw from, the most useful first."""
-        assert isinstance(self.spec, WindowOperator)
-        return times(self.spec, self.seen[-4:])
+        return times(self._windows, self.seen[-4:])
+
+    @property
+    def _windows(self) -> WindowOperator:
+        return cast(WindowOperator, self.spec)
 
     def _one_of(self, values: Sequence[Any]) -> Any:
         return self.draw(st.sampled_from(values))

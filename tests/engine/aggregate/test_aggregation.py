@@ -10,7 +10,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.aggregate.sketch import size_for
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import AggregateOverflowError, InputError, SpecError
 
 NAN = float("nan")
@@ -19,7 +19,7 @@ NAN = float("nan")
 def pane(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, batches: int = 1) -> Any:
     """Returns the aggregate of the values, which are added in the given number of batches."""
     spec = pw.WindowOperator(window=pw.Global(), aggregates=[aggregate.alias("a")], trigger=pw.Never())
-    operator = Operator(spec, {"event_time": pl.Int64(), "v": dtype})
+    operator = WindowEngine(spec, {"event_time": pl.Int64(), "v": dtype})
     for n in range(batches):
         part = values[n::batches]
         operator.add(

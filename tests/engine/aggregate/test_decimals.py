@@ -18,7 +18,7 @@ from panewise import functions as F
 from panewise.engine.aggregate import overflow
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.range_aggregate import over
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import AggregateOverflowError
 from panewise.streamwindow import count
 from panewise.testing import run
@@ -237,7 +237,7 @@ def test_ordinary_decimals_are_not_looked_at_twice(monkeypatch: pytest.MonkeyPat
 
 def test_sums_of_one_batch_over_many_windows_stay_apart() -> None:
     """Overflow is tested for each group: the sums of both keys fit, the partial sums of the batch do not."""
-    operator = Operator(
+    operator = WindowEngine(
         _windows(pw.Tumbling(10), keys=["k"]),
         {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)},
     )

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 
 NAN = float("nan")
 SCHEMA = {"event_time": pl.Int64(), "v": pl.String(), "b": pl.Float64()}
@@ -23,7 +23,7 @@ def pane(aggregate: pw.Aggregate, rows: Sequence[tuple[Any, ...]], batches: int,
     By default rows are (v, b).
     """
     spec = pw.WindowOperator(window=pw.Global(), aggregates=[aggregate.alias("a")], trigger=pw.Never())
-    operator = Operator(spec, schema)
+    operator = WindowEngine(spec, schema)
     size = -(-len(rows) // batches)
     for start in range(0, len(rows), size):
         values = [(n, *row) for n, row in enumerate(rows[start : start + size], start=start)]
@@ -111,7 +111,7 @@ def test_two_rankings_with_confusable_names() -> None:
         trigger=pw.Never(),
         aggregates=[F.max_by("a:b", "c").alias("one"), F.max_by("a", "b:c").alias("other")],
     )
-    operator = Operator(spec, schema)
+    operator = WindowEngine(spec, schema)
     operator.add(pl.DataFrame([(1, 10, 1, 20, 2), (2, 11, 0, 21, 3)], schema=schema, orient="row"))
     assert operator.finish().panes.select("one", "other").row(0) == (10, 21)
 
@@ -123,7 +123,7 @@ def test_lists_are_values_that_can_be_ranked_by_another_column() -> None:
         trigger=pw.Never(),
         aggregates=[F.max_by("v", "b").alias("m"), F.top_n_by("v", "b", 2, distinct=True).alias("t")],
     )
-    operator = Operator(spec, schema)
+    operator = WindowEngine(spec, schema)
     for n, row in enumerate([([1, 2], 3), ([1, 2], 5), ([], 5), (None, 1)]):
         operator.add(pl.DataFrame([(n, *row)], schema=schema, orient="row"))
     assert operator.finish().panes.select("m", "t").row(0) == ([1, 2], [[1, 2], []])
@@ -150,7 +150,7 @@ def test_preaggregation_before_the_shuffle_changes_nothing(aggregate: pw.Aggrega
         for n in range(300)
     ]
     frames = [pl.DataFrame(made[start::3], schema=schema, orient="row") for start in range(3)]
-    whole, apart = Operator(spec, schema), Operator(spec, schema)
+    whole, apart = WindowEngine(spec, schema), WindowEngine(spec, schema)
     assert whole.plan.can_combine == combined
     whole.add(pl.concat(frames))
     if not combined:

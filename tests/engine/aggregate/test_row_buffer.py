@@ -23,8 +23,8 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.engine.columns import NEW_ROWS, ROW_BUFFER
-from panewise.engine.windowing.plan import Plan
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windowing.plan import WindowPlan
+from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import AggregateOverflowError
 
 SCHEMA: dict[str, pl.DataType] = {
@@ -50,7 +50,7 @@ def spec(**fields: Any) -> WindowOperator:
 
 def values_left(evictor: Any, column: str, values: list[Any]) -> list[Any]:
     """Returns the values that an evictor leaves of a batch of rows with these values."""
-    operator = Operator(
+    operator = WindowEngine(
         spec(evictor=evictor, delta=[column]), {"event_time": pl.Int64(), column: SCHEMA[column]}
     )
     times = values if column == "event_time" else list(range(len(values)))
@@ -108,7 +108,7 @@ def test_times_at_the_ends(duration: int, times: list[int], left: list[int]) -> 
 
 
 def test_event_times_may_be_timestamps() -> None:
-    operator = Operator(spec(evictor=TimeEvictor("1 s")), {"event_time": pl.Datetime("ms", "UTC")})
+    operator = WindowEngine(spec(evictor=TimeEvictor("1 s")), {"event_time": pl.Datetime("ms", "UTC")})
     times = pl.Series(
         "event_time",
         [START, START + timedelta(milliseconds=1), START + timedelta(seconds=1)],
@@ -142,7 +142,7 @@ def test_event_times_may_be_timestamps() -> None:
 )
 def test_columns_that_an_evictor_cannot_use(evictor: Any, message: str) -> None:
     with pytest.raises(SpecError) as caught:
-        Plan(spec(evictor=evictor), SCHEMA)
+        WindowPlan(spec(evictor=evictor), SCHEMA)
     assert str(caught.value).startswith(message)
 
 
@@ -151,7 +151,7 @@ def test_a_row_buffer_has_only_the_needed_columns() -> None:
 
     def kept(**fields: Any) -> tuple[list[str], bool]:
         """Returns the columns of the row buffer, and whether the number of new rows is stored."""
-        schema = Plan(spec(aggregates=[F.sum("n").alias("s")], **fields), SCHEMA).table_schema
+        schema = WindowPlan(spec(aggregates=[F.sum("n").alias("s")], **fields), SCHEMA).table_schema
         rows = schema.get(ROW_BUFFER)
         assert rows is None or isinstance(rows, pl.List)
         columns = [] if rows is None else [field.name for field in rows.inner.fields]  # type: ignore[union-attr]
@@ -170,7 +170,7 @@ def test_a_row_buffer_has_only_the_needed_columns() -> None:
 
 def test_rows_of_an_emitted_delta_are_purged() -> None:
     """Rows that were in an emitted delta are purged from the row buffer (semantics 21.7)."""
-    operator = Operator(spec(delta=["n"]), {"event_time": pl.Int64(), "n": pl.Int64()})
+    operator = WindowEngine(spec(delta=["n"]), {"event_time": pl.Int64(), "n": pl.Int64()})
     for n in range(3):
         operator.add(pl.DataFrame({"event_time": [n], "n": [n]}))
     assert operator.state.windows.all()[ROW_BUFFER].to_list() == [[]]
@@ -180,8 +180,8 @@ def test_rows_of_an_emitted_delta_are_purged() -> None:
 def test_rows_are_not_combined_before_they_meet_the_state(fields: dict[str, Any]) -> None:
     """With an evictor or a delta, rows are not pre-aggregated before the shuffle."""
     plain = {"window": Tumbling(10), "trigger": AfterWatermark(late=Always())}
-    assert Plan(spec(**plain), SCHEMA).can_combine
-    assert not Plan(spec(**plain, **fields), SCHEMA).can_combine
+    assert WindowPlan(spec(**plain), SCHEMA).can_combine
+    assert not WindowPlan(spec(**plain, **fields), SCHEMA).can_combine
 
 
 def test_evicted_rows_do_not_overflow_a_sum() -> None:
@@ -189,9 +189,9 @@ def test_evicted_rows_do_not_overflow_a_sum() -> None:
     aggregates = [F.sum("n").alias("s")]
     schema = {"event_time": pl.Int64(), "n": pl.Int64()}
     rows = pl.DataFrame({"event_time": [0, 1], "n": [HIGH, 1]})
-    kept = Operator(spec(aggregates=aggregates, evictor=CountEvictor(1)), schema)
+    kept = WindowEngine(spec(aggregates=aggregates, evictor=CountEvictor(1)), schema)
     assert kept.add(rows).panes["s"].to_list() == [1]
-    lost = Operator(
+    lost = WindowEngine(
         spec(aggregates=aggregates, evictor=CountEvictor(2), trigger=Repeatedly(AfterCount(2))), schema
     )
     with pytest.raises(AggregateOverflowError, match=r"semantics 24\.3"):
@@ -200,7 +200,9 @@ def test_evicted_rows_do_not_overflow_a_sum() -> None:
 
 def test_the_spread_of_one_row_that_is_no_number() -> None:
     """The deviation of a single NaN is NaN (semantics 24.2). In Polars it depends on how rows are grouped."""
-    operator = Operator(spec(aggregates=[F.stddev_pop("v").alias("spread")], evictor=CountEvictor(1)), SCHEMA)
+    operator = WindowEngine(
+        spec(aggregates=[F.stddev_pop("v").alias("spread")], evictor=CountEvictor(1)), SCHEMA
+    )
     rows = pl.DataFrame({"event_time": [0, 1], "v": [0.0, math.nan]}).with_columns(
         pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ("n", "price", "seen")
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain.operator import ChainOperator
+from panewise.engine.chain.operator import ChainEngine
 from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.oracle import ChainInterpreter
@@ -189,7 +189,7 @@ def test_nothing_is_kept_of_windows_that_have_expired() -> None:
     operator = operator_for(chain, {"k": pl.String(), "event_time": pl.Int64()})
     oracle = ChainInterpreter(chain)
     rows = [{"k": "a", "event_time": 1}, {"k": "b", "event_time": 2}, {"k": "b", "event_time": 12}]
-    assert isinstance(operator, ChainOperator)
+    assert isinstance(operator, ChainEngine)
     operator.add(pl.DataFrame(rows))
     oracle.add(rows)
     for watermark, kept in ((14, 3), (15, 0), (20, 2), (25, 0)):

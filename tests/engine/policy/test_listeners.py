@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from panewise import SpecError, StreamWindow, WindowListener
-from panewise.engine.policy.operator import PolicyOperator
+from panewise.engine.policy.operator import PolicyEngine
 from panewise.errors import InputError
 from panewise.spec import StoredPartition
 from panewise.streamwindow import count, partition_count, time, tuple_count
@@ -369,7 +369,7 @@ class Growing:
 def test_changes_to_lists_in_tuples_are_not_in_the_next_event() -> None:
     """A listener gets copies of nested values, so its changes are not in the next event."""
     listener = WindowListener(Growing, name="growing", outputs={"seen": "string"})
-    operator = PolicyOperator(
+    operator = PolicyEngine(
         StreamWindow.sliding(count(2), listener=listener, events=["INSERTION", "TRIGGER"]),
         {"l": pl.List(pl.Int64())},
     )

@@ -10,7 +10,7 @@ import pytest
 from panewise import SpecError, StreamWindow, WindowListener
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.policy.operator import PolicyOperator
+from panewise.engine.policy.operator import PolicyEngine
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import InputError
@@ -34,7 +34,7 @@ TELLING = WindowListener(ListenerLog, name="telling", outputs={"n": "bigint"})
 
 
 def evicted(spec: StreamWindow, values: pl.Series) -> list[list[Any]]:
-    operator = PolicyOperator(spec, {"v": values.dtype})
+    operator = PolicyEngine(spec, {"v": values.dtype})
     return [
         [row["v"] for row in tuples]
         for tuples in operator.add(pl.DataFrame([values])).panes["tuples"].to_list()
@@ -70,7 +70,7 @@ def test_differences_are_exact(values: pl.Series, amount: Any, wanted: list[list
 )
 def test_a_delta_of_other_types_is_refused(dtype: pl.DataType, name: str) -> None:
     with pytest.raises(SpecError) as caught:
-        PolicyOperator(StreamWindow.sliding(count(2), delta("v", 1)), {"v": dtype})
+        PolicyEngine(StreamWindow.sliding(count(2), delta("v", 1)), {"v": dtype})
     rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
     assert str(caught.value) == f"delta over v: {name} | {rule} | cast v to one of these"
 
@@ -79,13 +79,13 @@ def test_a_delta_of_timestamps_of_another_unit_is_refused() -> None:
     with pytest.raises(
         SpecError, match=r"delta over v: Datetime\(.*ms.*\) \| a delta is of .* \| cast it to microseconds"
     ):
-        PolicyOperator(StreamWindow.sliding(count(2), delta("v", 1)), {"v": pl.Datetime("ms")})
+        PolicyEngine(StreamWindow.sliding(count(2), delta("v", 1)), {"v": pl.Datetime("ms")})
 
 
 @pytest.mark.parametrize(("dtype", "name"), [(pl.Float64(), "double"), (pl.Decimal(10, 2), "decimal(10,2)")])
 def test_a_duration_is_no_amount_of_doubles_and_decimals(dtype: pl.DataType, name: str) -> None:
     with pytest.raises(SpecError) as caught:
-        PolicyOperator(StreamWindow.sliding(count(2), delta("v", "1 minute")), {"v": dtype})
+        PolicyEngine(StreamWindow.sliding(count(2), delta("v", "1 minute")), {"v": dtype})
     rule = (
         "a duration is an amount of timestamps, and of whole numbers, which are microseconds then "
         "(semantics 10.4)"
@@ -99,7 +99,7 @@ def test_a_duration_is_no_amount_of_doubles_and_decimals(dtype: pl.DataType, nam
 def test_markers_are_boolean() -> None:
     """`punct` over a column that is not Boolean is refused (semantics 10.5)."""
     with pytest.raises(SpecError) as caught:
-        PolicyOperator(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
+        PolicyEngine(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
     assert str(caught.value) == (
         "punct over v: bigint | a Boolean column says which rows are markers (semantics "
         "10.5) | make one before the operator"
@@ -108,7 +108,7 @@ def test_markers_are_boolean() -> None:
 
 def test_rows_after_the_end_are_late() -> None:
     """Rows after the end of input, which are possible on Spark, are late (semantics 12.2)."""
-    operator = PolicyOperator(StreamWindow.tumbling(count(2)), {"v": pl.Int64()})
+    operator = PolicyEngine(StreamWindow.tumbling(count(2)), {"v": pl.Int64()})
     operator.add(pl.DataFrame({"v": [1]}))
     assert operator.finish().panes["event"].to_list() == ["FINAL"]
     output = operator.add(pl.DataFrame({"v": [2, 3]}))
@@ -119,7 +119,7 @@ def test_rows_after_the_end_are_late() -> None:
 
 def test_partitions_of_any_type_are_found_again() -> None:
     keys = {"day": pl.Date(), "price": pl.Decimal(10, 2), "raw": pl.Binary()}
-    operator = PolicyOperator(
+    operator = PolicyEngine(
         StreamWindow.tumbling(count(2), partition_by=list(keys), aggregates=[F.count().alias("n")]), keys
     )
     rows = pl.DataFrame(
@@ -133,7 +133,7 @@ def test_partitions_of_any_type_are_found_again() -> None:
 
 def test_a_partition_is_named_by_nan() -> None:
     """NaN names the partition whose key is NaN, because NaN equals NaN as a key (semantics 10.23, 15.2)."""
-    operator = PolicyOperator(StreamWindow.tumbling(count(2), partition_by=["k"]), {"k": pl.Float64()})
+    operator = PolicyEngine(StreamWindow.tumbling(count(2), partition_by=["k"]), {"k": pl.Float64()})
     operator.add(pl.DataFrame({"k": [1.0]}))
     assert operator.evict({"k": float("nan")}).panes.is_empty()
     operator.add(pl.DataFrame({"k": [float("nan")]}))
@@ -194,7 +194,7 @@ NAMES = [
 
 @pytest.mark.parametrize(("keys", "named", "message"), NAMES)
 def test_names_that_no_partition_can_have(keys: list[str], named: Any, message: str) -> None:
-    operator = PolicyOperator(
+    operator = PolicyEngine(
         StreamWindow.tumbling(count(2), partition_by=keys),
         {"k": pl.String(), "v": pl.Int64(), "p": pl.Decimal(10, 2)},
     )
@@ -312,18 +312,18 @@ def test_values_that_python_cannot_represent_are_invalid_with_a_listener(
         "t", [*inside, None, *outside], dtype=pl.Int32() if dtype == pl.Date() else pl.Int64()
     )
     rows = pl.DataFrame([physical]).select(wrap(pl.col("t").cast(dtype)).alias("t"))
-    operator = PolicyOperator(StreamWindow.tumbling(count(9), listener=TELLING), {"t": whole(dtype)})
+    operator = PolicyEngine(StreamWindow.tumbling(count(9), listener=TELLING), {"t": whole(dtype)})
     output = operator.add(rows)
     assert output.counts.applied == len(inside) + 1
     assert output.invalid["__reason"].to_list() == ["t is outside the years 1 to 9999"] * len(outside)
     assert output.panes["n"].to_list() == [1] * (len(inside) + 1)
-    assert PolicyOperator(StreamWindow.tumbling(count(9)), {"t": whole(dtype)}).add(rows).counts.invalid == 0
+    assert PolicyEngine(StreamWindow.tumbling(count(9)), {"t": whole(dtype)}).add(rows).counts.invalid == 0
 
 
 def test_keys_that_python_cannot_represent_are_invalid_with_a_listener() -> None:
     """The years in columns of `partition_by` are tested: a listener receives them, too (semantics 10.19)."""
     spec = StreamWindow.tumbling(count(9), partition_by=["t"], columns=["v"], listener=TELLING)
-    operator = PolicyOperator(spec, {"t": pl.Datetime("us", "UTC"), "v": pl.Int64()})
+    operator = PolicyEngine(spec, {"t": pl.Datetime("us", "UTC"), "v": pl.Int64()})
     rows = pl.DataFrame({"t": [0, 2**62], "v": [1, 2]}).with_columns(
         pl.col("t").cast(pl.Datetime("us", "UTC"))
     )

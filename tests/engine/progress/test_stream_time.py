@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
@@ -69,7 +69,7 @@ def test_the_watermark_of_a_key_is_stored_without_windows() -> None:
     spec = WindowOperator(
         window=pw.Tumbling(10), keys=["k"], aggregates=[F.count().alias("n")], watermark=pw.StreamTime()
     )
-    operator = Operator(spec, {"k": pl.String(), "event_time": pl.Int64()})
+    operator = WindowEngine(spec, {"k": pl.String(), "event_time": pl.Int64()})
     operator.add(pl.DataFrame({"k": ["a", "b"], "event_time": [20, 3]}))
     operator.add(pl.DataFrame({"k": ["a"], "event_time": [30]}))
     operator.add(pl.DataFrame({"k": ["a"], "event_time": [40]}))

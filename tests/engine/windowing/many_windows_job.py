@@ -12,7 +12,7 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 
 SECOND = 1_000_000
 ROWS = 100
@@ -32,7 +32,7 @@ def peak() -> int:
 def main(window: str) -> None:
     warnings.simplefilter("ignore")
     aggregates = [F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")]
-    operator = Operator(
+    operator = WindowEngine(
         pw.WindowOperator(window=WINDOWS[window](), keys=["key"], aggregates=aggregates), SCHEMA
     )
     operator.add(pl.DataFrame({"key": ["a"], "event_time": [0], "v": [0]}, schema=SCHEMA).clear())

@@ -8,7 +8,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import InputError, SpecError
 from panewise.oracle import Interpreter
 from panewise.testing import run
@@ -26,7 +26,7 @@ def spec(window: pw.Custom) -> pw.WindowOperator:
 def taken(given: Any, merge: bool = False) -> tuple[list[tuple[int, int]], list[str]]:
     """Returns the stored windows and the reasons of invalid rows if the function returns `given`."""
     rows = pl.DataFrame({"t": range(len(given))}, schema={"t": pl.Int64})
-    operator = Operator(spec(pw.Custom(lambda frame: given, name="mine", merge=merge)), dict(rows.schema))
+    operator = WindowEngine(spec(pw.Custom(lambda frame: given, name="mine", merge=merge)), dict(rows.schema))
     output = operator.add(rows)
     return list(operator.live().select("window_start", "window_end").iter_rows()), output.invalid[
         "__reason"
@@ -108,7 +108,7 @@ def test_several_windows_to_merge() -> None:
 def test_functions_at_fault(given: Any, told: str, remedy: str) -> None:
     """It is an error if the function does not return one list for each row (semantics 6.6)."""
     rows = pl.DataFrame({"t": [0]})
-    operator = Operator(spec(pw.Custom(lambda frame: given, name="mine")), dict(rows.schema))
+    operator = WindowEngine(spec(pw.Custom(lambda frame: given, name="mine")), dict(rows.schema))
     with pytest.raises(InputError) as caught:
         operator.add(rows)
     assert str(caught.value) == f"windows of mine: {told} | {RULE} | {remedy}"
@@ -122,7 +122,7 @@ def test_a_function_sees_valid_rows_and_its_columns_only() -> None:
         return [[(0, 1)]] * frame.height
 
     rows = pl.DataFrame({"t": [1, None, 3], "a": [1, 2, 3], "b": [4, 5, 6]})
-    operator = Operator(spec(pw.Custom(mine, name="mine", columns=["b"])), dict(rows.schema))
+    operator = WindowEngine(spec(pw.Custom(mine, name="mine", columns=["b"])), dict(rows.schema))
     operator.add(rows)
     assert len(seen) == 1
     assert seen[0].to_dict(as_series=False) == {"event_time": [1, 3], "b": [4, 6]}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise.engine.windowing import windows_of_slices
-from panewise.engine.windowing.plan import Plan
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windowing.plan import WindowPlan
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow
 from panewise.testing.strategies import events, specs
 from tests.engine.effort import FEW
@@ -51,13 +51,13 @@ def test_combined_rows_of_two_readers_where_no_windows_are_listed(
         accumulation="accumulating",
         allowed_lateness=3,
     )
-    plan = Plan(spec, schema)
+    plan = WindowPlan(spec, schema)
     assert plan.can_combine
     rows = pl.DataFrame({"k": list("abbab") * 9, "event_time": range(45), "v": range(45)}, schema=schema)
     found = []
     for many in (0, 64):
         monkeypatch.setattr(windows_of_slices, "MANY", many)
-        operator = Operator(spec, schema)
+        operator = WindowEngine(spec, schema)
         operator.advance(watermark=20)
         both = [plan.combine(plan.validate(some, 0).valid) for some in (rows, rows.head(20))]
         output = operator.add_combined(pl.concat(both))

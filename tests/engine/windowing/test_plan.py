@@ -6,7 +6,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.registry import operator_for
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import AnyWindow
 
 SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "x": pl.Float64()}
@@ -36,6 +36,6 @@ def test_panes(window: AnyWindow) -> None:
 def test_partials() -> None:
     """The pre-aggregation of the same batch gives the same partials."""
     spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], event_time="t", aggregates=[F.avg("x")])
-    plan = Plan(spec, SCHEMA)
+    plan = WindowPlan(spec, SCHEMA)
     made = [plan.combine(plan.validate(ROWS, 0).valid).to_dicts() for _ in range(TIMES)]
     assert made == [made[0]] * TIMES

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
@@ -20,8 +20,8 @@ from tests.engine.windows.test_properties import agree
 SCHEMA = {"k": pl.String(), "v": pl.Int64()}
 
 
-def operator(window: Any, **fields: Any) -> Operator:
-    return Operator(
+def operator(window: Any, **fields: Any) -> WindowEngine:
+    return WindowEngine(
         WindowOperator(
             window=window, keys=["k"], aggregates=[F.sum("v").alias("s"), F.count().alias("n")], **fields
         ),

@@ -7,7 +7,7 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import SpecError
 
 SPEC = pw.WindowOperator(window=pw.Session("gap"), event_time="t", aggregates=[F.count().alias("n")])
@@ -17,7 +17,7 @@ TIMES = pl.Series("t", [0, 3, 100, 200, 300], dtype=pl.Int64)
 def stored_windows(gap: pl.Series) -> list[tuple[int, int]]:
     """Returns the stored sessions. Asserts that the last three rows are invalid."""
     rows = pl.DataFrame([TIMES, gap])
-    operator = Operator(SPEC, dict(rows.schema))
+    operator = WindowEngine(SPEC, dict(rows.schema))
     output = operator.add(rows)
     assert output.invalid["__reason"].to_list() == [
         "gap gap is null",
@@ -44,7 +44,7 @@ def test_intervals() -> None:
 )
 def test_other_types_are_refused(dtype: pl.DataType, shown: str) -> None:
     with pytest.raises(SpecError) as caught:
-        Operator(SPEC, {"t": pl.Int64(), "gap": dtype})
+        WindowEngine(SPEC, {"t": pl.Int64(), "gap": dtype})
     rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
     assert (
         str(caught.value)

@@ -8,8 +8,8 @@ from panewise.families import Family
 
 PAIRS = Family(
     "pairs",
-    spec="tests.families.pairs.parts",
-    engine="tests.families.pairs.engine",
+    spec="tests.families.pairs.parts:PARTS",
+    engine="tests.families.pairs.engine:PARTS",
     oracle="tests.families.pairs.oracle:PairsInterpreter",
     testing="panewise.testing.families:PLAIN",
 )

@@ -9,14 +9,15 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, TIME, TOMBSTONE
 from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.bases import UncombinedOperator
 from panewise.engine.ingest.input_state import checked
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns, late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.uncombined import UncombinedOperator, UncombinedPort
+from panewise.engine.ingest.port import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import Inputs, InputWatermark
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
@@ -221,7 +222,7 @@ def _passed_until(clocks: Clocks) -> int | None:
     return None if clocks.watermark is None else max(MIN_INSTANT, clocks.watermark - 1)
 
 
-def compile(spec: Pairs, schemas: Schemas) -> PairsPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: Pairs, schemas: Schemas) -> PairsPlan:  # noqa: A001 - the name of the part
     return PairsPlan(spec, schemas)
 
 
@@ -238,3 +239,6 @@ def inspect(spec: Pairs, header: Mapping[str, Any], read: TableReader) -> Inspec
     tables = [read(number, [KEY, END], [END], [], horizon, [KEY]) for number in (1, 2)]
     rows = [table for table in tables if table.width]
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), [KEY])
+
+
+PARTS = EngineParts(compile=compile, operator=operator, inspect=inspect)

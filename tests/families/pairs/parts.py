@@ -6,7 +6,7 @@ from typing import Any
 
 from panewise.errors import SpecError
 from panewise.spec.fields import members_of, text
-from panewise.spec.protocol import Carried, Types, Users
+from panewise.spec.protocol import SpecParts, Types, Users
 from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side
 
 
@@ -43,22 +43,6 @@ def check_types(spec: Pairs, types: Mapping[str, Types]) -> None:
         raise SpecError(f"keys of {kinds[0]} and {kinds[1]}", "keys have one type", "cast one of them")
 
 
-def boolean_columns(spec: Pairs) -> set[str]:
-    return set()
-
-
-def batch_error(spec: Pairs) -> None:
-    return None
-
-
-def for_columns(spec: Pairs, columns: Mapping[str, set[str]]) -> Pairs:
-    return spec
-
-
-def for_delays(spec: Pairs, delays: Mapping[str, Any]) -> Pairs:
-    return spec
-
-
 def renamed(spec: Pairs, port: str, names: Mapping[str, str], all_columns: Any) -> Pairs:
     side = spec.ports[port]
     changed = replace(side, key=names.get(side.key, side.key))
@@ -69,28 +53,8 @@ def with_position(spec: Pairs, position: Any) -> Pairs:
     raise SpecError("a position", "pairs have no source position", "leave it out")
 
 
-def shard_keys(spec: Pairs, port: str) -> tuple[str, ...]:
-    return spec.ports[port].keys
-
-
-def one_shard(spec: Pairs) -> None:
-    return None
-
-
-def calls_users(spec: Pairs) -> bool:
-    return False
-
-
-def functions(spec: Pairs, port: str) -> tuple[()]:
-    return ()
-
-
 def unchanged(spec: Pairs, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
     return {"key": (LEFT, spec.left.key)}
-
-
-def carried(spec: Pairs, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
-    return {}
 
 
 def instants(spec: Pairs) -> tuple[str, ...]:
@@ -101,13 +65,16 @@ def output_time(spec: Pairs) -> tuple[str, str, str]:
     return "pairs before a second operator", "counts have no event time", "write them"
 
 
-def timely_column(spec: Pairs) -> None:
-    return None
-
-
-def new_columns(spec: Pairs) -> tuple[str, ...]:
-    return ()
-
-
-def passed_on(spec: Pairs) -> bool:
-    return False
+PARTS = SpecParts(
+    reads=reads,
+    to_dict=to_dict,
+    from_dict=from_dict,
+    complete=complete,
+    describe=describe,
+    check_types=check_types,
+    renamed=renamed,
+    with_position=with_position,
+    unchanged=unchanged,
+    instants=instants,
+    output_time=output_time,
+)

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 import xxhash
 
-from panewise.engine.kernels.map_types import whole_instants
+from panewise.engine.kernels.column_types import whole_instants
 
 _RANGE = 2.0**64
 

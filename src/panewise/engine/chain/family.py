@@ -4,27 +4,27 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.engine.chain.plan import ChainPlan
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.families import INPUT
 from panewise.spec import Chain
 
 if TYPE_CHECKING:
-    from panewise.engine.chain.operator import ChainOperator
+    from panewise.engine.chain.operator import ChainEngine
 
 
-def compile(spec: Chain, schemas: Schemas) -> ChainPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: Chain, schemas: Schemas) -> ChainPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return ChainPlan(spec, schemas[INPUT])
 
 
-def operator(spec: Chain, schemas: Schemas) -> "ChainOperator":
+def operator(spec: Chain, schemas: Schemas) -> "ChainEngine":
     """Returns an operator that has taken no step."""
-    from panewise.engine.chain.operator import ChainOperator  # noqa: PLC0415 - see above
+    from panewise.engine.chain.operator import ChainEngine  # noqa: PLC0415 - see above
 
-    return ChainOperator(spec, schemas[INPUT])
+    return ChainEngine(spec, schemas[INPUT])
 
 
 def inspect(spec: Chain, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -32,3 +32,6 @@ def inspect(spec: Chain, header: Mapping[str, Any], read: TableReader) -> Inspec
     from panewise.engine.windows import inspection  # noqa: PLC0415 - see above
 
     return inspection.inspect(spec.first, header, read, slices=1 + 2 * len(spec.stages))
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

@@ -17,17 +17,17 @@ from panewise.engine.ingest.output import Output
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import sealed_if_long
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.families import INPUT
 from panewise.spec import Chain
 
 
-class ChainOperator(Operator):
+class ChainEngine(WindowEngine):
     """A window operator and the stages that follow it, as one operator.
 
     Args:
         chain: the specification.
-        schema: types of the input columns, as for :class:`Operator`.
+        schema: types of the input columns, as for :class:`WindowEngine`.
 
     Raises:
         SpecError: if a column is missing, or has a type that the chain cannot use.
@@ -45,7 +45,7 @@ class ChainOperator(Operator):
         )
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds partials, as :meth:`Operator.add_combined` does."""
+        """Adds partials, as :meth:`WindowEngine.add_combined` does."""
         output = super().add_combined(partials)
         return replace(output, panes=self._through([output.panes]))
 

@@ -11,7 +11,7 @@ from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, liv
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.store.run import Shape
 from panewise.engine.windowing.panes import stamped
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Chain, Stage, closed_at_end
 from panewise.spec.type_checks import check_types
@@ -95,7 +95,7 @@ class StagePlan:
         return panes.with_columns(*zero, *bounds)
 
 
-class ChainPlan(Plan):
+class ChainPlan(WindowPlan):
     """The plan of the window operator, and the plans of the stages.
 
     Raises:

@@ -5,11 +5,11 @@ Operators are imported when they are used: where rows are only packed, a plan is
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.engine.cogroup.plan import CogroupPlan
 from panewise.engine.columns import ONE_KEY
-from panewise.engine.protocol import Inspection, Schemas, TableReader, engine_parts
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, engine_parts
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.windowing import row_key
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from panewise.engine.cogroup.operator import CogroupEngine
 
 
-def compile(spec: CogroupOperator, schemas: Schemas) -> CogroupPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: CogroupOperator, schemas: Schemas) -> CogroupPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return CogroupPlan.of(spec, schemas)
 
@@ -40,3 +40,6 @@ def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader)
     names = {row_key(place): name for place, name in enumerate(spec.keys)}
     rows = found.rows.rename(names) if found.rows.width else found.rows
     return replace(found, clocks=read_clocks(header), rows=rows, keys=list(spec.keys) or [ONE_KEY])
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

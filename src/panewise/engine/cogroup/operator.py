@@ -19,7 +19,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.windows_of_sides import Step, WindowsOfSides
 from panewise.engine.protocol import Schemas
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.join.columns import LEFT
 
@@ -41,7 +41,7 @@ class CogroupEngine(WindowsOfSides):
 
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
         self.spec, self.plan = spec, CogroupPlan.of(spec, schemas)
-        windows = Operator(self.plan.windows.spec, {}, self.plan.windows).state
+        windows = WindowEngine(self.plan.windows.spec, {}, self.plan.windows).state
         self.state = CogroupState(windows=windows)
         self.changed = False
         self._waiting: dict[str, pl.DataFrame] = {}  # the partials of each side in a batch
@@ -131,14 +131,14 @@ class CogroupEngine(WindowsOfSides):
         self.state = replace(self.state, clocks=clocks)
         return iter(panes)
 
-    def _settled(self, operator: Operator, found: Output) -> pl.DataFrame:
+    def _settled(self, operator: WindowEngine, found: Output) -> pl.DataFrame:
         """Takes over the windows. Returns their panes, in which keys have the names of the left side."""
         self.changed |= operator.changed
         self.state = replace(self.state, windows=operator.state)
         return found.panes.rename(self.plan.names)
 
-    def _operator(self) -> Operator:
+    def _operator(self) -> WindowEngine:
         """Returns a window operator with the windows and clocks of the state."""
-        operator = Operator(self.plan.windows.spec, {}, self.plan.windows)
+        operator = WindowEngine(self.plan.windows.spec, {}, self.plan.windows)
         operator.state = replace(self.state.windows, clocks=of_windows(self.state.clocks))
         return operator

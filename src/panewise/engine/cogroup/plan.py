@@ -9,11 +9,10 @@ import polars as pl
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, REASON, SLICE, TIME
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assign_windows
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import CogroupOperator, parts, row_driven
 from panewise.spec.operators.cogroup.windowing import (
     IS_LEFT,
@@ -39,7 +38,7 @@ class CogroupPort:
 
     needs_clock = False
 
-    def __init__(self, spec: CogroupOperator, name: str, schema: Schema, windows: Plan) -> None:
+    def __init__(self, spec: CogroupOperator, name: str, schema: Schema, windows: WindowPlan) -> None:
         self.name, self.entry, self.schema = name, spec.ports[name], dict(schema)
         self.columns, self._windows = _selected(_columns(spec, name), windows.schema), windows
         self.keys = list(self.entry.keys) or [ONE_KEY]
@@ -58,7 +57,7 @@ class CogroupPort:
         return validate(self.entry, self.schema, rows, processing_time, self._assign)
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Returns the partials of valid rows per key and ``__slice``, as :meth:`Plan.combine` does.
+        """Returns the partials of valid rows per key and ``__slice``, as :meth:`WindowPlan.combine` does.
 
         The keys have the names of the side. No aggregate that can be combined reads the numbers of rows.
         """
@@ -91,7 +90,7 @@ class CogroupPlan:
 
     spec: CogroupOperator
     ports: Mapping[str, CogroupPort]
-    windows: Plan
+    windows: WindowPlan
 
     @classmethod
     def of(cls, spec: CogroupOperator, schemas: Schemas) -> "CogroupPlan":
@@ -109,7 +108,7 @@ class CogroupPlan:
             check_columns(entry, schemas[side])
         operator = window_operator(spec)
         types = {n: one for n, one in _types(spec, schemas).items() if n in operator.columns_read}
-        windows = Plan(operator, types)
+        windows = WindowPlan(operator, types)
         ports = {side: CogroupPort(spec, side, schemas[side], windows) for side in spec.sides}
         return cls(spec, ports, windows)
 

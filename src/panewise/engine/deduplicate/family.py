@@ -4,7 +4,7 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from panewise.engine.columns import END, START
 from panewise.engine.deduplicate.plan import DeduplicatePlan
 from panewise.engine.ingest.input_state import checked, read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.families import INPUT
 from panewise.spec import DeduplicateOperator
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from panewise.engine.deduplicate.operator import DeduplicateEngine
 
 
-def compile(spec: DeduplicateOperator, schemas: Schemas) -> DeduplicatePlan:  # noqa: A001 - the protocol's
+def compile(spec: DeduplicateOperator, schemas: Schemas) -> DeduplicatePlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return DeduplicatePlan(spec, schemas[INPUT])
 
@@ -46,3 +46,6 @@ def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableRea
     if waiting.width:
         rows.append(waiting.with_columns(pl.col(END).alias(START)).select(*keys, START, END))
     return Inspection(clocks, pl.concat(rows) if rows else groups, keys, ends_in_time=ends)
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

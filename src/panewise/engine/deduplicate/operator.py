@@ -29,12 +29,12 @@ from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP
 
 
-class DeduplicateEngine(RowsInTime):
+class DeduplicateEngine(RowsInTime[DeduplicateState]):
     """A deduplication on Polars frames.
 
     Args:
         spec: the specification.
-        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.Operator`.
+        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.WindowEngine`.
 
     Raises:
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.

@@ -7,9 +7,8 @@ import polars as pl
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import ARRIVAL_NUMBER, END, REASON, START, STORED_TIME
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.uncombined import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.port import UncombinedPort
+from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
 from panewise.families import INPUT

@@ -7,19 +7,18 @@ import polars as pl
 
 from panewise.engine.columns import REASON, TIME
 from panewise.engine.ingest import arrival
+from panewise.engine.ingest.bases import S, SingleInput, UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.single_input import SingleInput
-from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.families import INPUT
 
 
-class RowsInTime(UncombinedOperator, SingleInput):
+class RowsInTime(UncombinedOperator, SingleInput[S]):
     """An operator for which a row is late if its time is behind the watermark (semantics 29.3, 45.11).
 
-    A subclass has a plan with `spec`, and an empty output in the attribute `_nothing`.
+    A subclass has an empty output in the attribute `_nothing`.
     """
 
     _nothing: Output
@@ -34,9 +33,9 @@ class RowsInTime(UncombinedOperator, SingleInput):
     ) -> Output:
         """Moves both clocks together, then emits what is due.
 
-        `source` has the same meaning as for :class:`panewise.engine.windows.operator.Operator`.
+        `source` has the same meaning as for :class:`panewise.engine.windows.operator.WindowEngine`.
         """
-        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
+        return self._tick(self.state.clocks.moved(self.plan.entry, processing_time, watermark, source))
 
     def finish(self, port: str | None = None) -> Output:
         """Ends the input: all waiting rows are emitted."""
@@ -62,7 +61,7 @@ class RowsInTime(UncombinedOperator, SingleInput):
 
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds rows that the port has validated."""
-        spec = self.plan.spec
+        spec = self.plan.entry
         ordered = self._in_arrival_order(valid)
         fresh = self.state.marks.without_replays(spec, ordered)
         self.raise_marks(self.state.marks.after(spec, ordered))
@@ -74,13 +73,13 @@ class RowsInTime(UncombinedOperator, SingleInput):
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns the rows that are in time, and the rows of the late output."""
-        clocks, spec = self.state.clocks, self.plan.spec
+        clocks, spec = self.state.clocks, self.plan.entry
         if clocks.finished:
             late, reason = rows, "finished"
         else:
             behind = (
                 pl.col(TIME) < clocks.watermark
-                if clocks.watermark is not None and spec.event_time is not None
+                if clocks.watermark is not None and spec.time_columns
                 else pl.lit(False)
             )
             late, reason = rows.filter(behind), "behind"
@@ -92,7 +91,7 @@ class RowsInTime(UncombinedOperator, SingleInput):
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of a batch in arrival order (semantics 3)."""
-        return arrival.in_order(self.plan.spec, arrival.placed(rows))
+        return arrival.in_order(self.plan.entry, arrival.placed(rows))
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Applies rows that are in time, in arrival order. Returns the emitted rows."""

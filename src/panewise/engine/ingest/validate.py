@@ -5,15 +5,16 @@ decide which tests are made at all. Then one expression decides whether any row 
 reasons are computed. The cost is one pass over the columns that are tested.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT, saturating_add
-from panewise.engine.columns import ONE_KEY, PLACE, REASON, TIME
+from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME
 from panewise.engine.ingest import arrival
+from panewise.errors import SpecError
 from panewise.spec import Entry, row_driven
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
@@ -159,3 +160,20 @@ def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col(REASON))
     )
     return invalid.with_columns(named.alias(REASON))
+
+
+def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
+    """Checks that the columns that an operator reads exist, and that none has a reserved name.
+
+    Raises:
+        SpecError: if a column is missing or has a reserved name.
+    """
+    for name in spec.columns_read:
+        if name not in schema:
+            remedy = f"use one of the columns {sorted(schema)}"
+            raise SpecError(f"column {name!r}", "the columns that an operator reads are in its input", remedy)
+    own = [name for name in schema if name.startswith("__") and name not in (ROW, *MARKS)]
+    if own:
+        raise SpecError(
+            f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column"
+        )

@@ -4,7 +4,7 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from panewise.engine.columns import (
     TIME,
 )
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Operator, Schemas, TableReader
 from panewise.spec import JoinOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -31,16 +31,15 @@ from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_o
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy
 
 if TYPE_CHECKING:
-    from panewise.engine.join.pairing import PairingEngine
     from panewise.engine.join.same_window.base import SameWindowEngine
 
 
-def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return JoinPlan.of(spec, schemas)
 
 
-def operator(spec: JoinOperator, schemas: Schemas) -> "PairingEngine | SameWindowEngine":
+def operator(spec: JoinOperator, schemas: Schemas) -> Operator:
     """Returns an operator that has taken no step."""
     if isinstance(spec.match, SameWindow):
         return _window_join(spec, spec.match, schemas)
@@ -197,3 +196,6 @@ def _windows_of_rows(
     if not windows:
         return pl.DataFrame()
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Final, Self
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import COUNT, INPUTS, MARKS, checked, marks_rows, read_marks
+from panewise.engine.ingest.port import Port
 from panewise.engine.join.clocks import JoinClocks, SideClock
-from panewise.engine.protocol import Port
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec.operators.join.columns import SIDES
 from panewise.state.manifest import Checks, check_fields

@@ -9,8 +9,8 @@ import polars as pl
 
 from panewise.engine.columns import TIME
 from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.bases import UncombinedOperator
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import SidesState
 from panewise.engine.protocol import Plan

@@ -4,13 +4,13 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.ingest.input_state import checked, read_clocks
 from panewise.engine.over.plan import OverPlan
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.families import INPUT
 from panewise.spec import OverOperator
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from panewise.engine.over.operator import OverEngine
 
 
-def compile(spec: OverOperator, schemas: Schemas) -> OverPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: OverOperator, schemas: Schemas) -> OverPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return OverPlan(spec, schemas[INPUT])
 
@@ -37,3 +37,6 @@ def inspect(spec: OverOperator, header: Mapping[str, Any], read: TableReader) ->
     clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys) or [ONE_KEY]
     rows = read(0, [*keys, END], [END], [], passed_until(spec, clocks), keys if spec.keys else [END])
     return Inspection(clocks, rows, keys)
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

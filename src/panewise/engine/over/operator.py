@@ -1,6 +1,6 @@
 """The OVER operator: emits its input rows with new columns (semantics 29).
 
-It works in steps, as :class:`~panewise.engine.windows.operator.Operator` does. A row is stored until it
+It works in steps, as :class:`~panewise.engine.windows.operator.WindowEngine` does. A row is stored until it
 passes. All rows that pass in a step are computed together, from a
 :class:`~panewise.engine.over.sequences.Layout`. A step costs as much as the rows that pass, the rows that are
 stored for the frames of their keys, and the rows that leave ranges.
@@ -30,12 +30,12 @@ from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.spec import OverOperator
 
 
-class OverEngine(RowsInTime):
+class OverEngine(RowsInTime[OverState]):
     """An OVER operator on Polars frames.
 
     Args:
         spec: the specification.
-        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.Operator`.
+        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.WindowEngine`.
 
     Raises:
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.

@@ -23,9 +23,8 @@ from panewise.engine.columns import (
     TIME_COUNT,
 )
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.uncombined import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.port import UncombinedPort
+from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
 from panewise.families import INPUT

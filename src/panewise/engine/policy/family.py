@@ -4,31 +4,31 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.ingest.input_state import checked, read_clocks
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.families import INPUT
 from panewise.spec import StreamWindow
 
 if TYPE_CHECKING:
-    from panewise.engine.policy.operator import PolicyOperator
+    from panewise.engine.policy.operator import PolicyEngine
 
 
-def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return PolicyPlan(spec, schemas[INPUT])
 
 
-def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyOperator":
+def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyEngine":
     """Returns an operator that has taken no step."""
-    from panewise.engine.policy.operator import PolicyOperator  # noqa: PLC0415 - see above
+    from panewise.engine.policy.operator import PolicyEngine  # noqa: PLC0415 - see above
 
-    return PolicyOperator(spec, schemas[INPUT])
+    return PolicyEngine(spec, schemas[INPUT])
 
 
 def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -40,3 +40,6 @@ def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) ->
 
 def _keys(spec: StreamWindow) -> list[str]:
     return list(spec.partition_by) or [ONE_KEY]
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

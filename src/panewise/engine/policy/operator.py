@@ -13,10 +13,9 @@ import polars as pl
 
 from panewise.engine.columns import END, ONE_KEY, PLACE, REASON, TUPLES
 from panewise.engine.ingest import arrival
+from panewise.engine.ingest.bases import SingleInput, UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.single_input import SingleInput
-from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.policy import events
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Partitions
@@ -35,7 +34,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy
 _Work = Callable[[Partitions], None]
 
 
-class PolicyOperator(UncombinedOperator, SingleInput):
+class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
     """An operator of policy windows on Polars frames.
 
     Args:

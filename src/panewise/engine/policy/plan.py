@@ -25,9 +25,8 @@ from panewise.engine.columns import (
     USED,
 )
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.uncombined import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.port import UncombinedPort
+from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.store.run import Shape

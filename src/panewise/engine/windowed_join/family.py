@@ -4,9 +4,9 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from panewise.engine.protocol import Inspection, Schemas, TableReader, engine_parts
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, engine_parts
 from panewise.engine.windowed_join.plan import WindowedJoinPlan
 from panewise.spec import WindowedJoin
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from panewise.engine.windowed_join.operator import WindowedJoinEngine
 
 
-def compile(spec: WindowedJoin, schemas: Schemas) -> WindowedJoinPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: WindowedJoin, schemas: Schemas) -> WindowedJoinPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
     return WindowedJoinPlan.of(spec, schemas)
 
@@ -31,3 +31,6 @@ def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) ->
     from panewise.engine.windowed_join.state import header_of_windows  # noqa: PLC0415 - see above
 
     return engine_parts(spec.windows).inspect(spec.windows, header_of_windows(header), read)
+
+
+PARTS: Final = EngineParts(compile=compile, operator=operator, inspect=inspect)

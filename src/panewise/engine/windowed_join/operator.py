@@ -12,8 +12,8 @@ from typing import Any, cast
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.bases import UncombinedOperator
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.join.pairing import PairingEngine
 from panewise.engine.join.same_window.base import SameWindowEngine
 from panewise.engine.protocol import Operator, Schemas, engine_parts
@@ -175,7 +175,7 @@ class WindowedJoinEngine(UncombinedOperator):
         if self._join.state.clocks.finished:
             return self._no_panes if clocks.finished else self._windows.finish().panes
         mark = self._join.output_watermark()
-        moves = mark is not None and (clocks.watermark is None or mark > clocks.watermark)
+        moves = mark is not None and (clocks.instant_watermark is None or mark > clocks.instant_watermark)
         return self._windows.advance(watermark=mark).panes if moves else self._no_panes
 
     @property

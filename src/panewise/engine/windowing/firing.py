@@ -26,7 +26,7 @@ from panewise.engine.kernels.frames import filter_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global
@@ -77,7 +77,7 @@ class Due:
         return any(run.low <= high and (low is None or run.high > low) for low, high in self.ends)
 
 
-def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
+def due(plan: WindowPlan, before: Clocks, now: Clocks) -> Due:
     """Returns which windows the move of the clocks from `before` to `now` can fire, flip or expire."""
     spec = plan.spec
     # If the trigger does not fire the pending rows of a complete window, the window stays unflipped. An
@@ -100,7 +100,7 @@ def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
 
 
 def next_due(
-    plan: Plan, windows: StoredTable, clocks: Clocks, slices: StoredTable | None = None
+    plan: WindowPlan, windows: StoredTable, clocks: Clocks, slices: StoredTable | None = None
 ) -> int | None:
     """Returns a watermark at or before the one at which the next window flips, expires or fires.
 
@@ -126,7 +126,7 @@ def next_due(
     return min(found, default=None)
 
 
-def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
+def evaluate(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
     """Evaluates each of the windows once."""
     decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks), FIRE)
     emitted = _emitting_firings(plan, results)
@@ -136,7 +136,7 @@ def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
     return Evaluation(stored, expired, emitted)
 
 
-def _with_decisions(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _with_decisions(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows with their decisions as columns."""
     spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
     with_times = windows.with_columns(
@@ -159,12 +159,12 @@ def _with_decisions(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.Dat
     )
 
 
-def _trigger_context(plan: Plan, clocks: Clocks) -> TriggerContext:
+def _trigger_context(plan: WindowPlan, clocks: Clocks) -> TriggerContext:
     """Returns the trigger context for windows that have ``__complete`` and ``__flip`` as columns."""
     return replace(TriggerContext.at(plan.spec, clocks, pl.col(FLIP)), complete=pl.col(COMPLETE))
 
 
-def _emitting_firings(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
+def _emitting_firings(plan: WindowPlan, results: pl.DataFrame) -> pl.DataFrame:
     """Returns the firings that emit a pane, with the columns of its timing.
 
     Where panes are compared, a firing that equals the live pane emits nothing (semantics 21.1, 21.6).
@@ -191,7 +191,9 @@ def _emitting_firings(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _after_firings(plan: Plan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _after_firings(
+    plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks
+) -> pl.DataFrame:
     """Returns the windows after the firings."""
     spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
     names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []

@@ -24,7 +24,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
 )
 from panewise.engine.kernels.frames import joined
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import StreamTime
 
 _REACHED = "__reached"
@@ -47,7 +47,7 @@ def marked(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.Data
     return joined(frame, marks, keys, "left")
 
 
-def moved(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+def moved(plan: WindowPlan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """Returns the new watermarks of the keys whose watermarks the rows move."""
     assert isinstance(plan.spec.watermark, StreamTime)
     delay = plan.spec.watermark.delay.us
@@ -58,7 +58,7 @@ def moved(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     return seen.filter(further).select(*plan.keys, reached.alias(KEY_WATERMARK))
 
 
-def others(plan: Plan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.DataFrame) -> pl.DataFrame:
+def others(plan: WindowPlan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows in `mine` whose key has a new watermark, without the windows in `known`."""
     found = without(mine).join(further, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
     for windows in known:
@@ -66,14 +66,14 @@ def others(plan: Plan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.Dat
     return found
 
 
-def refreshed(plan: Plan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
+def refreshed(plan: WindowPlan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows with the new watermarks of their keys, where these have moved."""
     reached = further.rename({KEY_WATERMARK: _REACHED})
     both = joined(windows, reached, plan.keys, "left")
     return both.with_columns(pl.coalesce(_REACHED, KEY_WATERMARK).alias(KEY_WATERMARK)).drop(_REACHED)
 
 
-def written(plan: Plan, further: pl.DataFrame) -> pl.DataFrame:
+def written(plan: WindowPlan, further: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows of the table that store these watermarks."""
     values = {
         **dict.fromkeys((START, END), pl.lit(MAX_INSTANT)),

@@ -14,8 +14,7 @@ from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, REASON, SLICE, START
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.schema import check_columns
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.kernels.frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
@@ -45,7 +44,7 @@ from panewise.spec.rules.sliding import fires_only_when_complete
 from panewise.spec.type_checks import check_types
 
 
-class Plan:
+class WindowPlan:
     """A specification compiled for input columns of known types.
 
     Raises:
@@ -112,7 +111,7 @@ class Plan:
             self.aggregation = range_aggregation(self.pieces)
 
     @property
-    def ports(self) -> dict[str, "Plan"]:
+    def ports(self) -> dict[str, "WindowPlan"]:
         """The input port."""
         return {INPUT: self}
 

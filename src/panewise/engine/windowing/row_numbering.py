@@ -17,7 +17,7 @@ from panewise.engine.columns import KEY_WATERMARK, SLICE, TIME
 from panewise.engine.kernels.frames import Mask, group_positions, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import Hopping
 
 RUN = "__run"  # the number of a run of consecutive rows of one key and slice, in ascending order
@@ -40,14 +40,14 @@ class Numbered:
     moved: pl.DataFrame
 
 
-def keys_and_places(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
+def keys_and_places(plan: WindowPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
     """Returns each key with its number of rows, and the positions of the rows, key by key."""
     keys, places, counts = group_positions(rows, plan.keys)
     return keys.hstack([pl.Series(_ARRIVED, counts, dtype=pl.Int64)]), places
 
 
 def of_keys(
-    plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame
+    plan: WindowPlan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame
 ) -> Numbered:
     """Numbers the rows (in arrival order) of each key, beginning at the key's watermark in `before`, or at 0.
 
@@ -81,7 +81,7 @@ def _runs(slices: pl.Series, first: Places) -> pl.Series:
     return pl.Series(RUN, np.cumsum(begins, dtype=np.uint32)).set_sorted()
 
 
-def lifted(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
+def lifted(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the partials of numbered rows for each key and slice.
 
     The rows of a key and slice are consecutive, so nothing is looked up.

@@ -14,11 +14,11 @@ import polars as pl
 
 from panewise.chrono import saturating_add
 from panewise.engine.columns import CLOSED, END, ONE_KEY
+from panewise.engine.protocol import Change
 from panewise.engine.windowing import key_watermarks, panes
 from panewise.engine.windowing.firing import FIRE
-from panewise.engine.windowing.plan import Plan
-from panewise.engine.windows.intake import Intake
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windowing.plan import WindowPlan
+from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.sliding.intake import unmade_with
 from panewise.spec import Calendar, Hopping, Sliding, Tumbling, closed_at_end, length
 
@@ -26,27 +26,9 @@ T = TypeVar("T")
 _EXPIRED: Final = "__expired"
 
 
-@dataclass(frozen=True)
-class Change:
-    """What an evaluation has changed.
-
-    Attributes:
-        deleted: the sessions that were merged into others: their keys, window_start and window_end.
-        results: the windows whose results have changed: the same columns, and the aggregates.
-    """
-
-    deleted: pl.DataFrame
-    results: pl.DataFrame
-
-
-def changes_of(operator: Operator, work: Callable[[], T]) -> tuple[T, list[Change]]:
+def changes_of(operator: WindowEngine, work: Callable[[], T]) -> tuple[T, list[Change]]:
     """Calls `work`, a step of the operator. Returns its result, and the changes in their order."""
-    effects = list[Intake]()
-    operator.effects = effects
-    try:
-        returned = work()
-    finally:
-        operator.effects = None
+    returned, effects = operator.recorded(work)
     plan = operator.plan
     found = [_change(plan, one.touched, one.merged_away) for one in effects if not one.touched.is_empty()]
     news = [one.news for one in effects if one.news is not None and not one.news.is_empty()]
@@ -55,7 +37,7 @@ def changes_of(operator: Operator, work: Callable[[], T]) -> tuple[T, list[Chang
     return returned, found
 
 
-def live_results(operator: Operator) -> tuple[pl.DataFrame, pl.DataFrame]:
+def live_results(operator: WindowEngine) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the results of all live windows, and the identity of those that are closed.
 
     Closed windows have no results any more, as closing empties them.
@@ -69,7 +51,7 @@ def live_results(operator: Operator) -> tuple[pl.DataFrame, pl.DataFrame]:
     return pl.concat(found), _identity(plan, windows.filter(CLOSED))
 
 
-def expired(operator: Operator, windows: pl.DataFrame) -> pl.Series:
+def expired(operator: WindowEngine, windows: pl.DataFrame) -> pl.Series:
     """Returns for each window whether it has expired. Windows have keys, window_start and window_end.
 
     A null window_end means the end of the window of the specification with this start. If there is no such
@@ -86,7 +68,26 @@ def expired(operator: Operator, windows: pl.DataFrame) -> pl.Series:
     return found[_EXPIRED]
 
 
-def _end(plan: Plan, start: int, shown: int | None) -> int | None:
+@dataclass(frozen=True)
+class WindowResults:
+    """The current results of an operator's windows: :class:`panewise.engine.protocol.CurrentResults`."""
+
+    operator: WindowEngine
+
+    def changed_by(self, work: Callable[[], T]) -> tuple[T, list[Change]]:
+        """Calls `work`, a step of the operator. Returns its result, and the changes in their order."""
+        return changes_of(self.operator, work)
+
+    def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Returns the results of all live windows, and the identity of those that are closed."""
+        return live_results(self.operator)
+
+    def expired(self, windows: pl.DataFrame) -> pl.Series:
+        """Returns for each window whether it has expired."""
+        return expired(self.operator, windows)
+
+
+def _end(plan: WindowPlan, start: int, shown: int | None) -> int | None:
     """Returns the end of a window in tables, given its start and the end that outputs show, or None."""
     if shown is not None:
         return shown + closed_at_end(plan.spec.window)
@@ -98,30 +99,30 @@ def _end(plan: Plan, start: int, shown: int | None) -> int | None:
     return saturating_add(start, plan.slide.size + 1 if plan.sliding else length(window.size))
 
 
-def _change(plan: Plan, windows: pl.DataFrame, deleted: pl.DataFrame | None = None) -> Change:
+def _change(plan: WindowPlan, windows: pl.DataFrame, deleted: pl.DataFrame | None = None) -> Change:
     # A step also touches windows that closed before it, if the watermark of their key moves. They are empty.
     opened = windows.filter(~pl.col(CLOSED))
     return Change(_identity(plan, windows.clear() if deleted is None else deleted), _results(plan, opened))
 
 
-def _unmade(operator: Operator, news: pl.DataFrame) -> pl.DataFrame:
+def _unmade(operator: WindowEngine, news: pl.DataFrame) -> pl.DataFrame:
     state, plan = operator.state, operator.plan
     assert state.slices is not None
     marks = _key_watermarks(operator, news) if plan.by_key else plan.no_windows()
     return unmade_with(plan, state.slices, news, state.clocks, marks)
 
 
-def _key_watermarks(operator: Operator, rows: pl.DataFrame) -> pl.DataFrame:
+def _key_watermarks(operator: WindowEngine, rows: pl.DataFrame) -> pl.DataFrame:
     plan = operator.plan
     return key_watermarks.watermarks_of(operator.state.windows.of_keys(rows, plan.keys), plan.keys)
 
 
-def _identity(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+def _identity(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
     keys, bounds = panes.identity(plan.spec, plan.schema)
     return windows.select(*keys, *bounds)
 
 
-def _results(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+def _results(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
     """Returns windows with the results that a firing would compute."""
     _, found = plan.aggregation.fired(windows.with_columns(pl.lit(True).alias(FIRE)), FIRE)
     results = [pl.col(one.name).cast(plan.window_panes[one.name]) for one in plan.spec.aggregates]

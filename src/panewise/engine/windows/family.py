@@ -4,27 +4,27 @@ Operators are imported when they are used: where rows are only packed, a plan is
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from panewise.engine.protocol import Inspection, Schemas, TableReader
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.protocol import CurrentResults, EngineParts, Inspection, Schemas, TableReader
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.families import INPUT
 from panewise.spec import WindowOperator
 
 if TYPE_CHECKING:
-    from panewise.engine.windows.operator import Operator
+    from panewise.engine.windows.operator import WindowEngine
 
 
-def compile(spec: WindowOperator, schemas: Schemas) -> Plan:  # noqa: A001 - the name of the protocol
+def compile(spec: WindowOperator, schemas: Schemas) -> WindowPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
-    return Plan(spec, schemas[INPUT])
+    return WindowPlan(spec, schemas[INPUT])
 
 
-def operator(spec: WindowOperator, schemas: Schemas) -> "Operator":
+def operator(spec: WindowOperator, schemas: Schemas) -> "WindowEngine":
     """Returns an operator that has taken no step."""
-    from panewise.engine.windows.operator import Operator  # noqa: PLC0415 - see above
+    from panewise.engine.windows.operator import WindowEngine  # noqa: PLC0415 - see above
 
-    return Operator(spec, schemas[INPUT])
+    return WindowEngine(spec, schemas[INPUT])
 
 
 def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -32,3 +32,15 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     from panewise.engine.windows import inspection  # noqa: PLC0415 - see above
 
     return inspection.inspect(spec, header, read)
+
+
+def current_results(operator: "WindowEngine") -> CurrentResults:
+    """Returns the current results of an operator's windows."""
+    from panewise.engine.windows.current import WindowResults  # noqa: PLC0415 - see above
+
+    return WindowResults(operator)
+
+
+PARTS: Final = EngineParts(
+    compile=compile, operator=operator, inspect=inspect, current_results=current_results
+)

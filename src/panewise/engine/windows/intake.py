@@ -18,7 +18,7 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import custom, fixed_lateness, key_watermarks, row_numbering, window_table
 from panewise.engine.windowing.batch_merge import any_order, paired
 from panewise.engine.windowing.overlaps import Overlaps
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.windows_of_slices import SliceTable, windows_of_slices
 from panewise.engine.windows.sliding.slices import Slices
@@ -60,7 +60,7 @@ class Intake:
 
 
 def of_rows(
-    plan: Plan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: WindowPlan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
     """Applies rows to windows that do not merge.
 
@@ -90,7 +90,9 @@ def of_rows(
     )
 
 
-def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
+def _sliced(
+    plan: WindowPlan, rows: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
     """Returns the rows with their ``__slice``, and the windows of the slices."""
     if plan.slicing is not None:
         return rows, windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
@@ -99,7 +101,11 @@ def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFram
 
 
 def of_partials(
-    plan: Plan, stored: StoredTable, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: WindowPlan,
+    stored: StoredTable,
+    partials: pl.DataFrame,
+    clocks: Clocks,
+    columns: dict[str, pl.DataType],
 ) -> Intake:
     """Applies rows that were pre-aggregated per key and slice. Late rows are counted, not emitted."""
     assert plan.slicing is not None
@@ -129,7 +135,9 @@ def of_partials(
     )
 
 
-def late_partials(plan: Plan, stored: StoredTable, partials: pl.DataFrame, clocks: Clocks) -> tuple[int, int]:
+def late_partials(
+    plan: WindowPlan, stored: StoredTable, partials: pl.DataFrame, clocks: Clocks
+) -> tuple[int, int]:
     """Returns how many rows of partials are late, and how many are late for some of their windows."""
     assert plan.slicing is not None
     slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
@@ -138,7 +146,7 @@ def late_partials(plan: Plan, stored: StoredTable, partials: pl.DataFrame, clock
     return _late_counts(plan, partials, found)
 
 
-def _late_counts(plan: Plan, partials: pl.DataFrame, found: pl.DataFrame | None) -> tuple[int, int]:
+def _late_counts(plan: WindowPlan, partials: pl.DataFrame, found: pl.DataFrame | None) -> tuple[int, int]:
     if found is None:
         return 0, 0
     hit = partials.join(found, on=[*plan.keys, SLICE], nulls_equal=True)
@@ -147,7 +155,7 @@ def _late_counts(plan: Plan, partials: pl.DataFrame, found: pl.DataFrame | None)
 
 
 def _closed(
-    plan: Plan, stored: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps
+    plan: WindowPlan, stored: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps
 ) -> pl.DataFrame:
     """Returns the closed windows among those of the rows."""
     if not plan.can_close:
@@ -156,7 +164,7 @@ def _closed(
 
 
 def _without_behind(
-    plan: Plan,
+    plan: WindowPlan,
     rows: pl.DataFrame,
     slices: SliceTable | Overlaps,
     clocks: Clocks,
@@ -169,7 +177,7 @@ def _without_behind(
     return rows.filter(~old), fixed_lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
 
-def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:
+def _pieces(plan: WindowPlan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:
     """Returns partials of the rows of each window, and whether each window occurs once.
 
     If the order of rows matters, a window occurs once. Otherwise it may occur once for each of its slices.
@@ -183,7 +191,12 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tu
 
 
 def _into_windows(
-    plan: Plan, stored: StoredTable, pieces: pl.DataFrame, once: bool, closed: pl.DataFrame, clocks: Clocks
+    plan: WindowPlan,
+    stored: StoredTable,
+    pieces: pl.DataFrame,
+    once: bool,
+    closed: pl.DataFrame,
+    clocks: Clocks,
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Merges partials of windows with the stored windows. Returns touched, replaced and merged-away windows.
 
@@ -208,7 +221,7 @@ def _into_windows(
     return triggered(plan, touched, TriggerContext.at(plan.spec, clocks)), known.rows, known.rows.clear()
 
 
-def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def joined(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Merges stored windows and windows of a batch into one window for each group, the stored ones first."""
     marked = [
         known.with_columns_seq(pl.lit(True).alias(WAS_STORED)),
@@ -221,7 +234,7 @@ def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) ->
 
 
 def triggered(
-    plan: Plan, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None
+    plan: WindowPlan, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None
 ) -> pl.DataFrame:
     """Returns windows as table rows after their rows were passed to the triggers.
 

@@ -8,24 +8,24 @@ and the windows that it reads. These are the windows of the rows and, when the c
 due.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, TIME
 from panewise.engine.ingest import arrival, validate
+from panewise.engine.ingest.bases import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.single_input import SingleInput
 from panewise.engine.kernels.frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_merge import of_sessions
@@ -35,10 +35,11 @@ from panewise.engine.windows.state import WindowState
 from panewise.families import INPUT
 from panewise.spec import Custom, Specification, WindowOperator, merging
 
+T = TypeVar("T")
 _RANK = "__rank"
 
 
-class Operator(SingleInput):
+class WindowEngine(SingleInput[WindowState]):
     """A window operator over Polars frames.
 
     Args:
@@ -51,13 +52,13 @@ class Operator(SingleInput):
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    plan: Plan
+    plan: WindowPlan
     state: WindowState
 
     def __init__(
-        self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: Plan | None = None
+        self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
-        self.plan = plan or Plan(spec, schema)
+        self.plan = plan or WindowPlan(spec, schema)
         self.spec: Specification = spec
         slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
         windows = StoredTable.nothing(self.plan.shape, MemoryLibrary())
@@ -69,7 +70,15 @@ class Operator(SingleInput):
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
         self.changed = False  # whether the stored windows have changed since the operator was made
-        self.effects: list[Intake] | None = None  # of this step, for panewise.engine.windows.current
+        self._effects: list[Intake] | None = None  # of the step that is recorded
+
+    def recorded(self, work: Callable[[], T]) -> tuple[T, list[Intake]]:
+        """Does a step; returns what it returns, and its effects on windows in their order."""
+        effects = self._effects = list[Intake]()
+        try:
+            return work(), effects
+        finally:
+            self._effects = None
 
     @property
     def clocks_are_own(self) -> bool:
@@ -112,7 +121,7 @@ class Operator(SingleInput):
         return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that :meth:`Plan.validate` found valid. :meth:`advance_inputs` moves the watermarks."""
+        """Adds rows that the plan found valid. :meth:`advance_inputs` moves the watermarks."""
         output = self._added(valid)
         return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
 
@@ -192,7 +201,7 @@ class Operator(SingleInput):
         )
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds partials per key and ``__slice`` of valid rows, which :meth:`Plan.combine` returned."""
+        """Adds partials per key and ``__slice`` of valid rows, which :meth:`WindowPlan.combine` returned."""
         if partials.is_empty():
             return self._nothing
         effect = intake.of_partials(
@@ -353,8 +362,8 @@ class Operator(SingleInput):
     def _settle(self, effect: Intake, rows_in: int) -> Output:
         """Evaluates the windows that got rows, and stores them."""
         plan, now = self.plan, self.state.clocks.processing_time
-        if self.effects is not None:
-            self.effects.append(effect)
+        if self._effects is not None:
+            self._effects.append(effect)
         result = firing.evaluate(plan, effect.touched, self.state.clocks)
         self._store(result.stored, pl.concat([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
@@ -373,8 +382,8 @@ class Operator(SingleInput):
         if self.state.slices is not None:
             more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._key_watermarks)
             affected = pl.concat([affected, more])
-            if self.effects is not None:
-                self.effects.append(Intake.of_clocks(more))
+            if self._effects is not None:
+                self._effects.append(Intake.of_clocks(more))
             self._store_slices(slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
         if affected.is_empty():

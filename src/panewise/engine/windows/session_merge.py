@@ -25,7 +25,7 @@ from panewise.engine.columns import (
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, window_table
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.session import Assigned, sessions_at
 from panewise.engine.windowing.session_lateness import late_output_of_sessions
 from panewise.engine.windowing.trigger.context import TriggerContext
@@ -35,7 +35,7 @@ _SAME = "__same"
 
 
 def of_sessions(
-    plan: Plan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: WindowPlan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
     """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
     mine = (
@@ -66,7 +66,7 @@ def of_sessions(
     )
 
 
-def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
+def _newborn(plan: WindowPlan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     """Returns a window for each session, with the partials of the rows alone, and the merged bounds."""
     partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(
         assigned.sessions, on=SESSION, maintain_order="left"
@@ -79,7 +79,7 @@ def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     )
 
 
-def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
+def _merged(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
     """Merges the stored sessions, in the order of their starts, and then the windows of the batch."""
     by = [*plan.keys, SESSION]
     # A new window takes over the earliest F and A of those that it replaces (semantics 9.1). A FIRED of null
@@ -94,7 +94,7 @@ def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assign
     return merged.join(assigned.sessions.select(SESSION, START, END), on=SESSION, maintain_order="left")
 
 
-def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _renewed(plan: WindowPlan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Resets sessions whose bounds have changed: they are new windows, which have emitted nothing."""
     complete = clocks.complete(plan.spec, pl.col(END))
     anew: dict[str, pl.Expr] = {

@@ -8,8 +8,7 @@ from panewise.errors import InputError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import check_type
 from panewise.oracle.outputs import COUNTS, Output
-from panewise.oracle.policy.listener import PartitionListener
-from panewise.oracle.policy.partition import Partition, Tuple, exceeds
+from panewise.oracle.policy.partition import Partition, PartitionListener, Tuple, exceeds
 from panewise.oracle.policy.partitions import Partitions
 from panewise.oracle.policy.rows import invalid_tuple_reason, is_marker
 from panewise.oracle.positions import Positions

@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from panewise.oracle.chain.interpreter import ChainInterpreter
+from panewise.families import part
 from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.oracle.outputs import Output
-from panewise.oracle.windows.interpreter import Interpreter
-from panewise.spec import Chain
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT
 from panewise.spec.operators.windowed_join import WindowedJoin
 
@@ -32,12 +30,7 @@ class WindowedJoinInterpreter:
     def __init__(self, spec: WindowedJoin, types: Mapping[str, Mapping[str, str]] | None = None) -> None:
         given = {side: dict((types or {}).get(side, {})) for side in spec.join.sides}
         self._join = JoinInterpreter(spec.join, given)
-        types_of_rows, windows = _types_of_rows(spec, given), spec.windows
-        self._windows: Interpreter | ChainInterpreter = (
-            ChainInterpreter(windows, types_of_rows)
-            if isinstance(windows, Chain)
-            else Interpreter(windows, types_of_rows)
-        )
+        self._windows: Any = part(spec.windows.family.oracle)(spec.windows, _types_of_rows(spec, given))
         self._open = set(spec.join.sides)  # the sides whose input has not ended
         self._watermark: int | None = None
         self._finished = False
@@ -65,7 +58,8 @@ class WindowedJoinInterpreter:
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the stored windows."""
-        return self._windows.windows()
+        found: list[dict[str, Any]] = self._windows.windows()
+        return found
 
     def progress(self) -> dict[str, Any]:
         """Returns the clocks of the join, and the stored windows over it."""

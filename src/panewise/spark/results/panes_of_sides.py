@@ -6,7 +6,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 
 from panewise.spark.query import WindowQuery
-from panewise.spark.results.join import SidesResult
+from panewise.spark.results.sides import SidesResult
 from panewise.spark.sinks import Sink
 from panewise.spark.writer import WriteOptions
 from panewise.spec.operators.join.columns import LEFT, RIGHT

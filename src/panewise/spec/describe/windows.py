@@ -6,9 +6,9 @@ Each private function describes one aspect of the specification; :func:`describe
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
-from panewise.spec.describe import row_numbering, sliding
 from panewise.spec.describe.inputs import bad_inputs, of_inputs, of_replays, of_stream
 from panewise.spec.describe.listing import listed
+from panewise.spec.describe.membership import of_sliding_windows, of_windows_of_rows, progress_in_rows
 from panewise.spec.describe.triggers import when
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
@@ -74,7 +74,7 @@ def _windows(spec: WindowOperator) -> str:
 
 def membership(window: AnyWindow) -> str:
     """Returns a clause that says which windows a row belongs to."""
-    text = sliding.membership(window) if isinstance(window, Sliding) else row_numbering.membership(window)
+    text = of_sliding_windows(window) if isinstance(window, Sliding) else of_windows_of_rows(window)
     if text is not None:
         return text
     assert not isinstance(window, Sliding), "told"
@@ -127,7 +127,7 @@ def _session(window: Session) -> str:
 def _progress(spec: WindowOperator) -> str:
     """Describes the watermark; empty if it comes from outside."""
     if counted(spec.window):
-        return row_numbering.progress(spec)
+        return progress_in_rows(spec)
     if spec.time == "processing":
         return "Watermark: processing time."
     match spec.watermark:

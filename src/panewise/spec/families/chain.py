@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.codec.chain import complete, from_dict, reads, to_dict
@@ -12,10 +11,8 @@ from panewise.spec.describe.chain import describe
 from panewise.spec.families import windows
 from panewise.spec.operators.chain import Chain
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, Types, carried_values
+from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
 from panewise.spec.type_checks import boolean_columns_of_windows, check_stages, check_window_types
-
-__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
 
 
 def check_types(spec: Chain, types: Mapping[str, Types]) -> None:
@@ -27,21 +24,6 @@ def check_types(spec: Chain, types: Mapping[str, Types]) -> None:
 def boolean_columns(spec: Chain) -> set[str]:
     """Returns the Boolean columns of the window operator."""
     return boolean_columns_of_windows(spec.first)
-
-
-def batch_error(spec: Chain) -> Error | None:
-    """Refuses what the window operator refuses."""
-    return windows.batch_error(spec.first)
-
-
-def for_columns(spec: Chain, columns: Mapping[str, set[str]]) -> Chain:
-    """Returns the chain: its windows are not windows of rows, so it always names its event time."""
-    return spec
-
-
-def for_delays(spec: Chain, delays: Mapping[str, Duration | None]) -> Chain:
-    """Returns the specification: the watermark of a single input is that of the query."""
-    return spec
 
 
 def renamed(spec: Chain, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None) -> Chain:
@@ -113,11 +95,24 @@ def timely_column(spec: Chain) -> str | None:
     return windows.timely_column(spec.first)
 
 
-def new_columns(spec: Chain) -> tuple[str, ...]:
-    """Returns nothing: panes have columns of their own."""
-    return ()
-
-
-def passed_on(spec: Chain) -> bool:
-    """Returns False: panes do not have the columns of rows."""
-    return False
+PARTS: Final = SpecParts(
+    reads=reads,
+    to_dict=to_dict,
+    from_dict=from_dict,
+    complete=complete,
+    describe=describe,
+    check_types=check_types,
+    boolean_columns=boolean_columns,
+    renamed=renamed,
+    with_position=with_position,
+    shard_keys=shard_keys,
+    one_shard=one_shard,
+    calls_users=calls_users,
+    functions=functions,
+    unchanged=unchanged,
+    carried=carried,
+    instants=instants,
+    emits_again=emits_again,
+    output_time=output_time,
+    timely_column=timely_column,
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
@@ -18,18 +18,16 @@ from panewise.spec.families.sides import (
     one_shard,
     renamed_side,
 )
-from panewise.spec.families.windows import lag_on_batch, silently_replaced
+from panewise.spec.families.windows import silently_replaced
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, Types, carried_values
+from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
 from panewise.spec.triggers.composite import walk
 from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_entry, check_triggers
 from panewise.spec.windows.custom import Custom
-
-__all__ = ["complete", "describe", "from_dict", "one_shard", "reads", "to_dict"]
 
 
 def check_types(spec: CogroupOperator, types: Mapping[str, Types]) -> None:
@@ -47,17 +45,6 @@ def boolean_columns(spec: CogroupOperator) -> set[str]:
     """Returns the columns of punctuations and of Boolean aggregates."""
     marks = {node.column for node in walk(spec.trigger) if isinstance(node, OnPunctuation)}
     return marks | columns_of_booleans((*spec.left_aggregates, *spec.right_aggregates))
-
-
-def batch_error(spec: CogroupOperator) -> Error | None:
-    """Refuses a watermark that follows the clock."""
-    errors = (lag_on_batch(side.watermark) for side in spec.sides.values())
-    return next((error for error in errors if error is not None), None)
-
-
-def for_columns(spec: CogroupOperator, columns: Mapping[str, set[str]]) -> CogroupOperator:
-    """Returns the cogroup, whose sides name their event times."""
-    return spec
 
 
 def for_delays(spec: CogroupOperator, delays: Mapping[str, Duration | None]) -> CogroupOperator:
@@ -93,11 +80,6 @@ def with_position(spec: CogroupOperator, position: Position) -> CogroupOperator:
     sides = {name: replace(side, position=position) for name, side in spec.sides.items()}
     made: CogroupOperator = silently_replaced(spec, **sides)
     return made
-
-
-def shard_keys(spec: CogroupOperator, port: str) -> tuple[str, ...]:
-    """Returns the keys of a side."""
-    return spec.sides[port].keys
 
 
 def calls_users(spec: CogroupOperator) -> bool:
@@ -144,11 +126,24 @@ def timely_column(spec: CogroupOperator) -> str | None:
     return windows.timely_column(window_operator(spec))
 
 
-def new_columns(spec: CogroupOperator) -> tuple[str, ...]:
-    """Returns nothing: panes have columns of their own."""
-    return ()
-
-
-def passed_on(spec: CogroupOperator) -> bool:
-    """Returns False: panes do not have the columns of rows."""
-    return False
+PARTS: Final = SpecParts(
+    reads=reads,
+    to_dict=to_dict,
+    from_dict=from_dict,
+    complete=complete,
+    describe=describe,
+    check_types=check_types,
+    boolean_columns=boolean_columns,
+    for_delays=for_delays,
+    renamed=renamed,
+    with_position=with_position,
+    one_shard=one_shard,
+    calls_users=calls_users,
+    functions=functions,
+    unchanged=unchanged,
+    carried=carried,
+    instants=instants,
+    emits_again=emits_again,
+    output_time=output_time,
+    timely_column=timely_column,
+)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from panewise.chrono import Duration
+from panewise.errors import SpecError
 from panewise.spec.codec.join import complete, from_dict, reads, to_dict
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
@@ -16,21 +17,18 @@ from panewise.spec.families.sides import (
     one_shard,
     renamed_side,
 )
-from panewise.spec.families.windows import lag_on_batch
-from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
+from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, RIGHT, Selected
 from panewise.spec.operators.join.event_times import by_arrival
-from panewise.spec.operators.join.match import Interval, LastRows, Latest, Match, RowWindow
+from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, Types
+from panewise.spec.protocol import Error, SpecParts, Types, lag_on_batch
 from panewise.spec.rules.timely import on_milliseconds
 from panewise.spec.type_checks import check_delta, check_entry
 from panewise.spec.windows.custom import Custom
-
-__all__ = ["complete", "describe", "from_dict", "one_shard", "reads", "to_dict"]
 
 
 def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
@@ -50,11 +48,6 @@ def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
     if spec.condition is not None:
         check_condition(spec.condition, types["left"], types["right"])
     spec.selected(types)
-
-
-def boolean_columns(spec: JoinOperator) -> set[str]:
-    """Returns nothing: no column has to be Boolean."""
-    return set()
 
 
 def _windows(match: Match) -> Mapping[str, RowWindow | None]:
@@ -79,11 +72,6 @@ def batch_error(spec: JoinOperator) -> Error | None:
         return given, rule, "use delta over a timestamp, or read a stream"
     errors = (lag_on_batch(side.watermark) for side in spec.sides.values())
     return next((error for error in errors if error is not None), None)
-
-
-def for_columns(spec: JoinOperator, columns: Mapping[str, set[str]]) -> JoinOperator:
-    """Returns the join, whose sides name their event times or have none."""
-    return spec
 
 
 def for_delays(spec: JoinOperator, delays: Mapping[str, Duration | None]) -> JoinOperator:
@@ -134,30 +122,15 @@ def with_position(spec: JoinOperator, position: Position) -> JoinOperator:
     )
 
 
-def shard_keys(spec: JoinOperator, port: str) -> tuple[str, ...]:
-    """Returns the keys of a side."""
-    return spec.sides[port].keys
-
-
 def calls_users(spec: JoinOperator) -> bool:
     """Returns whether the windows of the join are custom ones."""
     return isinstance(spec.match, SameWindow) and isinstance(spec.match.window, Custom)
-
-
-def functions(spec: JoinOperator, port: str) -> tuple[()]:
-    """Returns nothing: a join has no aggregates."""
-    return ()
 
 
 def unchanged(spec: JoinOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
     """Returns all selected columns. A key of either side has the type of the left one."""
     found = spec.selected(columns)
     return {one.name: (LEFT if one.side == EITHER else one.side, one.column) for one in found}
-
-
-def carried(spec: JoinOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
-    """Returns nothing: no other column carries values of the input."""
-    return {}
 
 
 def instants(spec: JoinOperator) -> tuple[str, ...]:
@@ -198,11 +171,48 @@ def timely_column(spec: JoinOperator) -> str | None:
     return JOIN_TIME if at_arrival and spec.how == "inner" and spec.timestamp == "later" else None
 
 
-def new_columns(spec: JoinOperator) -> tuple[str, ...]:
-    """Returns nothing: no column is added to the rows of an input."""
-    return ()
+def static_port(spec: JoinOperator) -> str | None:
+    """Returns the right side of an as-of join (semantics 36.8)."""
+    return RIGHT if isinstance(spec.match, AsOf) else None
 
 
-def passed_on(spec: JoinOperator) -> bool:
-    """Returns False: emitted rows have names of their own."""
-    return False
+def check_static(spec: JoinOperator) -> None:
+    """Refuses fields that have no effect, because the input of the right side ends at once."""
+    side = spec.right
+    given = {
+        "watermark": side.watermark,
+        "allowed_lateness": side.allowed_lateness.us or None,
+        "position": side.position,
+        "max_future_skew": side.max_future_skew,
+    }
+    set_ones = [name for name, value in given.items() if value is not None]
+    of_both = [name for name in ("watermark", "idle_after") if getattr(spec, name) is not None]
+    if set_ones or of_both:
+        field = (
+            f"{set_ones[0]} of a static right side" if set_ones else f"{of_both[0]} with a static right side"
+        )
+        rule = "its rows arrive before all others, and then its input ends (semantics 36.8)"
+        raise SpecError(field, rule, "leave it out, or give it to the left side")
+
+
+PARTS: Final = SpecParts(
+    reads=reads,
+    to_dict=to_dict,
+    from_dict=from_dict,
+    complete=complete,
+    describe=describe,
+    check_types=check_types,
+    batch_error=batch_error,
+    for_delays=for_delays,
+    renamed=renamed,
+    with_position=with_position,
+    one_shard=one_shard,
+    static_port=static_port,
+    check_static=check_static,
+    calls_users=calls_users,
+    unchanged=unchanged,
+    instants=instants,
+    emits_again=emits_again,
+    output_time=output_time,
+    timely_column=timely_column,
+)

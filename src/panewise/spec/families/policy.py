@@ -2,19 +2,33 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from panewise.chrono import Duration
+from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.codec.policy import complete, from_dict, reads, to_dict
 from panewise.spec.describe.policy import describe
 from panewise.spec.operators.policy.operator import StreamWindow
-from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, Types, carried_values
+from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
 from panewise.spec.type_checks import boolean_columns_of_policies, check_policy_types
 
-__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
+
+def check_names(spec: StreamWindow, names: Mapping[str, str]) -> None:
+    """Refuses other names of columns that a listener would see."""
+    if spec.listener is None:
+        return
+    seen = (*spec.partition_by, *(names if spec.columns is None else spec.columns), *more_names(spec))
+    refused = [name for name in seen if name in names]
+    if refused:
+        rule = "inside the operator a name that begins with '__' is another one, which a listener would see"
+        remedy = "give columns=[...] without it, or rename it"
+        raise SpecError(f"listener={spec.listener!r} with {refused[0]!r}", rule, remedy)
+
+
+def more_names(spec: StreamWindow) -> tuple[str, ...]:
+    """Returns the names of a listener's outputs."""
+    return () if spec.listener is None else tuple(name for name, _ in spec.listener.outputs)
 
 
 def check_types(spec: StreamWindow, types: Mapping[str, Types]) -> None:
@@ -35,32 +49,12 @@ def batch_error(spec: StreamWindow) -> Error | None:
     return f"{spec.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream"
 
 
-def for_columns(spec: StreamWindow, columns: Mapping[str, set[str]]) -> StreamWindow:
-    """Returns the windows, which have no event time."""
-    return spec
-
-
-def for_delays(spec: StreamWindow, delays: Mapping[str, Duration | None]) -> StreamWindow:
-    """Returns the specification: the watermark of a single input is that of the query."""
-    return spec
-
-
 def renamed(
     spec: StreamWindow, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
 ) -> StreamWindow:
     """Returns the windows with other names of columns."""
     keys = tuple(names.get(name, name) for name in spec.partition_by)
     return replace(spec, partition_by=keys, aggregates=tuple(with_names(a, names) for a in spec.aggregates))
-
-
-def with_position(spec: StreamWindow, position: Position) -> StreamWindow:
-    """Returns the windows with a source position."""
-    return replace(spec, position=position)
-
-
-def shard_keys(spec: StreamWindow, port: str) -> tuple[str, ...]:
-    """Returns the columns of a partition."""
-    return spec.partition_by
 
 
 def one_shard(spec: StreamWindow) -> tuple[str, str] | None:
@@ -81,11 +75,6 @@ def functions(spec: StreamWindow, port: str) -> tuple[Aggregate, ...]:
     return spec.aggregates
 
 
-def unchanged(spec: StreamWindow, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
-    """Returns the columns of a partition."""
-    return {name: (INPUT, name) for name in spec.partition_by}
-
-
 def carried(spec: StreamWindow, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
     """Returns the types of aggregates that return input values, and of the tuples of an event."""
     found = carried_values(spec.aggregates, known[INPUT], kinds)
@@ -99,10 +88,6 @@ def instants(spec: StreamWindow) -> tuple[str, ...]:
     return ("processing_time",)
 
 
-def emits_again(spec: StreamWindow) -> None:
-    """Returns None: each event is emitted once."""
-
-
 def output_time(spec: StreamWindow) -> Error:
     """Refuses it."""
     return (
@@ -112,16 +97,22 @@ def output_time(spec: StreamWindow) -> Error:
     )
 
 
-def timely_column(spec: StreamWindow) -> None:
-    """Returns None: events have no event time."""
-    return
-
-
-def new_columns(spec: StreamWindow) -> tuple[str, ...]:
-    """Returns nothing: events have columns of their own."""
-    return ()
-
-
-def passed_on(spec: StreamWindow) -> bool:
-    """Returns False: events do not have the columns of rows."""
-    return False
+PARTS: Final = SpecParts(
+    reads=reads,
+    to_dict=to_dict,
+    from_dict=from_dict,
+    complete=complete,
+    describe=describe,
+    check_types=check_types,
+    check_names=check_names,
+    boolean_columns=boolean_columns,
+    batch_error=batch_error,
+    renamed=renamed,
+    one_shard=one_shard,
+    calls_users=calls_users,
+    functions=functions,
+    carried=carried,
+    instants=instants,
+    output_time=output_time,
+    more_names=more_names,
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
@@ -14,9 +14,7 @@ from panewise.spec.families import join
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, Types, parts
-
-__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
+from panewise.spec.protocol import Carried, Error, SpecParts, Types, parts
 
 
 def check_types(spec: WindowedJoin, types: Mapping[str, Types]) -> None:
@@ -49,11 +47,6 @@ def batch_error(spec: WindowedJoin) -> Error | None:
     return join.batch_error(spec.join)
 
 
-def for_columns(spec: WindowedJoin, columns: Mapping[str, set[str]]) -> WindowedJoin:
-    """Returns the specification, which names its event times."""
-    return spec
-
-
 def for_delays(spec: WindowedJoin, delays: Mapping[str, Duration | None]) -> WindowedJoin:
     """Returns the specification, in which the rows of each side drive its watermark (semantics 36.1)."""
     return replace(spec, join=join.for_delays(spec.join, delays))
@@ -81,17 +74,12 @@ def one_shard(spec: WindowedJoin) -> tuple[str, str] | None:
     if not spec.shard_keys(LEFT):
         rule = "windows over a join that have no key of it have one shard (semantics 42.3)"
         return rule, "leave shards out, or give the windows a key of the join"
-    return join.one_shard(spec.join) or parts(spec.windows).one_shard(spec.windows)
+    return parts(spec.join).one_shard(spec.join) or parts(spec.windows).one_shard(spec.windows)
 
 
 def calls_users(spec: WindowedJoin) -> bool:
     """Returns whether the windows have functions of the user."""
     return parts(spec.windows).calls_users(spec.windows)
-
-
-def functions(spec: WindowedJoin, port: str) -> tuple[()]:
-    """Returns nothing: the aggregates are over emitted columns, not over those of a side."""
-    return ()
 
 
 def unchanged(spec: WindowedJoin, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
@@ -126,11 +114,37 @@ def timely_column(spec: WindowedJoin) -> str | None:
     return None if of_join is None else parts(spec.windows).timely_column(spec.windows)
 
 
-def new_columns(spec: WindowedJoin) -> tuple[str, ...]:
-    """Returns nothing: no column is added to the rows of an input."""
-    return ()
+def static_port(spec: WindowedJoin) -> str | None:
+    """Returns the static port of the join."""
+    return join.static_port(spec.join)
 
 
-def passed_on(spec: WindowedJoin) -> bool:
-    """Returns False: panes do not have the columns of rows."""
-    return False
+def check_static(spec: WindowedJoin) -> None:
+    """Refuses fields of the join."""
+    join.check_static(spec.join)
+
+
+PARTS: Final = SpecParts(
+    reads=reads,
+    to_dict=to_dict,
+    from_dict=from_dict,
+    complete=complete,
+    describe=describe,
+    check_types=check_types,
+    boolean_columns=boolean_columns,
+    batch_error=batch_error,
+    for_delays=for_delays,
+    renamed=renamed,
+    with_position=with_position,
+    shard_keys=shard_keys,
+    one_shard=one_shard,
+    static_port=static_port,
+    check_static=check_static,
+    calls_users=calls_users,
+    unchanged=unchanged,
+    carried=carried,
+    instants=instants,
+    emits_again=emits_again,
+    output_time=output_time,
+    timely_column=timely_column,
+)

@@ -3,9 +3,8 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from panewise.chrono import Duration
 from panewise.errors import SpecWarning
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
@@ -13,15 +12,13 @@ from panewise.spec.codec.windows import complete, from_dict, reads, to_dict
 from panewise.spec.describe.windows import describe
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, Types, carried_values
+from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.rules.timely import ends_above
 from panewise.spec.type_checks import boolean_columns_of_windows, check_window_types
-from panewise.spec.watermarks import FixedLag, has_key_watermarks, row_driven
+from panewise.spec.watermarks import has_key_watermarks, row_driven
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import counted, merging
-
-__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
 
 
 def check_types(spec: WindowOperator, types: Mapping[str, Types]) -> None:
@@ -34,30 +31,9 @@ def boolean_columns(spec: WindowOperator) -> set[str]:
     return boolean_columns_of_windows(spec)
 
 
-def batch_error(spec: WindowOperator) -> Error | None:
-    """Refuses a watermark that follows the clock."""
-    return lag_on_batch(spec.watermark)
-
-
-def lag_on_batch(watermark: Any) -> Error | None:
-    """Returns why a watermark that follows the clock has no meaning on a batch DataFrame."""
-    if not isinstance(watermark, FixedLag):
-        return None
-    rule = (
-        "the rows of a batch DataFrame do not arrive as they happen, so all rows older "
-        "than the lag would be late"
-    )
-    return f"watermark={watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
-
-
 def for_columns(spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
     """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
     return with_event_time(spec, columns[INPUT])
-
-
-def for_delays(spec: WindowOperator, delays: Mapping[str, Duration | None]) -> WindowOperator:
-    """Returns the specification: the watermark of a single input is that of the query."""
-    return spec
 
 
 def renamed(
@@ -89,11 +65,6 @@ def silently_replaced(spec: Any, **changes: Any) -> Any:
         return replace(spec, **changes)
 
 
-def shard_keys(spec: WindowOperator, port: str) -> tuple[str, ...]:
-    """Returns the keys of the windows."""
-    return spec.keys
-
-
 def one_shard(spec: WindowOperator) -> tuple[str, str] | None:
     """Returns why the rows of all keys meet, if they do."""
     if row_driven(spec.watermark) is not None and spec.evaluate == "record":
@@ -116,11 +87,6 @@ def calls_users(spec: WindowOperator) -> bool:
 def functions(spec: WindowOperator, port: str) -> tuple[Aggregate, ...]:
     """Returns the aggregates."""
     return spec.aggregates
-
-
-def unchanged(spec: WindowOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
-    """Returns the keys."""
-    return {name: (INPUT, name) for name in spec.keys}
 
 
 def carried(spec: WindowOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
@@ -163,11 +129,29 @@ def timely_column(spec: WindowOperator) -> str | None:
     return found if in_time and isinstance(found, str) else None
 
 
-def new_columns(spec: WindowOperator) -> tuple[str, ...]:
-    """Returns nothing: panes have columns of their own."""
-    return ()
+def itself(spec: WindowOperator) -> WindowOperator:
+    """Returns the operator."""
+    return spec
 
 
-def passed_on(spec: WindowOperator) -> bool:
-    """Returns False: panes do not have the columns of rows."""
-    return False
+PARTS: Final = SpecParts(
+    reads=reads,
+    to_dict=to_dict,
+    from_dict=from_dict,
+    complete=complete,
+    describe=describe,
+    check_types=check_types,
+    boolean_columns=boolean_columns,
+    for_columns=for_columns,
+    renamed=renamed,
+    with_position=with_position,
+    one_shard=one_shard,
+    calls_users=calls_users,
+    functions=functions,
+    deferrable=itself,
+    carried=carried,
+    instants=instants,
+    emits_again=emits_again,
+    output_time=output_time,
+    timely_column=timely_column,
+)

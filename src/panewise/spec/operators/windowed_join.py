@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from panewise.errors import SpecError
-from panewise.families import CHAIN, JOIN, WINDOWED_JOIN, WINDOWS, Family
+from panewise.families import CHAIN, INPUT, JOIN, WINDOWED_JOIN, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain
@@ -14,6 +14,7 @@ from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.event_times import check_has_event_times
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.position import Position
+from panewise.spec.protocol import parts
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import counted, gap_columns
 
@@ -71,7 +72,7 @@ class WindowedJoin(Shown):
     @property
     def operator(self) -> WindowOperator:
         """The window operator, of a chain the first one."""
-        return self.windows.first if isinstance(self.windows, Chain) else self.windows
+        return self.windows.ports[INPUT]
 
     @property
     def ports(self) -> dict[str, SideEntry]:
@@ -97,7 +98,7 @@ class WindowedJoin(Shown):
 
         These are the keys of the join that the windows and all stages keep.
         """
-        shared = self.windows.shared_keys if isinstance(self.windows, Chain) else self.windows.keys
+        shared = parts(self.windows).shard_keys(self.windows, INPUT)
         return tuple(self.join.sides[side].keys[place] for place in map(self._place, shared))
 
     def _place(self, column: str) -> int:

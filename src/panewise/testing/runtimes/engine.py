@@ -10,7 +10,7 @@ import polars as pl
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.columns import ROW
 from panewise.engine.ingest.output import Output
-from panewise.engine.kernels.map_types import whole_instants
+from panewise.engine.kernels.column_types import whole_instants
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import RunLibrary
@@ -87,7 +87,7 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
         cache = Cache() if event.op in ("restart", "reset") else cache
         stored = load()
         if event.op == "reset":
-            before = stored.operator.state
+            before: Any = stored.operator.state
             stored.operator.state = replace(before, clocks=replace(before.clocks, processing_time=now))
             outputs: _Outputs = [_reset(stored.operator, before)]
         else:
@@ -108,7 +108,7 @@ def _reset(operator: Any, before: Any) -> Output:
 
 def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
     if event.op in parts_for_tests(script.spec).ops:
-        return [parts_for_tests(script.spec).engine(operator, event)]
+        return [parts_for_tests(script.spec).engine(operator, event.op, event.partition)]
     match event.op:
         case "add":
             return _added(operator, script, event)
@@ -120,20 +120,14 @@ def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
             return [operator.advance(watermark=event.to, source=event.source)]
 
 
-def _added(operator: Any, script: Script, event: Event) -> _Outputs:
+def _added(operator: Operator, script: Script, event: Event) -> _Outputs:
     """Adds the rows of one input, or the rows of several as one batch."""
     for port in event.rows:
         if operator.state.has_ended(port):
             rule = "nothing is added after the end of input"
             raise InputError(f"rows of {port!r} after finish", rule, "add the rows before finish")
     frames = {port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()}
-    outputs: _Outputs
-    if len(frames) > 1:
-        outputs = operator.add_batch(frames)
-    else:
-        [(port, rows)] = frames.items()
-        outputs = [operator.add(rows, port)]
-    return outputs
+    return operator.add_batch(frames)
 
 
 Tables: TypeAlias = Sequence[tuple[str, str, pl.DataFrame]]  # kind, port and rows, in the order of emission

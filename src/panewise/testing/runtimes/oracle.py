@@ -85,7 +85,7 @@ def _step(oracle: Any, event: Event, script: Script) -> dict[str, Any]:
     output: dict[str, Any]
     match event:
         case Event(op) if op in own.ops:
-            output = own.oracle(oracle, event)
+            output = own.oracle(oracle, event.op, event.partition)
         case Event("add"):
             output = _added(oracle, event, script)
         case Event("watermark", to=int(to), source=source):

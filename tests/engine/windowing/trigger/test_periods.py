@@ -8,13 +8,13 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.windowing.trigger.periods import latest
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec.triggers.composite import Trigger
 
 SCHEMA = {"t": pl.Int64(), "v": pl.Int64()}
 
 
-def operator(trigger: Trigger) -> Operator:
+def operator(trigger: Trigger) -> WindowEngine:
     spec = pw.WindowOperator(
         event_time="t",
         window=pw.Global(),
@@ -22,7 +22,7 @@ def operator(trigger: Trigger) -> Operator:
         trigger=trigger,
         accumulation="discarding",
     )
-    return Operator(spec, SCHEMA)
+    return WindowEngine(spec, SCHEMA)
 
 
 def rows(*values: int) -> pl.DataFrame:

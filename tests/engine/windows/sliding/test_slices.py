@@ -15,7 +15,7 @@ from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.engine.windowing import sliding_bounds
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.sliding import slices
 from panewise.engine.windows.sliding.slices import Slices
 from panewise.spec.windows.sliding import ANCHORS
@@ -148,7 +148,7 @@ def batch(first: int, count: int, *, late: int = 0) -> pl.DataFrame:
 def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks are made once there are enough slices, then stay, and change no output."""
     monkeypatch.setattr(slices, "_MANY", 100)
-    store, plain, read = MemoryRunStore(), Operator(SPEC, SCHEMA), []
+    store, plain, read = MemoryRunStore(), WindowEngine(SPEC, SCHEMA), []
     for step in range(40):
         stored = StoredOperator.load(SPEC, SCHEMA, RunLibrary(store, Cache(1 << 24)))
         sent, blocks = [], []
@@ -174,7 +174,9 @@ def test_the_reads_of_a_step_are_bounded_by_the_blocks(monkeypatch: pytest.Monke
     heights = {}
     for length in (10_000, 80_000):
         window = pw.Sliding(length)
-        operator = Operator(pw.WindowOperator(event_time="t", window=window, aggregates=[F.sum("v")]), SCHEMA)
+        operator = WindowEngine(
+            pw.WindowOperator(event_time="t", window=window, aggregates=[F.sum("v")]), SCHEMA
+        )
         operator.add(batch(0, 2 * length))
         operator.advance(watermark=2 * length - 3)
         operator.advance(watermark=2 * length - 2)
@@ -190,7 +192,7 @@ def test_the_sum_of_a_block_may_leave_64_bits(monkeypatch: pytest.MonkeyPatch) -
     """The sums of all windows may still fit (semantics 24.3)."""
     monkeypatch.setattr(slices, "_MANY", 1)
     monkeypatch.setattr(slices, "_TIMES", 0)
-    operator = Operator(
+    operator = WindowEngine(
         pw.WindowOperator(event_time="t", window=pw.Sliding(1_000), aggregates=[F.sum("v").alias("total")]),
         SCHEMA,
     )

@@ -11,14 +11,14 @@ from panewise import functions as F
 from panewise.engine.columns import END, SLIDE_CODE, START
 from panewise.engine.windowing.firing import next_due
 from panewise.engine.windowing.sliding_bounds import coded, in_order, positions
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import Rows
 from panewise.testing import run
 
 SCHEMA: dict[str, pl.DataType] = {"k": pl.String(), "t": pl.Int64(), "v": pl.Int64()}
 
 
-def operator(**fields: Any) -> Operator:
+def operator(**fields: Any) -> WindowEngine:
     made = {
         "keys": ["k"],
         "event_time": "t",
@@ -26,14 +26,14 @@ def operator(**fields: Any) -> Operator:
         "aggregates": [F.sum("v").alias("total")],
         **fields,
     }
-    return Operator(pw.WindowOperator(**made), SCHEMA)
+    return WindowEngine(pw.WindowOperator(**made), SCHEMA)
 
 
 def rows(*times: int, key: str = "a") -> pl.DataFrame:
     return pl.DataFrame({"k": [key] * len(times), "t": times, "v": [1] * len(times)}, schema=SCHEMA)
 
 
-def slices(at: Operator) -> list[int]:
+def slices(at: WindowEngine) -> list[int]:
     """Returns the event times of the stored slices."""
     assert at.state.slices is not None
     return sorted(at.state.slices.by_time.all()[START].to_list())

@@ -18,8 +18,8 @@ from panewise.engine.join.state import JoinState
 from panewise.engine.join.windows_of_sides import WindowsOfSides
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.windowing.plan import Plan
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windowing.plan import WindowPlan
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import JoinOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT
@@ -50,10 +50,10 @@ class SameWindowEngine(WindowsOfSides):
         match = spec.match
         assert isinstance(match, SameWindow)
         self.match = match
-        self.windows = Plan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(self.plan))
+        self.windows = WindowPlan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(self.plan))
         self.keys = tuple(self.windows.keys)
         self.rows = {side: SideRows(self.plan, side) for side in self.plan.ports}
-        windows = Operator(self.windows.spec, {}, self.windows).state.windows
+        windows = WindowEngine(self.windows.spec, {}, self.windows).state.windows
         # A commit seals the tables in this order. Those of the sides read the windows, so they come first.
         tables: dict[str, StoredTable] = {side: rows.nothing() for side, rows in self.rows.items()}
         tables[WINDOWS] = windows

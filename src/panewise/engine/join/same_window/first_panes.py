@@ -23,7 +23,7 @@ from panewise.engine.kernels.frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import closed_at_end, merging
 from panewise.spec.operators.join.columns import TIMING
 
@@ -90,7 +90,7 @@ class Origins:
         return found
 
 
-def nothing(plan: Plan) -> StoredTable:
+def nothing(plan: WindowPlan) -> StoredTable:
     """Returns an empty table of panes. `plan` is that of the windows."""
     keys = {key: plan.table_schema[key] for key in plan.keys}
     numbers = dict.fromkeys((START, UNTIL, *_NUMBERS, END), pl.Int64())
@@ -99,7 +99,7 @@ def nothing(plan: Plan) -> StoredTable:
     return StoredTable.nothing(Shape({**keys, **numbers}, identity, by), MemoryLibrary())
 
 
-def origins_of(table: StoredTable, windows: pl.DataFrame, plan: Plan) -> tuple[StoredTable, Origins]:
+def origins_of(table: StoredTable, windows: pl.DataFrame, plan: WindowPlan) -> tuple[StoredTable, Origins]:
     """Returns the table after some windows have fired, and the panes that they had before.
 
     Args:

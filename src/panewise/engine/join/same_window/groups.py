@@ -17,7 +17,7 @@ from panewise.engine.kernels.frames import distinct, joined
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 
 MERGED: Final = "merged"  # the name of the table
 PREVIOUS: Final = (
@@ -29,7 +29,7 @@ WINDOW: Final = "__window"  # the place of a window among those that fire
 _AT = "__at"
 
 
-def nothing(plan: Plan) -> StoredTable:
+def nothing(plan: WindowPlan) -> StoredTable:
     """Returns an empty table of panes of merged sessions. `plan` is that of the sessions."""
     keys = {key: plan.table_schema[key] for key in plan.keys}
     bounds = {START: pl.Int64(), UNTIL: pl.Int64(), NEWEST: pl.Int64(), END: pl.Int64()}

@@ -15,7 +15,7 @@ from panewise.engine.join.same_window.groups import UNTIL
 from panewise.engine.kernels.frames import Mask
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import merging
 from panewise.spec.operators.join.columns import INDEX, IS_FIRST, NONSPECULATIVE_INDEX, TIMING
 
@@ -42,7 +42,7 @@ def of_pane() -> list[pl.Expr]:
     ]
 
 
-def nothing(plan: Plan, accumulation: str) -> StoredTable:
+def nothing(plan: WindowPlan, accumulation: str) -> StoredTable:
     """Returns an empty table. `plan` is that of the windows."""
     keys = {key: plan.table_schema[key] for key in plan.keys}
     columns = {START: pl.Int64(), UNTIL: pl.Int64(), **STORED[accumulation], END: pl.Int64()}
@@ -85,7 +85,7 @@ def counted(windows: pl.DataFrame, emits: Mask) -> pl.DataFrame:
     )
 
 
-def stored(table: StoredTable, windows: pl.DataFrame, plan: Plan) -> StoredTable:
+def stored(table: StoredTable, windows: pl.DataFrame, plan: WindowPlan) -> StoredTable:
     """Returns the table with what windows emitted last, as long as they can fire again."""
     merges, ended = merging(plan.spec.window), (pl.col("op") == "-") | pl.col("is_last")
     end = pl.lit(MAX_INSTANT, dtype=pl.Int64) if merges else pl.col(END)

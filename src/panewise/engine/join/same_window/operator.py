@@ -25,7 +25,7 @@ from panewise.engine.join.windows_of_sides import Step
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow, Custom, Session, closed_at_end, merging
 from panewise.spec.operators.join.columns import BOUNDS, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
@@ -69,7 +69,7 @@ class WindowJoinEngine(SameWindowEngine):
         self.state = self.state.with_tables(tables)
         return outputs, self._settled(operator, found, self.state.clocks)
 
-    def _drop_expired(self, operator: Operator, rows: pl.DataFrame, late: pl.DataFrame) -> None:
+    def _drop_expired(self, operator: WindowEngine, rows: pl.DataFrame, late: pl.DataFrame) -> None:
         """Drops the stored rows of expired sessions that sessions of this batch reach back over.
 
         With one gap for all rows, only a row that would be late on its own, but is applied because it
@@ -119,7 +119,7 @@ class WindowJoinEngine(SameWindowEngine):
         self.state = replace(self.state.with_tables(rows), clocks=clocks)
         return panes
 
-    def _settled(self, operator: Operator, found: Output, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
+    def _settled(self, operator: WindowEngine, found: Output, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
         """Returns what the panes of the window operator emit, and takes over its windows.
 
         Rows expire only after that, because those of the last firing of a window are emitted with it.
@@ -227,9 +227,9 @@ class WindowJoinEngine(SameWindowEngine):
         both = pl.concat(frames)
         return both if len(frames) == 1 else both.sort(ROW_NUMBER)
 
-    def _operator(self) -> Operator:
+    def _operator(self) -> WindowEngine:
         """Returns a window operator with the windows and clocks of the state."""
-        operator = Operator(self.windows.spec, {}, self.windows)
+        operator = WindowEngine(self.windows.spec, {}, self.windows)
         windows, clocks = self.state.tables[WINDOWS], of_windows(self.state.clocks)
         operator.state = replace(operator.state, windows=windows, clocks=clocks)
         return operator

@@ -6,9 +6,9 @@ from itertools import chain
 from typing import Any, Final, Self
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.engine.ingest.port import Port
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import JoinState, read_clocks
-from panewise.engine.protocol import Port
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
 from panewise.spec.operators.join.columns import OTHER, SIDES
 from panewise.state.manifest import Checks, check_fields, optional, whole

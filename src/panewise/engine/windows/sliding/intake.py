@@ -39,7 +39,7 @@ from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, window_table
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windows.intake import Intake, joined, triggered
@@ -52,7 +52,7 @@ _NEW, _LOW = "__is_new", "__low"
 
 
 def of_sliding(
-    plan: Plan,
+    plan: WindowPlan,
     stored: StoredTable,
     slices: Slices,
     rows: pl.DataFrame,
@@ -95,7 +95,9 @@ def of_sliding(
     )
 
 
-def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
+def _near(
+    plan: WindowPlan, slices: Slices, rows: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, Slices]:
     """Returns the stored pieces that can share a window with one of the rows, and the slices.
 
     The slices are returned because reading them may have led to blocks of them.
@@ -112,7 +114,7 @@ def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tup
     ), slices
 
 
-def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
+def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the slices of the rows: one for each key and time, with the partials of its rows."""
     lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
     return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(
@@ -148,7 +150,7 @@ class _Ranges:
         sums = np.concatenate([[0], self.pieces[ROWS].cum_sum().to_numpy()])
         return pl.Series(PENDING, sums[self.high] - sums[self.low], dtype=pl.Int64)
 
-    def contents(self, plan: Plan) -> pl.DataFrame:
+    def contents(self, plan: WindowPlan) -> pl.DataFrame:
         """Returns the windows with the merged partials of their pieces. No window may be empty."""
         return self.windows.hstack(
             range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high))
@@ -156,7 +158,7 @@ class _Ranges:
 
 
 def _touched(
-    plan: Plan,
+    plan: WindowPlan,
     stored: StoredTable,
     near: pl.DataFrame,
     news: pl.DataFrame,
@@ -214,7 +216,7 @@ def _touched(
     return _together(plan, before, pl.concat([more, fresh]), clocks), before
 
 
-def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Returns rows of the window table: the stored windows merged with their new partials, and new windows.
 
     If partials are made from slices each time, the new partials replace the stored ones.
@@ -235,7 +237,7 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
 
 
 def completed(
-    plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]
+    plan: WindowPlan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]
 ) -> tuple[pl.DataFrame, Slices]:
     """Returns the windows that are made because a move of the clocks completes them, and the slices.
 
@@ -256,7 +258,7 @@ def completed(
 
 
 def completed_of_keys(
-    plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks
+    plan: WindowPlan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, Slices]:
     """Returns the windows that are made because new watermarks of keys complete them, and the slices.
 
@@ -275,7 +277,9 @@ def completed_of_keys(
     return windows, slices.without(expired)
 
 
-def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks) -> pl.DataFrame:
+def _completed(
+    plan: WindowPlan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks
+) -> pl.DataFrame:
     """Returns the windows with low < end <= high, as rows of the window table. A null bound is infinite."""
     mark = [KEY_WATERMARK] if plan.by_key else []
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
@@ -292,7 +296,7 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     return _opened(plan, found.where(found.filled), clocks)
 
 
-def _opened(plan: Plan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
+def _opened(plan: WindowPlan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
     """Returns new windows, none of them empty, as rows of the window table."""
     contents = found.contents(plan)
     opened = window_table.newborn(
@@ -302,7 +306,7 @@ def _opened(plan: Plan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
     return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
 
 
-def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows that are not made yet because they are not complete, with their numbers of rows."""
     pieces = in_order(
         *coded(
@@ -317,7 +321,7 @@ def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> p
 
 
 def unmade_with(
-    plan: Plan, slices: Slices, news: pl.DataFrame, clocks: Clocks, marks: pl.DataFrame
+    plan: WindowPlan, slices: Slices, news: pl.DataFrame, clocks: Clocks, marks: pl.DataFrame
 ) -> pl.DataFrame:
     """Returns the windows of :func:`unmade` that contain or are made by one of the slices `news`.
 
@@ -340,7 +344,7 @@ def unmade_with(
     return _opened(plan, whole.where(whole.filled & (got.filled | windows[_NEW])), clocks)
 
 
-def _around(plan: Plan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
+def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
     """Returns the slices of the keys of `news` that can be in a window with one of them."""
     if plan.slices.by == plan.keys:
         return slices.by_time.of_keys(news, plan.keys)
@@ -360,7 +364,7 @@ def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Cl
     return found.where(found.filled).windows
 
 
-def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+def _once(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
     """Returns each window once.
 
     Duplicates occur only if the own window of one row begins right after another row, which makes it, too.

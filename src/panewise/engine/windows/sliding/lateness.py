@@ -21,7 +21,7 @@ from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.frames import joined, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
 
 _TURN = "__turn"  # the place of a row in the arrival order of the batch; -1 for stored rows
@@ -53,7 +53,7 @@ class LateSplit:
 
 
 def split_late(
-    plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
+    plan: WindowPlan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
 ) -> LateSplit:
     """Splits off the late rows. `rows` are in arrival order.
 
@@ -74,7 +74,7 @@ def split_late(
     return LateSplit(applied, pl.concat([_lost(plan, lost, "expired", clocks, columns), some]), some.height)
 
 
-def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
+def _lost(plan: WindowPlan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
     """Returns the late output of rows that are late for all windows. The missed window is their own."""
     own = pl.concat_list(plan.slide.output_bounds(*plan.slide.own(pl.col(TIME))))
     made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
@@ -82,7 +82,7 @@ def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _
 
 
 def _accepted(
-    plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks
+    plan: WindowPlan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks
 ) -> pl.Series:
     """Returns for each row behind whether it is applied."""
     spec, slide = plan.spec, plan.slide
@@ -106,7 +106,7 @@ def _accepted(
     )
 
 
-def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
+def _first_until(plan: WindowPlan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
     """Returns for each row behind the place in arrival order of the first row whose window contains it.
 
     The windows are those that end with a row. The place is null if there is no such row.
@@ -126,7 +126,7 @@ def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.S
     return first.filter(pl.col(_QUERY) >= 0).sort(_QUERY)[_FIRST]
 
 
-def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
+def _in_right(plan: WindowPlan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
     """Returns for each row behind whether an unexpired window contains it that begins right after a row.
 
     That row is stored, or arrives before the row behind. An unexpired window ends after all rows behind. So
@@ -144,7 +144,7 @@ def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Cloc
 
 
 def _late_for_some(
-    plan: Plan,
+    plan: WindowPlan,
     near: pl.DataFrame,
     applied: pl.DataFrame,
     rows: pl.DataFrame,

@@ -19,7 +19,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, Stretches
-from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.plan import WindowPlan
 
 _MANY = 1 << 14  # blocks are made only if a step reads at least this many slices
 _TIMES = 8  # and at least this many times as many slices as blocks
@@ -61,7 +61,7 @@ class Slices:
         """Returns the tables without these slices, which are in no block as keys have own watermarks."""
         return replace(self, by_time=self.by_time.changed(removed.clear(), removed))
 
-    def added(self, plan: Plan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
+    def added(self, plan: WindowPlan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
         """Adds the slices `news` of new rows.
 
         `near` are the stored slices at these keys and times, among others; None if they have not been read.
@@ -69,11 +69,11 @@ class Slices:
         more = replace(self, by_time=_with(plan, self.by_time, news, near))
         return more._blocks_added(plan, news) if self.in_blocks else more
 
-    def between(self, plan: Plan, first: int | None, last: int | None) -> pl.DataFrame:
+    def between(self, plan: WindowPlan, first: int | None, last: int | None) -> pl.DataFrame:
         """Returns the slices with times from `first` to `last`, both included; None: no bound."""
         return _between(plan, self.by_time, [(first, last)])
 
-    def of_move(self, plan: Plan, before: int, now: int) -> tuple[pl.DataFrame, "Slices"]:
+    def of_move(self, plan: WindowPlan, before: int, now: int) -> tuple[pl.DataFrame, "Slices"]:
         """Returns the pieces of the windows that a move of the watermark completes, and the tables.
 
         Blocks take the place of slices that all these windows contain. If there are no blocks yet, and they
@@ -92,7 +92,9 @@ class Slices:
         )
         return pl.concat([as_pieces(ends), as_pieces(blocks, blocks=True)]), self
 
-    def of_rows(self, plan: Plan, rows: pl.DataFrame, *, in_time: bool) -> tuple[pl.DataFrame, "Slices"]:
+    def of_rows(
+        self, plan: WindowPlan, rows: pl.DataFrame, *, in_time: bool
+    ) -> tuple[pl.DataFrame, "Slices"]:
         """Returns the pieces of the windows that rows make or are added to, and the tables.
 
         It is used if windows are made with their first row. As in :meth:`of_move`, blocks take the place of
@@ -120,10 +122,10 @@ class Slices:
         blocks = self.blocks.of_keys(rows, plan.keys, _clipped([(low, high - 1)]))
         return pl.concat([as_pieces(oldest), as_pieces(blocks, blocks=True), as_pieces(newest)]), self
 
-    def _in_blocks(self, plan: Plan) -> "Slices":
+    def _in_blocks(self, plan: WindowPlan) -> "Slices":
         return replace(self, in_blocks=True)._blocks_added(plan, self.by_time.all())
 
-    def _blocks_added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
+    def _blocks_added(self, plan: WindowPlan, news: pl.DataFrame) -> "Slices":
         """Adds slices to the blocks."""
         return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
 
@@ -133,14 +135,14 @@ def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
     return lines.with_columns(pl.lit(blocks).alias(IS_BLOCK))
 
 
-def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:
+def _is_worth_it(plan: WindowPlan, slices: pl.DataFrame) -> bool:
     if slices.height < _MANY:
         return False
     blocks = slices.select(*plan.keys, plan.slide.block(pl.col(START))).unique()
     return blocks.height * _TIMES <= slices.height
 
 
-def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
+def _in_stretches(plan: WindowPlan, slices: pl.DataFrame) -> pl.DataFrame:
     """Returns the blocks that contain the slices, with the merged partials of these slices."""
     placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
     merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging(placed))
@@ -151,7 +153,7 @@ def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with(
-    plan: Plan, table: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None
+    plan: WindowPlan, table: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None
 ) -> StoredTable:
     """Merges new lines into a table."""
     if near is not None:
@@ -166,7 +168,7 @@ def _with(
     return table.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])), news.clear())
 
 
-def _merged(plan: Plan, lines: pl.DataFrame) -> pl.DataFrame:
+def _merged(plan: WindowPlan, lines: pl.DataFrame) -> pl.DataFrame:
     merged = lines.group_by(plan.slices.identity, maintain_order=True).agg(plan.pieces.merging(lines))
     return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
 
@@ -176,7 +178,9 @@ def _clipped(stretches: Stretches) -> Stretches:
     return [(max(MIN_INSTANT, low), min(MAX_INSTANT, high)) for low, high in stretches if low <= high]
 
 
-def _between(plan: Plan, table: StoredTable, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
+def _between(
+    plan: WindowPlan, table: StoredTable, stretches: list[tuple[int | None, int | None]]
+) -> pl.DataFrame:
     """Returns the lines of a table that begin in one of the intervals, which may be empty."""
     bounds = _clipped(
         [
