@@ -72,7 +72,7 @@ class JoinInterpreter(TwoSidedInterpreter):
         return [window for window, _ in self._stored()]
 
     def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns the result of :meth:`windows` with rows by side. The only row of a stored row is itself."""
+        """Returns what :meth:`windows` returns, with rows by side; a stored row is alone, at its side."""
         if isinstance(self._method, WindowJoin):
             return self._method.windows_with_rows()
         return [{**window, "rows": {one.side: [one.row.values]}} for window, one in self._stored()]
@@ -122,7 +122,7 @@ class JoinInterpreter(TwoSidedInterpreter):
 
 
 def _method(spec: JoinOperator) -> Any:
-    """Returns the object that joins the rows, by the match of the specification."""
+    """Returns what joins the rows."""
     if isinstance(spec.match, LastRows) and spec.match.order == "event_time":
         return LastRowsInTime
     return _METHODS[type(spec.match)]
