@@ -135,7 +135,7 @@ def _between_commas(text: str) -> Iterator[str]:
 
 
 def _element(kind: str) -> str:
-    """Returns the type of the elements of a list; of a map, that of its entries."""
+    """Returns the type of the elements of a list, or of the entries of a map."""
     fields = fields_of(kind)
     return fields.get("element") or f"struct<key:{fields['key']},value:{fields['value']}>"
 

@@ -1,4 +1,4 @@
-"""The input of an operator that emits rows of it: OVER and deduplication (semantics 29.3, 29.11, 45.11)."""
+"""The input of operators that emit input rows: OVER and deduplication (semantics 29.3, 29.11, 45.11)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

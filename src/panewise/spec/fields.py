@@ -1,7 +1,7 @@
-"""Readers that validate the values of a specification in plain form, such as one parsed from JSON.
+"""Readers that validate the values of a specification that consists of dicts and lists, as JSON does.
 
-A reader takes a value and its path, such as "window.size". It returns the validated value, or raises
-SpecError with the path.
+A reader is a function of a value and its path, such as "window.size". It returns the validated value, or
+raises SpecError with the path.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,9 @@ Reader: TypeAlias = Callable[[Any, str], Any]
 
 
 def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    """Returns the dict after a check of its fields. The path `where` may be "", the root.
+    """Returns the dict `value`, if its fields are among `known` and include those that are `required`.
+
+    The path `where` is "" for the whole specification.
 
     Raises:
         SpecError: if the value is not a dict, has a field that is not known, or lacks a required one.
@@ -36,12 +38,18 @@ def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...
 
 
 def wrong(where: str, value: Any, what: str) -> SpecError:
-    """Returns the error for a value that is not what its path requires; `what` says what that is."""
+    """Returns the error for a value that the path `where` does not allow.
+
+    `what` describes the values that it allows, such as "a whole number".
+    """
     return SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
 
 
 def typed(kinds: type | tuple[type, ...], what: str) -> Reader:
-    """Returns a reader of values of these types. It accepts a bool only for `kinds=bool`, never as an int."""
+    """Returns a reader of values of these types. Errors describe the types by `what`.
+
+    A bool is accepted only for `kinds=bool`, and never as an int.
+    """
 
     def read(value: Any, where: str) -> Any:
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
@@ -76,7 +84,7 @@ def kind_of(value: Any, where: str, kinds: Mapping[str, Any]) -> str:
 
 
 def or_null(read: Reader) -> Reader:
-    """Returns a reader that accepts null, too."""
+    """Returns a reader that accepts the values of another reader, and null."""
     return lambda value, where: None if value is None else read(value, where)
 
 
@@ -95,10 +103,10 @@ names = listed("a list of column names")
 
 
 def several(name: str, values: Any) -> tuple[Any, ...]:
-    """Returns the values of a field that takes several, as a tuple.
+    """Returns the values of a field with a list of values, as a tuple.
 
     Raises:
-        SpecError: for a string, which would be taken apart, and for anything else that is not iterable.
+        SpecError: for a value that is not iterable, and for a string, as its characters would be the values.
 
     >>> several("keys", ["a", "b"])
     ('a', 'b')
@@ -109,7 +117,7 @@ def several(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns the dict of the pairs of a JSON object, for `object_pairs_hook` of json.loads.
+    """Returns a JSON object as a dict. It is an `object_pairs_hook` of `json.loads`.
 
     Raises:
         SpecError: if a name occurs twice.

@@ -19,8 +19,11 @@ _AT = "__at"
 class Aggregation:
     """Lifts rows to partials, merges partials, and computes results from partials.
 
-    `passing` parts are lifted and merged like the others, but windows do not store them. `contents` is the
-    row buffer of the windows, if they have one.
+    Args:
+        aggregates: the aggregates of the specification.
+        schema: the types of the columns.
+        passing: parts that are lifted and merged like the others, but that windows do not store.
+        contents: the row buffer of the windows, if they have one.
     """
 
     def __init__(
@@ -64,7 +67,7 @@ class Aggregation:
         return self._typed(grouped(rows, by, lifted))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the partials of each row alone, in the order of the rows, without other columns."""
+        """Returns the partials of each row alone, in the order of the rows, and no other columns."""
         quick = rows.select(
             part.single.cast(part.dtype).alias(part.name) for part in self.parts if part.single is not None
         )
@@ -77,19 +80,21 @@ class Aggregation:
         return quick.select(part.name for part in self.parts)
 
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
-        """Returns the expressions that merge these partials in groups, which are in arrival order."""
+        """Returns the expressions that merge groups of these partials. A group is in arrival order."""
         beyond = leaving(self.parts, partials, partials.height)
         return [part.expressions(beyond).merge.alias(part.name) for part in self._all_parts]
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Returns all windows, and the firing ones with their results. `fires` names the deciding column."""
+        """Returns all windows, and the firing ones with their results.
+
+        `fires` is the Boolean column that marks the firing windows.
+        """
         return windows, filter_rows(windows, windows[fires]).with_columns(self.results)
 
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
-        """Returns the partial columns, emptied where `where` is true.
+        """Returns the partial columns, with the partial of no rows where `where` is true.
 
-        Parts that contain only what is new since the last firing (`Part.passing`) are emptied where `fired`
-        is true.
+        A part with only the rows since the last firing (`Part.passing`) is emptied where `fired` is true.
         """
         empty = [(part, fired if part.passing else where) for part in self.parts]
         return [
@@ -98,6 +103,7 @@ class Aggregation:
         ]
 
     def _typed(self, partials: pl.DataFrame, parts: Sequence[Part] | None = None) -> pl.DataFrame:
+        """Returns the partials with the types of their parts. Polars widens some types."""
         wrong = [
             part
             for part in (self._all_parts if parts is None else parts)

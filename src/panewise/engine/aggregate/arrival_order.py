@@ -1,9 +1,14 @@
-"""Aggregates of sliding windows of which some depend on arrival order.
+"""Aggregates of sliding windows, if some of them depend on arrival order.
 
-The pieces of a sliding window are merged in the order of their event times, which is not arrival order.
-Therefore partials of one row or a few (:mod:`panewise.engine.aggregate.order_sensitive`) contain the arrival
-numbers of these rows. Lists, and user-defined aggregates that are not commutative, store the rows with their
-arrival numbers; they are computed when a window fires. All other aggregates are the same as elsewhere.
+The pieces of a sliding window are merged in the order of their event times, which is not arrival order. So
+each order-sensitive aggregate is computed in one of two ways:
+
+- If one row or a few rows determine the result, the partial contains these rows with their arrival numbers
+  (:mod:`panewise.engine.aggregate.order_sensitive`).
+- Lists, and user-defined aggregates that are not commutative, need all rows. The partial contains the rows
+  with their arrival numbers. A firing sorts them and computes the aggregates, which costs n log n for n rows.
+
+All other aggregates have the same partials as elsewhere.
 """
 
 from collections.abc import Sequence
@@ -51,7 +56,10 @@ class ArrivalOrderAggregation(Aggregation):
             self.parts.append(Part(_COLLECTED, pl.List(pl.Struct(fields)), pl.struct(*fields), together, []))
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Returns all windows, and the firing ones with their results. `fires` names the deciding column."""
+        """Returns all windows, and the firing ones with their results.
+
+        `fires` is the Boolean column that marks the firing windows.
+        """
         firing = windows.filter(fires)
         with_results = firing.with_columns(self.results)
         return windows, with_results if self._of_rows is None else with_results.hstack(
@@ -59,7 +67,10 @@ class ArrivalOrderAggregation(Aggregation):
         )
 
     def _computed(self, of_rows: Aggregation, windows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the aggregates of the rows of each window, those of no rows if it has none."""
+        """Returns the aggregates that need all rows, computed in arrival order, for each window.
+
+        A window without rows gets the aggregates of no rows.
+        """
         numbered = windows.select(_COLLECTED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
         rows = numbered.filter(pl.col(_COLLECTED).list.len() > 0).explode(_COLLECTED).unnest(_COLLECTED)
         partials = of_rows.lift(rows.sort(_AT, ARRIVAL_NUMBER), [_AT, _AGAIN])

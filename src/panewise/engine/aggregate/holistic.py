@@ -29,8 +29,8 @@ _LISTS = {"median": "list", "percentile": "list", "mode": "list", "count_distinc
 def range_aggregation(aggregation: _Kind) -> _Kind:
     """Returns the aggregation to use for ranges of the pieces of an aggregation.
 
-    Each of its holistic aggregates has a part that already is the result. It replaces the part with the
-    values, unless other aggregates need that one.
+    In it each holistic aggregate has a part that already is the result. This part replaces the part with
+    the values, unless another aggregate needs the values.
     """
     made, parts, results, needed = copy(aggregation), list[Part](), list[pl.Expr](), set[str]()
     own = {aggregate.name: aggregate for aggregate in aggregation.aggregates if aggregate.fn in _LISTS}
@@ -82,6 +82,7 @@ def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -
     at = fraction * (high - low - 1)
     down = np.floor(at).astype(np.intp)
     beside = np.flatnonzero(at > down)  # quantiles that lie between two values
+    # One query for the lower value of each range, then one for the upper value where it is needed.
     skipped = np.append(down, down[beside] + 1)
     found = wavelet.smallest(ranks, np.append(low, low[beside]), np.append(high, high[beside]), skipped)
     values = known.gather(pl.Series(found.astype(np.uint32)))
@@ -92,6 +93,8 @@ def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -
 
 def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
     """Counts the distinct values of each range: those without an equal value before them in the range."""
+    # `after_like` is 1 plus the position of the equal value before, 0 if there is none. So a value has no
+    # equal value before it in a range if and only if this number is less than the first position plus 1.
     rows = values.to_frame("value").with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("after"))
     after_like = (
         rows.select(pl.col("after").shift(fill_value=0).over("value")).to_series().to_numpy().astype(np.intp)
@@ -102,7 +105,7 @@ def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
 def _commonest(values: pl.Series, first: Places, last: Places) -> pl.Series:
     """Returns the most frequent value of each range, the smallest of several; null if there is none."""
     known, ranks = _ranked(values)
-    order = np.lexsort((last, first))
+    order = np.lexsort((last, first))  # neighbouring ranges overlap, so the range moves little
     moving, found = _Moving(ranks.tolist(), known.len()), np.empty(len(first), dtype=np.intp)
     for place in order.tolist():
         found[place] = moving.to(int(first[place]), int(last[place]))
@@ -138,14 +141,15 @@ def _where(some: Mask, values: pl.Series) -> pl.Series:
 class _Moving:
     """A range that moves along a sequence of numbers, and its most frequent number.
 
-    Invariant: the heap of a count contains all numbers that have this count. A move costs time for each
-    number that enters or leaves the range.
+    Invariant: the heap of a count contains all numbers that have this count. It may also contain numbers that
+    had this count earlier; these are removed when they reach the top. So a number that enters the range is
+    pushed to one heap, and a number that leaves only changes its count.
     """
 
     def __init__(self, numbers: list[int], different: int) -> None:
         self._numbers = numbers
         self._counts = [0] * different
-        self._by_count: list[list[int]] = [[]]  # for each count a heap, also of numbers that had it
+        self._by_count: list[list[int]] = [[]]  # for each count a heap of the numbers that have or had it
         self._first = self._last = 0
 
     def to(self, first: int, last: int) -> int:
@@ -169,6 +173,7 @@ class _Moving:
             self._counts[number] -= 1
 
     def _top(self) -> int:
+        """Returns the smallest of the most frequent numbers, -1 if there is none."""
         while len(self._by_count) > 1:
             heap, count = self._by_count[-1], len(self._by_count) - 1
             while heap and self._counts[heap[0]] != count:

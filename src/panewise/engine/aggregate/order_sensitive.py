@@ -21,7 +21,7 @@ FUNCTIONS: Final = frozenset({"first", "last", "first_n", "last_n", "max_by", "m
 def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
     """Returns the part of an aggregate, which is the `index`-th of its specification.
 
-    For each row that it keeps, it contains the arrival number, the value and, if there is one, the rank.
+    For each of its rows it contains the arrival number, the value and, if there is one, the rank.
     """
     assert aggregate.column is not None
     if rows_in_order.is_of_edges(aggregate):
@@ -156,7 +156,10 @@ def _rank(row: pl.Expr) -> pl.Expr:
 
 
 def _first_by(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> SideMerge:
-    """Returns the merge that takes the partial that is before the other one. A null stands for no rows."""
+    """Returns the merge that takes one of two partials: the one that comes first by `before`.
+
+    A null is the partial of no rows.
+    """
 
     def both(one: Side, other: Side) -> pl.Expr:
         mine, others = one(name), other(name)

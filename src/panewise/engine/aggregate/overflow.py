@@ -93,6 +93,7 @@ def _halves(values: pl.Expr, dtype: pl.DataType) -> tuple[pl.Expr, pl.Expr]:
 def _combined(upper: pl.Expr, lower: pl.Expr, carries: pl.Expr, dtype: pl.DataType) -> Exact:
     """Returns the sum whose halves, and whose carries, have these sums."""
     half, unit = pl.lit(_half(dtype), dtype=pl.Int128), pl.lit(_half(dtype) ** 2, dtype=pl.Int128)
+    # Move what exceeds the lower half to the upper one, and what exceeds that to the carry.
     upper = upper + carries.cast(pl.Int128) * half + lower // half
     carry, rest = upper // half, upper % half * half + lower % half  # 0 <= rest < unit
     # Here the carry of a negative sum is -1. It becomes 0 if the sum fits.

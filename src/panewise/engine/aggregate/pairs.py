@@ -1,7 +1,9 @@
-"""Partials of two columns: the covariance, the correlation and the line of the pairs of values.
+"""Partials of aggregates of two columns: the covariance, the correlation and the regression line.
 
-A pair counts if neither value is null. A sum of products of deviations from the means merges as a sum of
-squares does: with d = mean - total mean of each column, it is the sum of c + n d d' over all partials.
+A row counts if neither value is null. A partial has the number n of these rows, the means of both columns,
+and sums c of products of deviations from the means. Such sums merge as sums of squares do (Chan's formula):
+the merged sum is the sum of c + n d d' over the partials, where d and d' are the distances of the means of
+the partial from the merged means.
 """
 
 from collections.abc import Mapping
@@ -47,6 +49,7 @@ def _name(what: str, index: int) -> str:
 
 
 def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+    """Returns the part with the mean of one column over the rows that count."""
     n, mean = pl.col(_name("n", index)), _name(side, index)
     merged = (n * pl.col(mean)).sum() / n.sum()
     return Part(
@@ -67,6 +70,7 @@ def _total_mean(side: str, index: int, one: Side, other: Side) -> pl.Expr:
 
 
 def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
+    """Returns the part with the sum of products of deviations, such as "xy", from the means."""
     first, second = _PRODUCTS[name]
     n, own = _name("n", index), _name(name, index)
     total = pl.col(n).sum()
@@ -95,6 +99,7 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
 
 
 def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+    """Returns the part with the minimum or the maximum of one column over the rows that count."""
     name = _name(f"{fn}_{side}", index)
     horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
     dtype = pl.Float64()
@@ -110,7 +115,10 @@ def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> 
 
 
 def pair_result(aggregate: Aggregate, index: int) -> pl.Expr:
-    """Returns the expression of the result. There is no correlation and no line if a column is flat."""
+    """Returns the expression of the result.
+
+    A column whose values are all equal leaves the correlation, or the line, undefined. Then it is null.
+    """
     part = {what: pl.col(_name(what, index)) for what in ("n", "y", "x", *_PRODUCTS)}
     n, fn = part["n"].cast(pl.Float64), aggregate.fn
     if fn == "regr_count":

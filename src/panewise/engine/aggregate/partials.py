@@ -9,8 +9,8 @@ these expressions:
 - ``empty``: the partial of no rows;
 - ``single`` (if it is simple): the partial of each row alone, as an expression over rows;
 - ``pair`` (if it is simple): the merge of an earlier and a later partial, row by row;
-- ``merge_sides``: as ``pair``, for two partials that each contain a row or more. It may read other parts of
-  both. Only parts that grow with their rows have neither ``pair`` nor ``merge_sides``.
+- ``merge_sides``: as ``pair``, for two partials of at least one row each. It may also read other parts of
+  the two partials. Only parts that grow with their rows have neither ``pair`` nor ``merge_sides``.
 
 Invariant: merging is associative, and the partial of no rows is its neutral element. So the result does not
 depend on where batches are cut.
@@ -36,7 +36,7 @@ RangeFunction: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
 
 @dataclass(frozen=True)
 class Fitting:
-    """The lift and the merge of a sum, or of its carry, if no sum leaves the range of its type."""
+    """The plain lift and merge of a sum, or of its carry, for when no sum leaves the range of its type."""
 
     lift: pl.Expr
     merge: pl.Expr
@@ -51,8 +51,8 @@ class Part:
     lift: pl.Expr
     merge: pl.Expr
     empty: Any
-    sums: str | None = None  # the input column, if the part is a sum of integers, or the carry of one
-    fitting: Fitting | None = None  # the lift and the merge of such a part while all sums fit their type
+    sums: str | None = None  # the input column, if the part is a sum of integers, or the carry of such a sum
+    fitting: Fitting | None = None  # of such a part: a faster lift and merge for sums that fit their type
     pair: Pair | None = None  # as `merge`, for an earlier and a later partial
     merge_sides: SideMerge | None = None  # as `pair`, for partials that contain rows; used if `pair` is None
     single: pl.Expr | None = None  # as `lift`, for each row alone
@@ -60,7 +60,11 @@ class Part:
     passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
 
     def expressions(self, leaving: Collection[str]) -> "Part | Fitting":
-        """Returns what has the lift and the merge, if the sums of the columns `leaving` may not fit."""
+        """Returns the object whose `lift` and `merge` are used: `fitting`, or the part itself.
+
+        `leaving` has the columns whose sums may leave the range of their type. Their parts need the exact
+        expressions, which the part itself has.
+        """
         return self if self.fitting is None or self.sums in leaving else self.fitting
 
 
@@ -237,7 +241,7 @@ def moment_parts(column: str) -> tuple[Part, Part]:
 
 
 def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
-    """Returns the mean and the sum of squared deviations of two partials together."""
+    """Returns the mean and the sum of squared deviations of two merged partials."""
     n, mean, m2 = f"__n:{column}", f"__mean:{column}", f"__m2:{column}"
     total = one(n) + other(n)
     merged_mean = (one(n) * one(mean) + other(n) * other(mean)) / total

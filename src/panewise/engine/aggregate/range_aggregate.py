@@ -1,10 +1,11 @@
 """Aggregates over many index ranges of one sequence of pieces.
 
-Blocks of 1, 2, 4, ... pieces begin at every index. Each is merged from two blocks of half the length, for all
-indexes at once. A range is its first piece and one block for each bit of the number of the others. So the
-cost of a range grows with the logarithm of its length.
+Blocks of 1, 2, 4, ... pieces begin at every index. A block is merged from two blocks of half the length, for
+all indexes at once. A range is merged from its first piece and, for each bit that is 1 in the number of its
+other pieces, one block of that length. n pieces and q ranges of up to m pieces cost (n + q) log m.
+Invariant: blocks are merged from left to right, so order-sensitive partials are merged in order.
 
-Partials are only merged, never subtracted. So minima cost what sums cost, no precision is lost by
+Partials are only merged, never subtracted. So a minimum costs as much as a sum, no precision is lost by
 cancellation, and a NaN affects only ranges that contain it. Holistic aggregates
 (:mod:`panewise.engine.aggregate.holistic`) are computed for the whole range. Partials that contain all values
 are merged from the pieces of the range, in time that is proportional to the size of the result.
@@ -24,10 +25,10 @@ from panewise.engine.kernels.sorting import Places
 
 _LATER = "__later:"
 _RANGE = "__span"
-_STRETCH = 1 << 12  # ranges of lists are computed together if they begin within so many pieces
-_WORTH = 4  # pieces are condensed if there are at least so many for each bound of a range
-_SHORT = 1 << 7  # ranges of lists with up to so many pieces are merged without blocks
-_TOGETHER = 1 << 21  # values that are merged at once
+_STRETCH = 1 << 12  # pieces in a stretch: ranges of lists that begin in one stretch are computed together
+_WORTH = 4  # pieces are condensed if there are at least 4 for each bound of a range
+_SHORT = 1 << 7  # pieces in a range of lists, up to which a merge without blocks is faster
+_TOGETHER = 1 << 21  # values that are merged at once, which bounds the memory
 
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series) -> pl.DataFrame:
@@ -43,7 +44,7 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     """
     first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
     longest = int((last - first).max()) if len(first) else 0
-    # All pieces count, as blocks and the pieces between two ranges are also added.
+    # The sum of all pieces has to fit, because blocks may reach beyond the ranges.
     beyond = leaving(aggregation.parts, pieces, pieces.height)
     parts = [part for part in aggregation.parts if not _is_zero(part, beyond)]
     from_blocks = [part for part in parts if _joins(part, longest)]
@@ -76,7 +77,7 @@ def _is_zero(part: Part, beyond: Collection[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Merge:
-    """How parts are merged. The sums of the columns `beyond` may not fit their types."""
+    """The expressions that merge parts. Sums of the columns `beyond` may leave the range of their type."""
 
     parts: list[Part]
     beyond: Collection[str]
@@ -101,7 +102,10 @@ class _Merge:
 def _condensed(
     merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places
 ) -> tuple[pl.DataFrame, Places, Places]:
-    """Returns the same ranges over fewer pieces: pieces without a bound between them are merged."""
+    """Returns the same ranges over fewer pieces: pieces without a bound of a range between them are merged.
+
+    If that would not save much, the pieces are returned as they are.
+    """
     is_bound = np.zeros(pieces.height + 1, dtype=np.bool_)
     is_bound[first] = is_bound[last] = True
     number = np.cumsum(is_bound)
@@ -132,7 +136,13 @@ def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, las
 
 
 def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Returns the merged pieces of each range, from blocks of 1, 2, 4, ... pieces.
+
+    A round uses the blocks of one length for all ranges, and then makes the blocks of twice the length.
+    """
     merges = merge.in_pairs
+    # Invariant: row i of `ranges` has the merged pieces from first[i] up to at[i]: the first piece, and those
+    # of the bits of left[i] below `size`. Row j of `blocks` has the pieces from j up to j + size.
     ranges, blocks = take_rows(pieces, first), pieces
     at, left, size = first + 1, last - first - 1, 1
     while True:
@@ -149,12 +159,14 @@ def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) ->
 
 
 def _both(earlier: pl.DataFrame, later: pl.DataFrame, merges: list[pl.Expr]) -> pl.DataFrame:
+    """Returns the merges of earlier partials with later ones, row by row."""
     return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(
         merges
     )
 
 
 def _chosen(uses: Mask, more: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows of `more` where the mask is true, and those of `ranges` elsewhere."""
     mask = pl.Series(uses)
     return pl.DataFrame(
         [
@@ -165,9 +177,9 @@ def _chosen(uses: Mask, more: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFram
 
 
 def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Returns the ranges of the other parts, merged from all their pieces.
+    """Returns the ranges of the parts that are not computed from blocks, merged from all their pieces.
 
-    Only some ranges are merged at once, so that long ranges cost time and not memory.
+    The ranges are merged in portions, so that long ranges cost time and not memory.
     """
     lengths = [pieces[part.name].list.len().to_numpy() for part in parts if isinstance(part.dtype, pl.List)]
     before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
@@ -182,6 +194,7 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
 
 
 def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Returns the ranges, merged from all their pieces in one grouping."""
     lengths = last - first
     ranges = pl.Series(_RANGE, np.repeat(np.arange(len(first)), lengths))
     members = take_rows(pieces, expand_ranges(first, lengths)).hstack([ranges])

@@ -20,7 +20,7 @@ def value_name(aggregate: Aggregate, index: int) -> str:
 def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
     """Returns the parts of max_by or min_by: the extreme of `by`, and the value of the first row that has it.
 
-    The extreme is shared with max or min of the same column.
+    The part of the extreme is that of max or min of the same column, and is stored once for both.
     """
     if aggregate.then_by:
         return [several_ranks.part(aggregate, value_name(aggregate, index), schema, numbered=False)]
@@ -75,8 +75,8 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
 def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
     """Returns the part of top_n_by: the first n rows in the order of `by`.
 
-    n rows are enough: a row that is not among the first n of its partial is not among the first n of the
-    whole. With `distinct`, only the first row of each value counts, and the same holds for these rows.
+    n rows are enough: a row that is not among the first n of its partial is not among the first n of all
+    rows. With `distinct`, only the first row of each value counts, and n of these rows are enough.
     """
     if aggregate.then_by:
         return several_ranks.part(aggregate, value_name(aggregate, index), schema, numbered=False)

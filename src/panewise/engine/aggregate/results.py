@@ -16,7 +16,7 @@ from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
 
-_AT = "__at"  # the place of a set
+_AT = "__at"  # the position of a set
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
@@ -73,6 +73,11 @@ def _of_rows_in_order(aggregate: Aggregate, index: int) -> pl.Expr | None:
 
 
 def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Returns the mean. Means of decimals are divided exactly, in Python, and rounded half up.
+
+    Raises:
+        AggregateOverflowError: when it is computed, if a mean of decimals does not fit its type.
+    """
     n = pl.col(f"__n:{column}")
     if not isinstance(dtype, pl.Decimal):
         return pl.when(n > 0).then(pl.col(f"__fsum:{column}") / n)
@@ -125,7 +130,7 @@ def _spread(fn: str, column: str) -> pl.Expr:
 def _shape(fn: str, column: str) -> pl.Expr:
     """Returns the skewness or the kurtosis; null if all values are equal.
 
-    Smallest and largest value decide about that, as rounding may leave a variance above 0.
+    Minimum and maximum show whether all values are equal, as rounding may leave a variance above 0.
     """
     n, m2 = pl.col(f"__n:{column}"), pl.col(f"__m2:{column}")
     equal = (pl.col(f"__min:{column}") == pl.col(f"__max:{column}")) & ~m2.is_nan()
@@ -139,6 +144,8 @@ def _of_distinct(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Exp
     """Returns the sum or the mean of the distinct values."""
     column = aggregate.column
     assert column is not None
+    # The distinct values are aggregated when the result is computed: partials of them cannot be merged, as
+    # two sets may share values.
     plain = replace(aggregate, fn=aggregate.fn.removesuffix("_distinct"))
     parts, computed = parts_of(plain, 0, schema), result(plain, 0, schema)
 

@@ -1,8 +1,12 @@
 """The row buffer of windows with an evictor or a delta: a list of structs in the window table.
 
-A delta alone needs the rows since the last firing. An evictor needs all rows that it has left. So does the
-delta of windows that merge and accumulate, because all rows of a merged window are new in it (semantics
-21.8). In these two cases a count says how many of the last rows are new.
+A delta alone needs only the rows since the last firing. Two kinds of windows store more rows:
+
+- With an evictor all rows that it has not evicted are stored.
+- The delta of windows that merge and accumulate needs all rows, because all rows of a merged window are new
+  in it (semantics 21.8).
+
+In both cases a count says how many of the last rows are new. A firing costs as much as the rows stored.
 """
 
 from collections.abc import Mapping
@@ -73,7 +77,7 @@ class RowBuffer:
 
     @property
     def left(self) -> pl.Expr:
-        """The rows that the evictor leaves."""
+        """The rows that remain after the evictor."""
         assert self.spec.evictor is not None
         return eviction(self.spec.evictor, pl.col(ROW_BUFFER), self.spec.event_time, self.stored).alias(
             ROW_BUFFER

@@ -3,8 +3,8 @@
 A partial is the list of the first rows in the order of the ranking, each with its ranks and its value. n rows
 are enough, as for :func:`panewise.engine.aggregate.rankings.top_rows_part`. `max_by` and `min_by` need one.
 
-Invariant: rows of equal ranks are in arrival order. Partials that merge in arrival order need nothing for
-this, because the sort is stable. Other partials contain the arrival numbers of their rows, the last rank.
+Invariant: rows of equal ranks are in arrival order. Where partials merge in arrival order, a stable sort is
+enough. Otherwise the partials contain the arrival numbers of their rows, by which they are sorted last.
 """
 
 from typing import Final

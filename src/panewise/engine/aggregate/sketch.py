@@ -60,6 +60,7 @@ def _bytes(value: Any) -> bytes:
 
 def estimate(hashes: pl.Expr, size: int) -> pl.Expr:
     """Returns the distinct count that is computed from a list of the smallest hashes."""
+    # n hashes spread evenly have distances of 1 / n of the range. So the k-th smallest is near k / n.
     kth = hashes.list.get(size - 1, null_on_oob=True).cast(pl.Float64)
     guess = ((size - 1) * _RANGE / kth).round().cast(pl.Int64)
     return pl.when(hashes.list.len() < size).then(hashes.list.len().cast(pl.Int64)).otherwise(guess)

@@ -1,4 +1,9 @@
-"""Partials of sums. Those of integers have a carry (:mod:`panewise.engine.aggregate.overflow`)."""
+"""Partials of sums. Those of integers have a carry (:mod:`panewise.engine.aggregate.overflow`).
+
+Each sum has two implementations: a plain one, which Polars adds fast, and an exact one, in 128 bits with the
+carry. For each batch a cheap bound shows which columns need the exact one. Invariant: the plain one is used
+only where no sum can leave the range of its type and all carries are 0. So both return the same partials.
+"""
 
 from collections.abc import Sequence
 
@@ -17,7 +22,7 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
     name, wide = f"__sum:{column}", sum_type(dtype)
     value, stored = pl.col(column).cast(wide), pl.col(name)
     lift, merge = _null_if_none(value, value.sum()), _null_if_none(stored, stored.sum())
-    both = _either(lambda one, other: (one + other).cast(wide))  # a sum of two decimals has another type
+    both = _either(lambda one, other: (one + other).cast(wide))  # Polars widens the sum of two decimals
     if wide.is_float():
         return [Part(name, wide, lift, merge, None, pair=both, single=value)]
     carry = f"{CARRY}{column}"
@@ -60,7 +65,7 @@ def _of_sides(column: str, wide: pl.DataType, one: Side, other: Side) -> Exact:
 
 
 def leaving_of_rows(parts: Sequence[Part], rows: pl.DataFrame) -> set[str]:
-    """Returns the input columns of which sums over some of the rows may leave the range of their type."""
+    """Returns the input columns whose sums, over any of the rows, may leave the range of their type."""
     return {
         part.sums
         for part in parts
@@ -71,7 +76,10 @@ def leaving_of_rows(parts: Sequence[Part], rows: pl.DataFrame) -> set[str]:
 
 
 def leaving(parts: Sequence[Part], partials: pl.DataFrame, count: int) -> set[str]:
-    """Returns the input columns of which up to `count` partials may leave the range, or have left it."""
+    """Returns the input columns whose sums need carries when up to `count` of the partials are merged.
+
+    A sum needs a carry if it may leave the range of its type, or if a partial has left it already.
+    """
     return {
         part.sums
         for part in parts
@@ -104,5 +112,5 @@ def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
 
 
 def _either(both: Pair) -> Pair:
-    """Returns the same merge, but with null as its neutral element."""
+    """Returns a merge that returns the other partial if one is null, and otherwise merges both."""
     return lambda one, other: pl.coalesce(both(one, other), one, other)

@@ -28,7 +28,7 @@ def empty(user: UserFunctions) -> str:
 
 
 def lifter(user: UserFunctions, *, several: bool) -> Callable[[pl.Series], pl.Series]:
-    """Returns a function from lists of values to states. The values of several columns are structs."""
+    """Returns a function from lists of values to states. With `several` columns, each value is a struct."""
 
     def accumulate(state: JsonValue, values: dict[str, Any]) -> JsonValue:
         return user.accumulate(state, *values.values())

@@ -50,6 +50,7 @@ class ChainEngine(WindowEngine):
         return replace(output, panes=self._through([output.panes]))
 
     def _evaluated(self, rows: pl.DataFrame) -> Output:
+        """Applies rows. With `evaluate="record"` the panes of each row pass through the stages alone."""
         if self.plan.spec.evaluate == "batch":
             output = self._batch(rows)
             return replace(output, panes=self._through([output.panes]))
@@ -62,6 +63,7 @@ class ChainEngine(WindowEngine):
         return replace(output, panes=self._through(cut))
 
     def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clocks, and passes the panes through the stages. Then the tables of the stages expire."""
         output = super()._tick(clocks)
         through = self._through([output.panes])
         horizon = clocks.horizon(self.plan.spec)
@@ -78,6 +80,7 @@ class ChainEngine(WindowEngine):
         return pl.concat(emitted) if emitted else pl.DataFrame(schema=self.plan.pane_schema)
 
     def _evaluation(self, panes: pl.DataFrame) -> pl.DataFrame:
+        """Passes the panes of one evaluation through all stages. Returns the panes of the last one."""
         stages = list(self.state.stages)
         for number, plan in enumerate(self.stages):
             panes, tables = stage.process(plan, stages[number], panes, self.state.clocks)

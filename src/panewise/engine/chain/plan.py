@@ -27,7 +27,7 @@ class StagePlan:
     A stage has two tables. `contributions` contains the panes that the stage stores, identified by the
     keys of the stage before and the bounds of the window. `windows` contains the windows of the stage,
     identified by its own keys and the bounds. Contributions are hashed by `cell`: the keys that both stages
-    have, and the bounds. So all contributions of a window are found with one lookup.
+    have, and the bounds. So one look-up by hash finds all contributions of a window.
 
     Args:
         chain: the specification of the chain.

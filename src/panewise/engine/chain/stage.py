@@ -1,9 +1,10 @@
 """How a stage processes the panes of one evaluation (semantics 30).
 
-The table of contributions contains the panes of each window of the stage. A window that receives panes is
-aggregated from all its contributions, not from its last result. So a pane that was replaced or retracted
-leaves nothing behind. The cost is that of the contributions of the windows that receive panes. It does not
-depend on the number of stored windows.
+The table of contributions contains the live panes that each window of the stage has received. A window that
+receives panes is aggregated anew from all its contributions. Invariant: a retracted pane is not among the
+contributions. So its values are in no later result, and no aggregate has to be subtracted. A step costs as
+much as the contributions of the windows that receive panes. It does not depend on the number of stored
+windows.
 """
 
 import polars as pl
@@ -66,6 +67,8 @@ def _put(
     """
     columns = list(plan.contributions.schema)
     plus, minus = (rows.filter(pl.col(OP) == op)[columns] for op in ("+", "-"))
+    # A cell may contain several windows of the stage. Only the contributions of the touched ones are
+    # returned.
     before = table.of_keys(rows.select(plan.cell).unique(maintain_order=True), plan.cell)
     others = before.join(rows, on=plan.origin, how="anti", nulls_equal=True)
     now = pl.concat([others, plus]).join(touched, on=plan.identity, how="semi", nulls_equal=True)
@@ -73,7 +76,7 @@ def _put(
 
 
 def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the aggregates of each window, of rows in the order of the keys before (semantics 30.2)."""
+    """Returns the aggregates of each window. Rows are in the order of the keys of the stage before (30.2)."""
     ordered = rows.sort(plan.before, nulls_last=False) if plan.before else rows
     partials = plan.aggregation.lift(ordered, plan.identity)
     return partials.with_columns(plan.aggregation.results).select(
@@ -84,7 +87,7 @@ def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
 def _evaluated(
     plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the touched windows with their results, their stored rows, and whether they emit a pane now."""
+    """Returns the touched windows, with their results, their stored rows, and whether they emit a pane."""
     windows = touched
     for more in (results, known):
         windows = windows.join(more, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
@@ -172,6 +175,7 @@ def _emitted_panes(plan: StagePlan, evaluated: pl.DataFrame, processing_time: in
 def _panes(
     plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int
 ) -> pl.DataFrame:
+    """Returns a pane for each window; `values` are the columns that differ between `+` and `-` panes."""
     unbounded = isinstance(plan.spec.window, Global)
     start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), output_end(plan.spec))
     bounds = {"window_start": start, "window_end": end, **stamped(plan.spec, end)}

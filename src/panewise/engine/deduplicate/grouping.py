@@ -7,8 +7,9 @@ computed at once:
 2. Of the other rows of each key the first one opens a group, and rows near it join. This is repeated.
 3. After a few rounds, keys with many new groups are left. Their rows are taken one by one.
 
-Anchors of one key are at least `within` apart. So at most two of them are nearer to a row than that: one at
-its time or before it, and one after it.
+Invariant: the anchors of one key are at least `within` apart. So at most two of them are nearer to a row than
+that: one at or before its time, and one after it. A bisection in the sorted anchors finds both. n rows and m
+anchors cost a sort of the anchors, and n bisections for each round.
 """
 
 from bisect import bisect_left, insort
@@ -32,10 +33,10 @@ class Anchors:
     """The anchors of groups, sorted by key and time.
 
     Attributes:
-        code: the key of each, as a number.
-        time: the anchor.
-        place: its place among the groups.
-        opener: the place of the row that opened the group, -1 if it was stored.
+        code: the number of the key of each group.
+        time: the anchor of each group.
+        place: the place of each group in the order in which the groups were given.
+        opener: the place of the row that opened each group, -1 for a stored group.
     """
 
     code: Numbers
@@ -50,7 +51,10 @@ class Anchors:
         return cls(code[place], time[place], place, opener[place])
 
     def first_near(self, code: Numbers, low: Numbers, high: Numbers) -> tuple[Places, Mask]:
-        """Returns the position of the first anchor of each key from `low` on, and whether it is in range."""
+        """Returns for each (key, low, high) the position of the first anchor of the key at or after `low`.
+
+        Also returns whether the anchor is at or before `high`.
+        """
         ends = np.cumsum(np.bincount(self.code, minlength=int(code.max(initial=0)) + 1))
         end = ends[code]
         start = np.where(code > 0, ends[code - 1], 0)
@@ -65,14 +69,19 @@ class Anchors:
         return inside
 
     def joined(self, code: Numbers, low: Numbers, high: Numbers) -> Places:
-        """Returns the place of the group of each row: of the groups that were open, the earliest in range."""
+        """Returns the place of the group that each row joins: the earliest in range that is open by then."""
+        # The first anchor in range may belong to a group that a later row opened. Then the row joins the
+        # group of the next anchor.
         found, _ = self.first_near(code, low, high)
         later = self.opener[np.minimum(found, len(self.code) - 1)] > np.arange(len(code))
         return self.place[found + later]
 
 
 def reach(times: Numbers, within: int | None) -> tuple[Numbers, Numbers]:
-    """Returns the first and the last instant that are nearer to each time than `within`; None: all are."""
+    """Returns the first and the last instant that are nearer to each time than `within`.
+
+    These are the first and the last instant of all if `within` is None.
+    """
     if within is None:
         return np.full(len(times), MIN_INSTANT), np.full(len(times), MAX_INSTANT)
     far = within - 1
@@ -81,11 +90,13 @@ def reach(times: Numbers, within: int | None) -> tuple[Numbers, Numbers]:
 
 
 def opening(code: Numbers, times: Numbers, stored: Anchors, within: int | None) -> Places:
-    """Returns the places of the rows that open groups, in their order. Rows are in the order of taking."""
+    """Returns the places of the rows that open groups, ascending. Rows are in the order of taking."""
     low, high = reach(times, within)
     left = np.arange(len(code))
     if len(stored.code):
         left = left[~stored.first_near(code, low, high)[1]]
+    # Invariant: no remaining row is near the anchor of a stored group, or of a group that an earlier round
+    # opened. So the first remaining row of each key opens a group.
     opened, leaders = [], np.empty(int(code.max(initial=0)) + 1, dtype=np.intp)
     for _ in range(_ROUNDS):
         if not len(left):
@@ -99,7 +110,7 @@ def opening(code: Numbers, times: Numbers, stored: Anchors, within: int | None) 
 
 
 def _one_by_one(code: Numbers, times: Numbers, low: Numbers, high: Numbers, left: Places) -> Places:
-    """Returns which of the rows that are left open groups."""
+    """Returns the places of the remaining rows that open groups."""
     known, opened = dict[int, list[int]](), list[int]()
     columns = (left, code[left], times[left], low[left], high[left])
     for place, key, time, first, last in zip(*(column.tolist() for column in columns), strict=True):

@@ -1,7 +1,9 @@
 """The deduplication: emits one row of each group (semantics 45).
 
-A step looks up the stored groups of the keys of its rows once. Where the first row that is taken is chosen
-for good, a group is stored as its keys and its anchor; otherwise the chosen row is stored with it.
+A step looks up the stored groups of the keys of its rows once, and finds the group of each row in whole
+columns (:mod:`panewise.engine.deduplicate.grouping`). If the row that opens a group is always its chosen row,
+a group is stored as its keys and its anchor. Otherwise the chosen row is stored with it. A step costs as much
+as its rows and the stored groups of their keys.
 """
 
 from collections.abc import Mapping
@@ -105,7 +107,7 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         return self.spec.emit == "complete" and not self.spec.keeps_what_it_takes_first
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Numbers rows, and takes them at once, or when the watermark has passed them."""
+        """Numbers rows. Takes them at once, or stores them until the watermark has passed them."""
         if rows.is_empty():
             return self._nothing.panes
         if self.plan.stores_rows:
@@ -142,7 +144,7 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         return ordered(rows, by).select(*self.plan.pane_schema)
 
     def _taken(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Takes rows, which are in the order of taking, and returns the rows that are emitted."""
+        """Lets rows, in the order of taking, join or open groups. Returns the emitted rows."""
         keys = Keys.of(rows, self.plan.keys)
         stored, others = self._stored(keys)
         times, anchors = rows[TIME].to_numpy(), stored[START].to_numpy()
@@ -163,10 +165,12 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
     def _stored(self, keys: Keys) -> tuple[pl.DataFrame, Places]:
         """Returns the stored groups of keys, and the number of the key of each."""
         found = self.state.groups.of_wanted(keys.wanted)
-        if not self.plan.stores_rows or not found.rows.height:  # then no group is ever replaced
+        # Without stored rows no group is ever replaced, so each has one row in the table.
+        if not self.plan.stores_rows or not found.rows.height:
             return found.rows, found.which
         places = np.lexsort([np.arange(found.rows.height), found.rows[START].to_numpy(), found.which])
         which, start = found.which[places], found.rows[START].to_numpy()[places]
+        # Of the rows of one group, the newest comes first: rows are found from the newest to the oldest.
         newest = places[np.append(True, (which[1:] != which[:-1]) | (start[1:] != start[:-1]))]
         return take_rows(found.rows, newest), found.which[newest]
 
@@ -184,9 +188,13 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
     def _chosen(
         self, rows: pl.DataFrame, stored: pl.DataFrame, made: pl.DataFrame, group: Places
     ) -> pl.DataFrame:
-        """Stores the chosen row of each group that got rows; with `retracting` returns what has changed.
+        """Stores the chosen rows that have changed. With `retracting` they are returned, with retractions.
 
-        `group` has the group of each row: its place among the `stored` groups and those `made`, after them.
+        Args:
+            rows: the rows of the step.
+            stored: the stored groups of the keys of these rows.
+            made: the groups that rows of the step have opened.
+            group: the group of each row, as its place among the `stored` groups and then those `made`.
         """
         times = rows[TIME].to_numpy()
         both = vstack_frames([stored, made])
@@ -194,6 +202,7 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         time = np.concatenate([stored[STORED_TIME].to_numpy(), times])
         number = np.concatenate([stored[ARRIVAL_NUMBER].to_numpy(), rows[ARRIVAL_NUMBER].to_numpy()])
         chosen = self._best(candidates, time, number)
+        # Candidates before `stored.height` are chosen rows that are stored, the others rows of this step.
         changed = np.flatnonzero(chosen >= stored.height)
         changed = changed[np.argsort(number[chosen[changed]])]
         new = take_rows(rows, chosen[changed] - stored.height)
@@ -207,6 +216,7 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         replaced = np.flatnonzero(changed < stored.height)
         old = take_rows(stored, changed[replaced]).select(*self.plan.payload, pl.lit("-").alias(OP))
         emitted = vstack_frames([old, new.select(*self.plan.payload, pl.lit("+").alias(OP))])
+        # Each retraction comes directly before the new row of its group.
         turn = np.concatenate([replaced * 2, np.arange(len(changed)) * 2 + 1])
         return take_rows(emitted, np.argsort(turn))
 
@@ -236,13 +246,13 @@ def reached_by(clocks: Clocks) -> int | None:
 
 
 def taken_until(clocks: Clocks) -> int | None:
-    """Returns the time up to which, inclusive, waiting rows have been taken; None: none has."""
+    """Returns the time up to which, inclusive, waiting rows have been taken; None if none has."""
     reached = reached_by(clocks)
     return reached if reached is None or clocks.finished else max(MIN_INSTANT, reached - 1)
 
 
 def group_horizon(spec: DeduplicateOperator, clocks: Clocks) -> int | None:
-    """Returns the instant from which on groups that end at it or before have expired; None: none has."""
+    """Returns the horizon: groups that end at it or before it have expired. None if no group has."""
     if spec.within_us is None and not clocks.finished:
         return None
     return reached_by(clocks)

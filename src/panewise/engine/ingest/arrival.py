@@ -1,4 +1,10 @@
-"""Arrival order within a batch (semantics 3) and replays (semantics 4)."""
+"""Arrival order within a batch (semantics 3) and replays (semantics 4).
+
+Each (source, partition) has a mark. A row is a replay if its offset is at or below the mark, or if an earlier
+row of the batch has the same position. So a batch costs a join with the marks, and a sort unless it is in
+order already. If offsets do not arrive in order, intervals of offsets take the place of the mark
+(:mod:`panewise.engine.ingest.offsets`), and each row costs one bisection.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,9 +81,9 @@ class Marks:
         return self.advanced_by(spec, Marks.offsets_of(spec, rows))
 
     def advanced_by(self, spec: Entry, offsets: pl.DataFrame | None) -> "Marks":
-        """Returns the marks after rows are received, given what :meth:`offsets_of` returns for them.
+        """Returns the marks after rows are received. `offsets` is the result of :meth:`offsets_of` for them.
 
-        It may have been called in another process.
+        It may come from another process.
         """
         if spec.position is None or offsets is None:
             return self
@@ -89,7 +95,7 @@ class Marks:
 
     @staticmethod
     def offsets_of(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame | None:
-        """Returns the offsets of rows: what the marks need to know of them.
+        """Returns what rows add to the marks, None if there is nothing.
 
         For each (source, partition) this is the highest offset or, for positions that are not ordered, the
         runs of consecutive offsets.
@@ -100,6 +106,7 @@ class Marks:
         if spec.position.ordered:
             return rows.group_by(by, maintain_order=True).agg(offset.max().alias(MARK))
         offsets = rows.select(*by, offset.cast(pl.Int64).alias(MARK)).unique().sort(*by, MARK)
+        # A run begins where the offset is not the one after that of the row before.
         begins = (pl.col(MARK) != pl.col(MARK).shift(1).over(by) + 1).fill_null(True)
         runs = offsets.with_columns(begins.cum_sum().alias(_RUN)).group_by([*by, _RUN], maintain_order=True)
         return runs.agg(pl.col(MARK).first().alias(FROM), pl.col(MARK).last()).drop(_RUN)
@@ -115,6 +122,7 @@ class Marks:
         return rows.filter(pl.Series(fresh, dtype=pl.Boolean))
 
     def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":
+        """Returns the marks after runs of offsets are received, for positions that are not ordered."""
         known = self._offsets(position)
         arrived: dict[tuple[Any, ...], list[Run]] = {}
         for *origin, first, last in runs.rows():

@@ -64,7 +64,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
 
 
 def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
-    """Returns the clocks of a header. `before` are those of an operator that has taken no step."""
+    """Returns the clocks of a header. `before` are the clocks of an operator that has taken no step."""
     if not header:
         return before
     known = header.get("inputs", {"told": {}, "since": None})

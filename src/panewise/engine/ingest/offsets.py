@@ -57,6 +57,7 @@ class Offsets:
         """
         for start, end in joined(runs):
             at = start
+            # Each round moves `at` past offsets that count as received, or receives offsets from `at` on.
             while at <= end:
                 at = at if self.floor is None else max(at, self.floor + 1)
                 place = bisect_right(self.first, at) - 1
@@ -73,6 +74,8 @@ class Offsets:
         following = self.first[place + 1] if place + 1 < len(self.first) else None
         until = end if following is None else min(end, following - 1)
         touches = self.floor == at - 1 or (place >= 0 and self.last[place] == at - 1)
+        # Only the first offset begins an interval, or extends the next one to the left. The others extend the
+        # interval that then contains it, so a run has the same effect as its offsets one by one.
         if not touches and following != at + 1:
             self.first.insert(place + 1, at)
             self.last.insert(place + 1, at)

@@ -1,4 +1,4 @@
-"""Operators with one input that emit rows of it, and drop no row that is in time: OVER and deduplication."""
+"""What operators share that emit input rows, and apply each row that is in time: OVER and deduplication."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ from panewise.families import INPUT
 class RowsInTime(UncombinedOperator, SingleInput[S]):
     """An operator for which a row is late if its time is behind the watermark (semantics 29.3, 45.11).
 
-    A subclass has an attribute `_nothing` with an empty output.
+    A subclass has an empty output in the attribute `_nothing`.
     """
 
     _nothing: Output
@@ -38,7 +38,7 @@ class RowsInTime(UncombinedOperator, SingleInput[S]):
         return self._tick(self.state.clocks.moved(self.plan.entry, processing_time, watermark, source))
 
     def finish(self, port: str | None = None) -> Output:
-        """Ends the input: all that waits is emitted."""
+        """Ends the input: all waiting rows are emitted."""
         return self._tick(replace(self.state.clocks, finished=True))
 
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
@@ -60,7 +60,7 @@ class RowsInTime(UncombinedOperator, SingleInput[S]):
         return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
 
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the port found valid."""
+        """Adds rows that the port has validated."""
         spec = self.plan.entry
         ordered = self._in_arrival_order(valid)
         fresh = self.state.marks.without_replays(spec, ordered)
@@ -94,7 +94,7 @@ class RowsInTime(UncombinedOperator, SingleInput[S]):
         return arrival.in_order(self.plan.entry, arrival.placed(rows))
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Takes rows that are in time, in arrival order. Returns the emitted rows."""
+        """Applies rows that are in time, in arrival order. Returns the emitted rows."""
         raise AssertionError("a family takes its rows")
 
     def _tick(self, clocks: Clocks) -> Output:

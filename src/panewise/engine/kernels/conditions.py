@@ -57,10 +57,11 @@ _COMPUTE: Final[dict[str, Operator]] = {"+": operator.add, "-": operator.sub, "*
 
 @dataclass(frozen=True)
 class _Value:
-    """An expression, and what it contains.
+    """A compiled value: an expression of Polars, and the kind of its results.
 
     Attributes:
-        expr: of 64-bit integers, 64-bit floats, unscaled decimals in 128 bits, or other values.
+        expr: the expression. It results in 64-bit integers, 64-bit floats, unscaled decimals in 128 bits, or
+            other values.
         kind: "integer" (also timestamps and intervals), "double", "decimal", "other", or "null" for a column
             without values.
         digits: precision and scale of whole numbers and decimals.
@@ -81,10 +82,10 @@ class _Step:
     name: str
 
     def run(self, pairs: pl.DataFrame) -> pl.DataFrame:
-        """Returns the pairs with the result.
+        """Returns the pairs with the result as a new column.
 
-        The ranges of the operands nearly always show that no result leaves 64 bits. If they do not, the
-        results are computed in 128 bits, which those of two 64-bit numbers always fit.
+        The ranges of the operands nearly always show that no result leaves 64 bits. If they do not show it,
+        the results are computed in 128 bits, where no result of two 64-bit numbers overflows.
 
         Raises:
             InputError: if a result does not fit in 64 bits.
@@ -100,7 +101,11 @@ class _Step:
         return results.with_columns(pl.col(self.name).cast(pl.Int64))
 
     def _bounds(self, pairs: pl.DataFrame) -> list[int]:
-        """Returns results of which the least and the greatest are bounds of all results."""
+        """Returns the results of the extreme operands: minimum or maximum with minimum or maximum.
+
+        All results lie between the least and the greatest of these four, as sums, differences and products
+        are monotone in each operand. Returns an empty list if an operand is always null.
+        """
         ends = [
             [one.min().alias(f"{n}min"), one.max().alias(f"{n}max")]
             for n, one in enumerate((self.first, self.second))
@@ -153,6 +158,7 @@ class _Compiler:
     steps: list[_Step]
 
     def value(self, node: Node) -> _Value:
+        """Returns a compiled node. Each operation on whole numbers is a step, whose result is a column."""
         match node:
             case Column(side=side, name=name):
                 return _column(self.column_name(side, name), self.schema)
@@ -163,6 +169,7 @@ class _Compiler:
         return _Value(self._condition(node), "other")
 
     def _condition(self, node: Node) -> pl.Expr:
+        """Returns a compiled node whose results are truth values. Null is unknown."""
         match node:
             case Comparison(op=op, first=first, second=second):
                 return _compared(op, self.value(first), self.value(second))
@@ -188,6 +195,7 @@ class _Compiler:
         return pl.any_horizontal([_compared("=", value, self.value(option)) for option in options])
 
     def _computed(self, node: Arithmetic, first: _Value, second: _Value) -> _Value:
+        """Returns a compiled arithmetic operation. The kinds of the operands decide how it is computed."""
         kinds, compute = {first.kind, second.kind}, _COMPUTE[node.op]
         if "null" in kinds:
             return _Value(pl.lit(None, dtype=pl.Boolean), "null")
@@ -204,6 +212,7 @@ class _Compiler:
 
 
 def _column(name: str, schema: Mapping[str, pl.DataType]) -> _Value:
+    """Returns a compiled column, in the widest type of its kind."""
     dtype, expr = schema[name], pl.col(name)
     if dtype.is_integer():
         return _Value(expr if dtype == pl.Int64 else expr.cast(pl.Int64), "integer")
@@ -218,6 +227,7 @@ def _column(name: str, schema: Mapping[str, pl.DataType]) -> _Value:
 
 
 def _literal(node: Literal) -> _Value:
+    """Returns a compiled literal."""
     value = node.python
     match node.type:
         case "bigint" | "timestamp":
@@ -258,6 +268,7 @@ def _scaled(value: _Value, scale: int) -> pl.Expr:
 
 
 def _compared(op: str, first: _Value, second: _Value) -> pl.Expr:
+    """Returns a comparison of two values, in a kind that contains both. It is null if a value is null."""
     if op == "<=>":
         both_null = first.expr.is_null() & second.expr.is_null()
         return _compared("=", first, second).fill_null(False) | both_null
@@ -281,7 +292,8 @@ def _compared_decimals(op: str, first: _Value, second: _Value) -> pl.Expr:
     scale = max(first.digits[1], second.digits[1])
     if all(value.digits[0] - value.digits[1] + scale <= _DIGITS for value in (first, second)):
         return _truth(_COMPARE[op](_scaled(first, scale), _scaled(second, scale)))
-    # At one scale they may not fit in 128 bits. So what is before and after the point is compared separately.
+    # At one scale they may not fit in 128 bits. So the digits before the point and those after it are
+    # compared separately.
     (whole, rest), (other_whole, other_rest) = (_split(value, scale) for value in (first, second))
     same = whole == other_whole
     if op in ("=", "!="):

@@ -32,6 +32,7 @@ def rises_by_more(new: pl.Series, old: pl.Series, amount: Amount) -> Mask:
     if new.dtype.is_float():
         return _floats(new, old, amount)
     if new.dtype == pl.Int64:
+        # No difference is negative, so each fits in 64 bits without a sign, even if the subtraction wraps.
         difference = new.to_numpy().view(np.uint64) - old.to_numpy().view(np.uint64)
         limit = math.floor(amount)
         return difference > np.uint64(limit) if limit < 1 << 64 else np.zeros(len(new), dtype=np.bool_)
@@ -46,7 +47,10 @@ def _floats(new: pl.Series, old: pl.Series, amount: Amount) -> Mask:
 
 
 def _float_up_to(amount: Amount) -> float:
-    """Returns the largest double that is not above the amount. A double is above both or above neither."""
+    """Returns the largest double that is not above the amount.
+
+    Every double is above both or above neither, so a comparison with it is exact.
+    """
     try:
         limit = float(amount)
     except OverflowError:
@@ -60,6 +64,7 @@ def _decimals(new: pl.Series, old: pl.Series, amount: Amount) -> Mask:
     limit = math.floor(Fraction(amount) * 10**new.dtype.scale)
     if limit >= _WIDTH:
         return np.zeros(len(new), dtype=np.bool_)
+    # The difference is not negative. If it exceeds 127 bits it wraps around, and appears as itself - 2^128.
     difference = new.to_physical() - old.to_physical()
     wrapped = difference < 0
     small = limit < _WIDTH // 2

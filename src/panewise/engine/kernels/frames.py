@@ -17,7 +17,7 @@ import polars as pl
 from panewise.engine.kernels.sorting import WHOLE, Places, codes, order
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-_FEW = 1 << 14  # up to so many rows the thread pool does not pay off
+_FEW = 1 << 14  # rows, up to which the thread pool does not pay off
 _AT = "__at"
 _ONE = "__one"
 
@@ -78,7 +78,7 @@ def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         return rows.select(keys).unique(maintain_order=True)
     code = codes(rows, keys)
     some = np.full(int(code.max()) + 1, -1, dtype=np.intp)
-    some[code] = np.arange(rows.height)
+    some[code] = np.arange(rows.height)  # one row of each key: of several, the last assignment stays
     return take_rows(rows.select(keys), some[some >= 0])
 
 
@@ -171,7 +171,10 @@ def equal_columns(
     which: Places,
     other_names: Sequence[str],
 ) -> Mask:
-    """Returns the same for columns that may have other names in the other frame."""
+    """Returns whether the rows at each pair of positions are equal in pairs of columns, given by their names.
+
+    Null equals null.
+    """
     same = np.ones(len(at), dtype=np.bool_)
     for mine, other in zip(names, other_names, strict=True):
         same &= equal_values(rows[mine], at, others[other], which)

@@ -1,9 +1,11 @@
-"""The points of a sequence whose position and value are both in a range, for many such queries at once.
+"""Finds the points of a sequence whose position and value both lie in given ranges, for many queries at once.
 
-A range of positions is divided into blocks, at each level blocks of twice the length. Invariant: at a level
-the positions are sorted by block, then by value. So the points of a block that are in a range of values are
-a slice. A query has two blocks at a level at most, so it costs one bisection for each bit of its length, and
-what it finds. A level is sorted for all queries at once, and is not stored.
+The positions are divided into blocks. A level has blocks of one length, and each level doubles it. A range of
+positions is the union of at most two blocks of each level. Invariant: at a level the positions are sorted by
+block, then by value. So the points of a block with a value in the range are a slice, which bisection finds.
+
+A query costs at most two bisections for each bit of its length, and the points that it finds. A level that a
+query uses costs one sort of all points. It serves all queries, and is then discarded.
 """
 
 from collections.abc import Iterator
@@ -17,7 +19,7 @@ from panewise.engine.kernels.sorting import Places, order
 
 @dataclass(frozen=True)
 class Level:
-    """Slices of the positions of one level. A query has one of them at most.
+    """Slices of the sorted positions of one level, each for a different query.
 
     Attributes:
         places: the positions of all points, by block, then by value, then in their order.
@@ -35,7 +37,7 @@ class Level:
 def in_rectangles(
     values: Integers64, begins: Places, ends: Places, first: Integers64, last: Integers64
 ) -> Iterator[Level]:
-    """Yields the points that queries find. Each point that a query finds is in one of the slices.
+    """Yields the points that queries find, as slices. Each point of a query is in exactly one of its slices.
 
     Args:
         values: the values of the points.
@@ -50,6 +52,8 @@ def in_rectangles(
     queries, by_value, bit = np.arange(len(begins)), order([values]), 0
     while len(queries := queries[begins < ends]):
         begins, ends = (one[begins < ends] for one in (begins, ends))
+        # `begins` and `ends` count blocks of 2^bit positions. A bound that is odd does not align with the
+        # blocks of the next level. So the outermost block on this side is taken here.
         odd, until_odd = begins & 1 == 1, ends & 1 == 1
         if odd.any() or until_odd.any():
             places = by_value[order([by_value >> bit])]

@@ -1,4 +1,12 @@
-"""Sorting and grouping of many rows by whole numbers."""
+"""Sorting and grouping of many rows by whole numbers.
+
+numpy sorts plain 64-bit numbers in a tenth of the time of an argsort. So the sort keys are packed into 64-bit
+numbers, with the position of the row in the lowest bits. Invariant: no two packed numbers are equal, and
+equal keys differ by position only. So each sort is stable, and its lowest bits are the sorted positions.
+
+Keys that do not fit into one number are sorted in several passes, the least significant columns first. A pass
+over n rows costs n log n.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +20,8 @@ Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Places: TypeAlias = npt.NDArray[np.intp]
 WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 _BITS = 64
-_RADIX_BITS = 16  # numpy sorts numbers of up to so many bits by radix sort
-_SPARSE = 16  # keys are codes as they are if their range is less than so many times the number of rows
+_RADIX_BITS = 16  # numpy sorts numbers of up to 16 bits by radix sort
+_SPARSE = 16  # keys are used as codes, without grouping, if their range is below 16 times the number of rows
 _AT = "__at"
 
 
@@ -25,6 +33,7 @@ def order(columns: Sequence[Integers]) -> Places:
     argsort by one column takes ten times as long.
     """
     height = len(columns[0])
+    # Invariant: `places` has the rows sorted by the columns of all groups so far.
     places: Places | None = None
     for together in _fitting(columns) if height else ():
         found = _sorted(
@@ -96,9 +105,10 @@ def _distances(column: Integers, low: int) -> npt.NDArray[np.uint64]:
 
 
 def codes(rows: pl.DataFrame, keys: list[str]) -> npt.NDArray[np.int64]:
-    """Returns a number from 0 on for each row. Two numbers are equal if and only if the keys are.
+    """Returns a number of at least 0 for each row. Two numbers are equal if and only if the keys are.
 
-    The numbers need not be contiguous.
+    The numbers need not be contiguous. A single column of whole numbers in a narrow range is used as it is,
+    less its minimum. Other keys are grouped by hash.
     """
     one = rows[keys[0]].to_physical()
     if len(keys) == 1 and one.dtype in WHOLE and one.len() and not one.null_count():
@@ -117,6 +127,10 @@ def codes(rows: pl.DataFrame, keys: list[str]) -> npt.NDArray[np.int64]:
 @dataclass(frozen=True)
 class Line:
     """A mapping of pairs (code, time) to numbers that sort by code, then by time.
+
+    One sorted array of such numbers answers searches in the times of all keys. A pair becomes
+    code * length + (time - first). If that could leave 64 bits, the rank of the time among all times takes
+    the place of its distance from the first one.
 
     Attributes:
         first: the earliest time; 0 if `times` is set.

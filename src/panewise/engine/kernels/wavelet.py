@@ -2,8 +2,10 @@
 
 The numbers are split stably by their highest bit, then by the next bit, and so on. Invariant: after each
 split, the zeros of a range are contiguous, and so are its ones. Two prefix counts give their bounds. So one
-pass over the sequence for each bit answers all queries at once, and no index is stored. A query costs one
-step for each bit: for ranks, the logarithm of how many there are.
+pass over the sequence for each bit answers all queries at once, and no index is stored.
+
+n numbers of b bits and q queries cost b passes over n numbers and q bounds. Ranks have as many bits as the
+logarithm of their number.
 
 Source: Claude, Navarro and Ordóñez: The wavelet matrix: an efficient wavelet tree for large alphabets (2015).
 """
@@ -29,6 +31,8 @@ def smallest(numbers: Places, first: Places, last: Places, skipped: Places) -> P
     for bit, zeros in _levels(numbers):
         low_zeros, high_zeros = zeros[low], zeros[high]
         within = high_zeros - low_zeros
+        # The zeros of a range are its smaller numbers. If there are not enough of them, the wanted number is
+        # among the ones, and all zeros are skipped.
         ones = left >= within
         left = left - within * ones
         low, high = _inside(ones, zeros[-1], low, low_zeros), _inside(ones, zeros[-1], high, high_zeros)
@@ -42,6 +46,7 @@ def below(numbers: Places, first: Places, last: Places, limit: Places) -> Places
     found = np.zeros(len(first), dtype=np.intp)
     for bit, zeros in _levels(numbers, int(limit.max(initial=0))):
         low_zeros, high_zeros = zeros[low], zeros[high]
+        # Where the limit has a 1, the numbers with a 0 that are equal so far are below the limit.
         ones = (limit >> bit & 1).astype(np.bool_)
         found += (high_zeros - low_zeros) * ones
         low, high = _inside(ones, zeros[-1], low, low_zeros), _inside(ones, zeros[-1], high, high_zeros)
@@ -49,9 +54,9 @@ def below(numbers: Places, first: Places, last: Places, limit: Places) -> Places
 
 
 def _levels(numbers: Places, limit: int = 0) -> Iterator[tuple[int, Places]]:
-    """Yields each bit, the highest first, with prefix counts of the numbers that do not have it.
+    """Yields each bit, the highest first, with prefix counts of the numbers in which it is 0.
 
-    Entry i counts them among the first i numbers of the sequence, as it is split by then.
+    Entry i counts them among the first i numbers of the sequence, which the higher bits have split already.
     """
     greatest = max(limit, int(numbers.max(initial=0)))
     for bit in reversed(range(greatest.bit_length())):

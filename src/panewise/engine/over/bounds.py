@@ -1,7 +1,8 @@
 """Frames as ranges of positions in a :class:`~panewise.engine.over.sequences.Layout` (semantics 29.4, 29.5).
 
-The sequences of all keys stand one after the other, each in the order of time. So positions are sorted by key
-and time, and one binary search finds a bound of a row's frame.
+Invariant: positions are sorted by key and time. So a bound of a ROWS frame is an addition, clipped to the
+sequence of the key. A bound of a RANGE frame is one binary search, in one sorted array of numbers that
+combine key and time. n positions and q frames cost n + q log n.
 """
 
 import numpy as np
@@ -12,9 +13,10 @@ from panewise.spec import Frame
 
 
 def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
-    """Returns the positions at which the frames of the targets begin, and those before which they end.
+    """Returns the bounds of the frame of each target, as positions [begin, end).
 
-    An empty frame ends where it begins, or before. A frame without a start begins where the sequence begins.
+    A frame whose end is at or before its begin is empty. A frame without a start begins at the start of the
+    sequence.
     """
     at = layout.targets
     start = layout.start[layout.code[at]]
@@ -40,7 +42,9 @@ def _firsts(layout: Layout, offset: int) -> Numbers:
     If this sum exceeds 64 bits, the position is the one after all rows of the sequence.
     """
     first = _places(layout, offset, side="left")
-    # A sum that saturates at the first instant is exact enough, as no row is there (semantics 6.3).
+    # A sum below the range of 64 bits saturates at the first instant, at which there is no row (semantics
+    # 6.3). So it finds the first row, which is right. A sum above the range would find rows at the last
+    # instant, which is wrong.
     if offset <= 0:
         return first
     beyond = layout.times[layout.targets] > MAX_INSTANT - offset
@@ -48,7 +52,7 @@ def _firsts(layout: Layout, offset: int) -> Numbers:
 
 
 def _places(layout: Layout, offset: int, side: str) -> Numbers:
-    """Returns, for each target, where its time plus the offset is in its sequence.
+    """Returns, for each target, the position in its sequence of its time plus the offset.
 
     With `side="left"` that is the first position with a time at or after the sum, with `side="right"` the
     first with a later time. The sum saturates at the ends of 64 bits.
@@ -66,7 +70,7 @@ def _places(layout: Layout, offset: int, side: str) -> Numbers:
         wanted = np.searchsorted(different, wanted, side="left" if side == "left" else "right") - (
             side == "right"
         )
-    # The sequences stand one after the other, so positions are sorted by key and time together.
+    # The numbers of a key lie in a range of width + 1, so searches do not leave the sequence of the key.
     keys = layout.code * (width + 1)
     return np.searchsorted(keys + ranks, keys[at] + wanted, side="left" if side == "left" else "right")
 

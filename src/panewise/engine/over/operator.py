@@ -66,7 +66,7 @@ class OverEngine(RowsInTime[OverState]):
     def output_watermark(self) -> int | None:
         """Returns the earliest event time of the rows that are emitted later, None if it is not known yet.
 
-        If rows wait for rows after them (semantics 29.8), they are read for it.
+        If rows wait for rows after them (semantics 29.8), their event times are read.
         """
         passed = passed_until(self.plan.spec, self.state.clocks)
         if passed is None:
@@ -153,9 +153,12 @@ class OverEngine(RowsInTime[OverState]):
         self.state = self.state.with_tables(tables)
 
     def _passed(self, rows: pl.DataFrame, after: pl.DataFrame, span: Span) -> pl.DataFrame:
-        """Passes rows, which are in their order, and returns the rows that can be emitted now.
+        """Computes the new columns of the rows that pass, and returns the rows that can be emitted now.
 
-        `after` are waiting rows that ranges reach ahead to. `span` has the times of the rows that pass.
+        Args:
+            rows: the rows that pass, in the order of semantics 29.1.
+            after: the waiting rows that ranges of these rows reach ahead to.
+            span: the times of the rows that pass.
         """
         plan, state, finished = self.plan, self.state, self.state.clocks.finished
         if not plan.spec.columns:  # no row depends on another one
@@ -184,7 +187,11 @@ class OverEngine(RowsInTime[OverState]):
         return emitted_in_order(layout, made.new)
 
     def _known(self, keys: pl.DataFrame) -> pl.DataFrame:
-        """Returns the rows of `recent` that the rows of these keys may need: all, if rows wait at the end."""
+        """Returns the rows of `recent` that rows of these keys may need.
+
+        At the end of input these are all rows, if rows wait for the rows after them: all keys are then
+        emitted.
+        """
         recent = self.state.recent
         if not self.plan.stores_recent:
             return _no_rows(recent)
@@ -192,7 +199,7 @@ class OverEngine(RowsInTime[OverState]):
         return recent.all() if everything else recent.of_keys(keys, self.plan.keys)
 
     def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
-        """Returns the sequences of each job of `plan.ranges`."""
+        """Returns a layout for each job of `plan.ranges`."""
         passed, blocks = self.state.passed, self.state.blocks
         if passed is None or blocks is None:
             return []

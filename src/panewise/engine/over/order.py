@@ -70,6 +70,8 @@ def emitted_in_order(layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
     plan, rows = layout.plan, layout.step.rows
     if not plan.ahead:  # the emitted rows are those that pass, which are in this order already
         place = layout.source[layout.targets] - (layout.stack.height - rows.height - layout.later)
+        # Positions are in the order of keys. `back` leads from the place of a row in the step to its
+        # position.
         back = np.empty(len(place), dtype=np.int64)
         back[place] = np.arange(len(place))
         return rows.select(*plan.payload).hstack(take_rows(new, back))

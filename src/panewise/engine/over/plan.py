@@ -105,8 +105,8 @@ class OverPlan(UncombinedPort):
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
-        # The frames without a start of all later rows contain the rows before this place. It is counted from
-        # the first later row, and is 0 or negative.
+        # The frames without a start of all later rows contain the rows before this place, which is counted
+        # from the first of these later rows. It is 0 or negative.
         ends = [
             column.frame.end
             for column in spec.columns
@@ -166,6 +166,7 @@ class OverPlan(UncombinedPort):
         return validate(self.spec, self.schema, rows, processing_time)
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
+        """Returns the type of a new column."""
         if isinstance(what, Aggregate):
             return next(
                 job.aggregation.result_types[what.name]
@@ -182,6 +183,7 @@ class OverPlan(UncombinedPort):
         return list(dict.fromkeys([name for column in self.spec.columns for name in column.what.columns]))
 
     def _tables(self) -> tuple[Shape, Shape, Shape]:
+        """Returns the columns of the tables `waiting`, `recent` and `running`."""
         keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         own = {ONE_KEY: pl.Int8()} if ONE_KEY in self.keys else {}
         waiting: Schema = {**self.payload, **own, TIME: pl.Int64()}
@@ -205,6 +207,7 @@ class OverPlan(UncombinedPort):
         )
 
     def _tables_of_ranges(self) -> tuple[Shape, Shape]:
+        """Returns the columns of the tables `passed` and `blocks`."""
         keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         parts = {
             job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()
@@ -242,6 +245,7 @@ def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
 
 
 def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
+    """Returns the aggregates of the specification, grouped by frame and compiled."""
     frames: dict[Frame, list[Aggregate]] = {}
     for column in spec.columns:
         if isinstance(column.what, Aggregate):
@@ -272,7 +276,7 @@ def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
 
 
 def _rows_behind(spec: OverOperator) -> int:
-    """Returns how many of the rows before a row its columns may need as rows, not as partials."""
+    """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
     found = [0]
     for column in spec.columns:
         if isinstance(column.what, RowFunction) and column.what.fn == "lag":
@@ -283,6 +287,7 @@ def _rows_behind(spec: OverOperator) -> int:
 
 
 def _us_behind(spec: OverOperator) -> int:
+    """Returns how far ranges look back, in microseconds."""
     starts = [
         column.frame.start
         for column in spec.columns

@@ -1,12 +1,13 @@
 """RANGE frames that look back, computed from partials (semantics 29.5).
 
-From one step to the next, frames lose rows at their start and gain the rows that pass. The rows between are
-in the frames of all rows of the step. These are read as *blocks*: for each key, the partials of the rows
-that passed in one earlier step. Only the rows near the starts of the frames are read one by one, from a time
+The frames of the rows of one step differ only at their starts and at the rows that pass. The rows between are
+in all these frames. They are read as *blocks*: a block has, for one key, the merged partials of the rows that
+passed in one earlier step. Only the rows near the starts of the frames are read one by one, from a time
+queue. Invariant: each row that has passed within the range is in exactly one block of its key, and in the
 queue.
 
-So a step costs as much as the rows that pass, the rows that leave the frames, and one block for each key and
-earlier step within the range.
+So a step costs as much as the rows that pass, the rows near the starts of the frames, and one block for each
+key and earlier step within the range. It does not depend on the number of rows in a frame.
 """
 
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ def sequences(
     """Returns sequences in which the frames of a job are ranges of positions.
 
     The sequence of a key contains the rows near the starts of the frames, then the blocks that are in all
-    frames, then the rows that pass, and those that still wait. A block that the start of a frame cuts is
-    replaced by its rows.
+    frames, then the rows that pass, then the rows that still wait. If a frame can start within a block, the
+    rows of the block take its place.
 
     Args:
         plan: the plan of the operator.
@@ -57,7 +58,9 @@ def sequences(
         blocks: the blocks of the keys of the step.
     """
     assert job.frame.start is not None
-    end = span.moved(job.frame.start)
+    end = span.moved(job.frame.start)  # the span of the starts of the frames
+    # Blocks that begin at or after the last start are in all frames. The rows of the others are read one by
+    # one, up to the end of the last of these blocks.
     whole = pl.col(BLOCK_START) >= end.high
     cut = blocks.filter(~whole)[TIME].max()
     until = max(end.high, cut) if isinstance(cut, int) else end.high

@@ -1,4 +1,10 @@
-"""What the tables store of rows and keys after a step: only what later rows can need (semantics 29.9)."""
+"""Decides what tables store of rows and keys after a step: only what later rows can need (semantics 29.9).
+
+If only the last rows of a key are needed, they are stored in a ring of slots: a new row replaces the oldest
+one. So nothing is deleted. If ranges look back, rows are stored by number, and expire by time. A step writes
+the new rows that are needed, and the stored rows whose time of expiry changes. It costs as much as the rows
+in the layout.
+"""
 
 import numpy as np
 import polars as pl
@@ -32,11 +38,13 @@ def _peers(layout: Layout) -> Numbers:
 def recent_rows(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the rows to put into the table `recent`, and those to delete from it.
 
-    A row is *pinned* while later rows need it for its place among the rows, while it has not been emitted,
-    and while a row that has not been emitted looks back to it. Pinned rows are stored with the last instant
-    as their time, so they never expire. Rows that are not pinned, but that later rows can look back to, are
-    stored with their own time, and expire by the horizon. Rows that are no longer pinned, and that the
-    horizon has passed, are deleted.
+    A row is *pinned* in three cases: later rows need it because of its number among the rows; it has not been
+    emitted; or a row that has not been emitted looks back to it by time.
+
+    - Pinned rows are stored with the last instant as their time, so they do not expire.
+    - Other rows that later rows can look back to by time are stored with their own time. They expire by the
+      horizon.
+    - Rows that were pinned, and that the horizon has passed since, are deleted.
     """
     plan = layout.plan
     position = _candidates(layout)
@@ -59,10 +67,10 @@ def recent_rows(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.D
 
 
 def _candidates(layout: Layout) -> Numbers:
-    """Returns the positions of rows that may have to be put or deleted.
+    """Returns the positions of the rows that may have to be put or deleted.
 
-    Unless ranges look back these are the last new rows of each key. In the table they take the slots of old
-    rows.
+    If ranges look back, these are all stored and new rows. Otherwise they are the last new rows of each
+    key, which take the slots of old rows.
     """
     plan = layout.plan
     first = (
@@ -74,9 +82,9 @@ def _candidates(layout: Layout) -> Numbers:
 
 
 def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
-    """Returns, for each row, whether a row of its key that has not been emitted looks back to it.
+    """Returns for each row whether a row of its key that has not been emitted looks back to it by time.
 
-    The first row of a key that has not been emitted looks back furthest, so only that one is tested.
+    The first row of a key that has not been emitted looks back furthest. So only this one is tested.
     """
     waits = (layout.emitted_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.emitted_until, len(layout.times) - 1)][code]
@@ -88,7 +96,7 @@ def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFram
     """Returns the rows at these positions as rows of the table `recent`, with `ends` as their times."""
     plan = layout.plan
     number = layout.number[position]
-    # If only the last rows of a key are needed, a new row takes the slot of the oldest one.
+    # If only the last rows of a key are needed, they form a ring: a new row takes the slot of the oldest one.
     ring = max(1, plan.behind + plan.ahead)
     slot = number if plan.looks_back else number % ring
     frame = take_rows(layout.stack, layout.source[position])

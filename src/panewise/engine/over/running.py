@@ -1,8 +1,9 @@
 """Frames without a start, computed from stored partials (semantics 29.9).
 
 For each key the table `running` stores the partials of the rows that the frames of all later rows contain.
-So the frame of a row consists of these, and of rows that they do not cover. A step costs as much as the rows
-that it reads, whatever the length of the frames.
+Invariant: these are the first rows of the key, up to a number that :func:`_folded` returns. So the frame of a
+row consists of the stored partial and of the rows after those that it covers: a range of pieces. A step costs
+as much as the rows that it reads, whatever the length of the frames.
 """
 
 import numpy as np
@@ -36,7 +37,8 @@ def results(job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.D
 class Running:
     """The pieces of the frames without a start, key by key.
 
-    The pieces of a key are its stored partial, if there is one, and then the rows that this does not cover.
+    The pieces of a key are its stored partial, if there is one, and then the rows that the partial does not
+    cover.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -60,14 +62,15 @@ class Running:
         return found.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
 
     def _place(self, position: Numbers, code: Numbers) -> Numbers:
-        """Returns the number of the piece at each position, where `code` is the key.
+        """Returns the number of the piece of the row at each position. `code` is the key of the position.
 
-        For a row that the stored partial covers, this is the first piece after the partial.
+        For a row that the stored partial covers, it is the number of the first piece after the partial.
         """
         place: Numbers = self._rows_before[position] + self._remembered_until[code]
         return place
 
     def _pieces(self, job: Job) -> pl.DataFrame:
+        """Returns the partials of all pieces, in order: of each key the stored partial, and then its rows."""
         rows = job.aggregation.singles(self._layout.values)
         if not self._remembered.any():
             return rows if self._own.all() else rows.filter(pl.Series(self._own))
@@ -82,7 +85,7 @@ class Running:
 
 
 def _folded(layout: Layout, count: Numbers) -> Numbers:
-    """Returns how many rows of each key its stored partial covers, if `count` of its rows have passed.
+    """Returns for each key the number of rows that its partial covers after `count` rows have passed.
 
     These are the rows that the frames of all rows not yet emitted contain.
     """

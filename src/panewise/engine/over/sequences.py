@@ -1,8 +1,13 @@
 """The rows of one step as sequences, one for each key (semantics 29).
 
 The sequence of a key contains the stored rows that have passed, then the rows that pass in this step, then
-rows that still wait. The sequences of all keys stand one after the other. So a frame is a range of positions,
-and neighbours of a row are its neighbours in memory.
+the rows that still wait. The sequences of all keys follow each other in one array of positions. Invariant:
+within a key, positions are in the order of semantics 29.1. So each frame is a range of positions, and the row
+before or after a row is at the position before or after it.
+
+The columns are not copied into this order: `source` maps a position to a row of `stack`, which contains the
+stored rows, the rows that pass and the rows that wait, each as they come. A layout costs one grouping of the
+rows that pass, one sort of the stored rows of their keys, and one sort of the waiting rows.
 """
 
 from dataclasses import dataclass
@@ -37,8 +42,8 @@ class Step:
 
     Attributes:
         rows: the rows that pass, in order.
-        after: rows that still wait, and that ranges reach ahead to.
-        stored: stored rows that have passed.
+        after: the rows that still wait, as far as ranges of the rows that pass reach ahead to them.
+        stored: the stored rows that have passed in earlier steps.
         running: the rows of the table `running` for the keys.
         finished: whether this is the end of input, so that no row follows.
     """
@@ -56,15 +61,15 @@ class Layout:
     Attributes:
         keys: the keys, in the order of their sequences.
         start: by key, the position at which its sequence begins.
-        first_new: by key, the position at which the rows that pass in this step begin.
-        passed: by key, the position before which they end.
-        stored_count: by key, how many stored rows come first.
-        new_count: by key, how many rows pass in this step.
-        later: how many rows in `stack` still wait.
+        first_new: by key, the position of the first row that passes in this step.
+        passed: by key, the position after the last row that passes in this step.
+        stored_count: by key, the number of stored rows.
+        new_count: by key, the number of rows that pass in this step.
+        later: the number of rows in `stack` that still wait.
         code: by position, the place of the key in `keys`.
         source: by position, the place of the row in `stack`.
-        stack: the needed columns of all rows, the stored ones first.
-        stored_ends: by place in `stack`, the time with which a row was stored, 0 if it was not.
+        stack: the needed columns of all rows: stored rows, then rows that pass, then rows that wait.
+        stored_ends: by place in `stack`, the time with which the table stores the row, 0 if it does not.
     """
 
     def __init__(self, plan: OverPlan, step: Step) -> None:
@@ -109,9 +114,10 @@ class Layout:
 
     @cached_property
     def count_before(self) -> Numbers:
-        """How many rows of each key had passed before this step.
+        """By key, the number of rows that passed before this step.
 
-        Without a table `running` this is the number after that of the last stored row, 0 if none is stored.
+        Without a table `running` the count begins anew when a key has no stored row: it is the number of the
+        last stored row plus 1, or 0.
         """
         if self.plan.runs:
             return self.running[ROW_COUNT].fill_null(0).to_numpy()
@@ -124,7 +130,7 @@ class Layout:
 
     @cached_property
     def count(self) -> Numbers:
-        """How many rows of each key have passed, including those of this step."""
+        """By key, the number of rows that have passed, including those of this step."""
         return self.count_before + self.new_count
 
     @cached_property
@@ -162,7 +168,7 @@ class Layout:
 
     @cached_property
     def emitted_until(self) -> Numbers:
-        """By key, the position before which the rows end that this step emits."""
+        """By key, the position after the last row that this step emits."""
         if self.step.finished:
             return self.passed
         until: Numbers = np.maximum(self.passed - self.plan.ahead, self.first_unemitted)
@@ -175,14 +181,14 @@ class Layout:
 
     @cached_property
     def peers_begin(self) -> Numbers:
-        """By position, where the peers of the row begin."""
+        """By position, the position of the first peer of the row."""
         firsts = np.flatnonzero(self._begins)
         begin: Numbers = firsts[np.cumsum(self._begins) - 1]
         return begin
 
     @cached_property
     def peers_end(self) -> Numbers:
-        """By position, the position before which the peers of the row end."""
+        """By position, the position after the last peer of the row."""
         firsts = np.append(np.flatnonzero(self._begins), len(self.code))
         end: Numbers = firsts[np.cumsum(self._begins)]
         return end
@@ -200,10 +206,10 @@ class Layout:
 
     @cached_property
     def ranks(self) -> tuple[Numbers, Numbers]:
-        """By position, how many rows, and how many groups of peers, of its key come before its peers.
+        """By position, the number of rows, and of groups of peers, of the key before the peers of the row.
 
-        Peers pass in the same step, so both numbers are final when a row passes. They are stored with rows
-        that are emitted later.
+        Peers pass in the same step, so both numbers are final when a row passes. A row that is emitted later
+        stores them.
         """
         new = np.arange(len(self.code)) >= np.repeat(self.first_new, self.total)
         rank = self.number - (np.arange(len(self.code)) - self.peers_begin)
@@ -222,7 +228,8 @@ class Layout:
 def _grouped(plan: OverPlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]:
     """Returns the keys, the places of the rows that pass, key by key, and their number for each key."""
     keys, order, counts = group_positions(step.rows, plan.keys)
-    if step.finished and step.stored.height:  # rows of keys that pass no row may wait to be emitted
+    # At the end of input all rows are emitted, also those of keys without a row that passes now.
+    if step.finished and step.stored.height:
         others = (
             step.stored.select(plan.keys)
             .unique(maintain_order=True)
@@ -236,7 +243,7 @@ def _grouped(plan: OverPlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]
 
 
 def _coded(groups: pl.DataFrame, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Returns those rows whose keys are among the groups, with the place of the key."""
+    """Returns the rows whose keys are among the groups, each with the place of its key in ``__code``."""
     return joined(rows, groups.with_row_index(_CODE), keys)
 
 
@@ -247,7 +254,7 @@ def _sizes(coded: pl.DataFrame, groups: int) -> Numbers:
 
 
 def _stack(plan: OverPlan, stored: pl.DataFrame, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Returns the needed columns of all rows: the stored ones, those that pass, those that wait."""
+    """Returns the needed columns of all rows: stored rows, then rows that pass, then rows that wait."""
     columns = (
         plan.payload if plan.ahead else {name: plan.schema[name] for name in (*plan.read, *plan.spec.order)}
     )

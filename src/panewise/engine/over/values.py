@@ -1,4 +1,9 @@
-"""The values of the new columns: aggregates, values of other rows, and ranks (semantics 29.4 to 29.7)."""
+"""The values of the new columns: aggregates, values of other rows, and ranks (semantics 29.4 to 29.7).
+
+All frames are ranges of positions of a layout, so no function looks a row up. Aggregates are range
+aggregates, values of other rows are gathered by position, and row numbers and ranks are computed from
+positions.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +40,8 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     """
     plan = layout.plan
     made, running = list[pl.Series](), list[pl.Series]()
+    # Each kind of frame has pieces of its own: single rows here, rows and blocks for ranges that look back,
+    # and a stored partial with rows for frames without a start.
     for job in plan.bounded:
         low, high = bounds(layout, job.frame)
         made += results(job, job.aggregation.singles(layout.values), low, high).get_columns()
@@ -50,6 +57,7 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
 
 
 def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
+    """Returns a new column that is the result of a function, not of an aggregate."""
     what, at = column.what, layout.targets
     assert isinstance(what, RowFunction)
     match what.fn:
@@ -84,7 +92,11 @@ def _values_at(layout: Layout, what: RowFunction, place: Numbers, inside: Flags)
 
 
 def _nth(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
-    """Returns the value in the n-th row of each frame, null if it has fewer rows."""
+    """Returns the value in the n-th row of each frame, null if the frame has fewer rows.
+
+    The n-th row of a frame without a start is the same for all rows of a key. It may have passed in an
+    earlier step: then the table `running` has its value.
+    """
     assert column.frame is not None
     assert what.n is not None
     low, high = bounds(layout, column.frame)

@@ -1,4 +1,8 @@
-"""Makes panes of events, from their tuples, aggregates or listeners (semantics 10.16 to 10.20)."""
+"""Makes panes of events, from their tuples, aggregates or listeners (semantics 10.16 to 10.20).
+
+The tuples of each event are a range of places in the pool. So the tuples or aggregates of all events of a
+step are computed at once: lists by gathering, aggregates as range aggregates.
+"""
 
 from typing import Any
 
@@ -70,6 +74,7 @@ def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
 def _panes(
     plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[int], contents: pl.DataFrame, now: int
 ) -> pl.DataFrame:
+    """Returns the panes of events: keys, event and processing time, and the columns `contents`."""
     keys = _named(plan, tuples.keys[numbers])
     made = [
         pl.Series("event", events, dtype=pl.String),
@@ -91,6 +96,7 @@ def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -
     partials = pl.DataFrame(
         {part.name: pl.Series([part.empty], dtype=part.dtype) for part in aggregation.parts}
     )
+    # Row 0 has the partials of no rows, for the empty ranges. The other ranges follow.
     which = np.zeros(len(lows), dtype=np.intp)
     if some.any():
         rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)

@@ -1,4 +1,4 @@
-"""Calls listeners with the events of partitions, and keeps their attributes as JSON text (semantics 10.19).
+"""Calls listeners with the events of partitions, and stores their attributes as JSON text (semantics 10.19).
 
 A listener is called as soon as an event occurs, while the policies work: an eviction that it requests changes
 what happens next (semantics 10.26).
@@ -78,6 +78,7 @@ class ListenerLog(Log):
         self._requests.requested.clear()
 
     def _rows_of(self, number: int, event: str, low: int, high: int) -> list[dict[str, Any]]:
+        """Calls the listener of a partition with an event, and returns the rows that it emits."""
         listener = self.spec.listener
         assert listener is not None
         if number not in self._listening:

@@ -1,8 +1,8 @@
 """The operator of policy windows: takes readings of the clock and batches, and emits events (semantics 10).
 
 Rows are validated and ordered, and replays are removed, as in every operator. Then tuples are processed one
-by one, because each may change what the next one finds. A step reads and writes only the partitions that it
-concerns, unless a policy or a marker concerns all of them.
+by one in Python, because each may change the partitions that the next one finds. A step reads and writes only
+the partitions of its tuples or those that are due, unless a policy or a marker concerns all of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -183,6 +183,10 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         return replace(output, invalid=refused.select(*self.plan.invalid_schema, PLACE), counts=counts)
 
     def _inserted(self, rows: pl.DataFrame) -> Output:
+        """Processes rows, which are markers or tuples, one after another.
+
+        All partitions are read if there is a marker, or if a limit counts partitions or tuples.
+        """
         if rows.is_empty():
             return self._nothing
         markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.plan)).to_series()
@@ -231,13 +235,14 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         )
 
     def _overdue(self) -> pl.DataFrame:
+        """Returns the stored partitions in which something is due at the last reading of the clock."""
         now = self.state.clocks.processing_time
         return self.state.partitions.select(pl.col(END) <= now, lambda run: run.low <= now)
 
     def _begun(self, work: _Work) -> _Work:
-        """Returns the work, with the creation of the only partition of an operator without keys before it.
+        """Returns the work, preceded by the creation of the only partition of an operator without keys.
 
-        The number of this partition is 0. An operator with keys gets the work as it is.
+        The number of this partition is 0. With keys, the work is returned as it is.
         """
         if self.plan.spec.partition_by:
             return work
@@ -265,7 +270,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         return self._worked(self._tuples(stored, self._no_rows()), work)
 
     def _worked(self, tuples: Tuples, work: _Work) -> Output:
-        """Runs the policies, stores the partitions that are left, and returns the panes of the events."""
+        """Runs the policies, stores the partitions that remain, and returns the panes of the events."""
         plan, now = self.plan, self.state.clocks.processing_time
         log = events.log_of(plan, tuples, now)
         partitions = Partitions(plan.spec, tuples.pool(plan), log, now, self.state.tally)

@@ -1,9 +1,12 @@
 """The policies, applied to partitions tuple by tuple (semantics 10.7 to 10.15).
 
-A tuple is represented by its place in the *pool* of the step. There the tuples of a partition stand together
-in arrival order, the stored ones before the new ones. Tuples are evicted from the oldest on. So the contents
-of a partition, and of an event, are always a range of places [low, high), and no tuple is copied. A tuple
-costs constant time, apart from the tuples and partitions that it evicts.
+A tuple is represented by its place in the *pool* of the step. There the tuples of a partition are neighbours,
+in arrival order, the stored ones before the new ones. Tuples are evicted from the oldest on. Invariant: the
+tuples of a partition, and of an event, are a range of places [low, high). So no tuple is copied. A tuple
+costs constant time, and the time for the tuples and partitions that it evicts.
+
+Partitions are in a dict, in the order of their last insertions. So the least recent one, which a partition
+eviction policy evicts, is the first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +35,7 @@ class Partition:
         number: the number of its key.
         low: the place of its oldest tuple.
         high: the place after its newest tuple.
-        acted: the processing time at which a policy of time last acted, or at which the partition began.
+        acted: the processing time at which a time policy last acted, or at which the partition began.
         used: the number of its last insertion.
         fed: the processing time of its last insertion.
         untriggered: the insertions since the last TRIGGER by count.
@@ -119,7 +122,7 @@ class Partitions:
         self.live = log.live
 
     def add_stored(self, partition: Partition) -> None:
-        """Adds a stored partition. Call it in the order of their last insertions, the least recent first."""
+        """Adds a stored partition. The calls come in the order of last insertions, the least recent first."""
         self.live[partition.number] = partition
         self._log.total += partition.high - partition.low
 
@@ -177,7 +180,7 @@ class Partitions:
                 self._leave(self.live[number], "PARTITION_EVICTION")
 
     def _in_order(self) -> Iterator[Partition]:
-        """Yields the partitions in order, without those that are evicted in the meantime."""
+        """Yields the partitions in order. A partition that is evicted before it comes is skipped."""
         for number, partition in list(self.live.items()):
             if number in self.live:
                 yield partition
@@ -203,6 +206,7 @@ class Partitions:
         return min(instants)
 
     def _into_tumbling(self, partition: Partition) -> None:
+        """Inserts the next new tuple into a tumbling partition, which may evict before or after it."""
         evict, at = self._spec.evict, self._pool.following[partition.number]
         if (
             isinstance(evict, DeltaPolicy)
@@ -215,6 +219,7 @@ class Partitions:
             self._tumble(partition)
 
     def _into_sliding(self, partition: Partition, value: Any) -> None:
+        """Inserts the next new tuple into a sliding partition, in the order of semantics 10.8."""
         evict, trigger, at = self._spec.evict, self._spec.trigger, self._pool.following[partition.number]
         if isinstance(trigger, DeltaPolicy):
             self._compare(partition, trigger, value)
@@ -232,6 +237,10 @@ class Partitions:
                 self._trigger(partition)
 
     def _compare(self, partition: Partition, trigger: DeltaPolicy, value: Any) -> None:
+        """Raises TRIGGER if a value exceeds the reference by more than the amount. Makes it the reference.
+
+        The first value of a partition only becomes the reference.
+        """
         if partition.reference is None:
             partition.reference = value
         elif _differ(trigger, value, partition.reference):
@@ -239,6 +248,7 @@ class Partitions:
             partition.reference = value
 
     def _evict_by_delta(self, partition: Partition, evict: DeltaPolicy, at: int) -> None:
+        """Evicts the oldest tuples that the new tuple, at place `at`, exceeds by more than the amount."""
         low = partition.low
         while low < partition.high and self._exceeds(evict, at, low):
             low += 1
@@ -250,6 +260,7 @@ class Partitions:
         return _differ(policy, self._pool.values[new], self._pool.values[old])
 
     def _due_in(self, partition: Partition) -> None:
+        """Does what is due in a partition at the processing time of the step (semantics 10.10)."""
         spec, now = self._spec, self._now
         if isinstance(spec.evict, TimePolicy):
             if spec.kind == "sliding":
@@ -268,6 +279,7 @@ class Partitions:
             self._leave(partition, "PARTITION_EVICTION")
 
     def _evict_by_time(self, partition: Partition, before: int) -> None:
+        """Evicts the tuples that arrived before an instant."""
         low = partition.low
         while low < partition.high and self._pool.arrived[low] < before:
             low += 1
@@ -275,8 +287,10 @@ class Partitions:
             self._slide(partition, low)
 
     def _make_room(self) -> None:
+        """Evicts partitions while there are more partitions or tuples than the limit (semantics 10.14)."""
         if not self._too_much():
             return
+        # First the empty partitions at the beginning of the order, even if fewer would do (semantics 10.14).
         while self.live and (first := self._first()).low == first.high:
             self.evict(first.number)
         while self._too_much():
@@ -292,6 +306,7 @@ class Partitions:
         return isinstance(limit, TupleCount) and self._log.total > limit.n
 
     def _enter(self, partition: Partition, at: int) -> None:
+        """Adds the new tuple at place `at` to the partition, and raises INSERTION."""
         self.tally += 1
         partition.used, partition.fed, partition.changed = self.tally, self._now, True
         partition.high = self._pool.following[partition.number] = at + 1
@@ -299,19 +314,23 @@ class Partitions:
         self._log.add("INSERTION", partition, at, at + 1)
 
     def _tumble(self, partition: Partition) -> None:
+        """Evicts all tuples of a partition."""
         self._slide(partition, partition.high)
 
     def _slide(self, partition: Partition, low: int) -> None:
+        """Evicts the tuples before place `low`, and raises EVICTION."""
         first, partition.low, partition.changed = partition.low, low, True
         self._log.total -= low - first
         self._log.add("EVICTION", partition, first, low)
 
     def _trigger(self, partition: Partition) -> None:
+        """Raises TRIGGER. With `only_when_full` only if the partition has been full once."""
         if partition.full or not self._spec.only_when_full:
             partition.changed = False
             self._log.add("TRIGGER", partition, partition.low, partition.high)
 
     def _fill(self, partition: Partition) -> None:
+        """Raises INITIAL_FULL, once."""
         if not partition.full:
             partition.full = True
             self._log.add("INITIAL_FULL", partition, partition.low, partition.high)

@@ -164,6 +164,7 @@ class PolicyPlan(UncombinedPort):
         return {"tuples": pl.List(pl.Struct(self.output_columns))}
 
     def _bookkeeping(self) -> Schema:
+        """Returns the columns of the table that are neither keys nor bounds."""
         columns: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
             (FULL, CHANGED), pl.Boolean()
         )
@@ -183,9 +184,9 @@ def comparable_type(dtype: pl.DataType) -> pl.DataType:
 
 
 def _is_of(value: Any, dtype: pl.DataType) -> bool:
-    """Returns whether a type contains a value unchanged. None is in every type.
+    """Returns whether a column of the type can contain a value unchanged; it can always contain None.
 
-    A whole number is a double; True is not a number.
+    A column of doubles can contain a whole number. No column of numbers can contain True.
     """
     if isinstance(value, bool) != (dtype == pl.Boolean()):
         return value is None

@@ -1,4 +1,10 @@
-"""The tuples and partitions of one step: read from the table and new rows, and written to the table."""
+"""The tuples and partitions of one step: read from the table and from new rows, and written to the table.
+
+Partitions get numbers from 0 on in a step. Invariant: the pool is sorted by the number of the partition, then
+by arrival. So the tuples of a partition are a range of places, and the policies work on numbers alone
+(:mod:`panewise.engine.policy.partitions`). A step costs as much as the tuples of the partitions that it
+reads.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +58,10 @@ class Tuples:
 
     @classmethod
     def of(cls, plan: PolicyPlan, stored: pl.DataFrame, rows: pl.DataFrame, now: int) -> "Tuples":
-        """Returns the pool of stored partitions (rows of the table) and of new rows. As a key -0.0 is 0.0."""
+        """Returns the pool of the stored partitions `stored`, as rows of the table, and of new rows.
+
+        As a key -0.0 is 0.0.
+        """
         stored = stored.sort(USED)
         # The only partition of an operator without keys has a number even if it does not exist yet.
         only = pl.DataFrame({ONE_KEY: pl.Series([0] if plan.keys == [ONE_KEY] else [], dtype=pl.Int8)})
@@ -75,7 +84,7 @@ class Tuples:
         return cls(keys, stored, numbers.to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
 
     def pool(self, plan: PolicyPlan) -> Pool:
-        """Returns what the policies read. The first new tuple of a partition follows its stored tuples."""
+        """Returns the values that the policies read. New tuples of a partition follow its stored ones."""
         evict = plan.spec.evict
         values = (
             comparable(self.tuples.struct.field(evict.column)).to_list()
@@ -112,7 +121,7 @@ class Tuples:
         return dict(states.rows())
 
     def put(self, plan: PolicyPlan, partitions: Partitions, listeners: dict[int, str]) -> pl.DataFrame:
-        """Returns the rows that the table stores for the partitions that are left."""
+        """Returns the rows that the table stores for the partitions that exist after the step."""
         live = list(partitions.live.values())
         lows, highs = (
             np.array([getattr(one, name) for one in live], dtype=np.intp) for name in ("low", "high")
@@ -141,7 +150,7 @@ class Tuples:
         return keys.hstack(columns).select(*plan.table_schema)
 
     def removed(self, plan: PolicyPlan, partitions: Partitions) -> pl.DataFrame:
-        """Returns the rows by which the table deletes the stored partitions that are not left."""
+        """Returns the rows by which the table deletes stored partitions that no longer exist."""
         left = pl.Series(list(partitions.live), dtype=self.stored.schema[_NUMBER])
         return bare(plan, self.stored.filter(~pl.col(_NUMBER).is_in(left.implode())))
 

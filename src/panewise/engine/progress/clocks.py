@@ -1,4 +1,9 @@
-"""The clocks of an operator, and which windows are complete or expired by them (semantics 12, 13)."""
+"""The clocks of an operator, and which windows are complete or expired by them (semantics 12, 13).
+
+A window is complete when the watermark has reached its end, and expired when the *horizon* has: the watermark
+minus the allowed lateness. Both are comparisons of the end with one instant or, if each key has its own
+watermark, with a column. Invariant: no clock goes back.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -77,6 +82,7 @@ class Clocks:
         of_rows = row_driven(spec.watermark)
         sources = spec.watermark if isinstance(spec.watermark, InputsSpec) else of_rows
         if sources is not None:
+            # The clock can raise the watermark, too: an input that becomes idle is left out.
             inputs = inputs if of_rows else inputs.reported(source, watermark, now)
             inputs = inputs.read(None if processing_time is None else now)
             watermark = inputs.least(sources, now)

@@ -1,4 +1,9 @@
-"""The watermarks of several inputs (semantics 12.5, 12.6, 12.9)."""
+"""The watermarks of several inputs (semantics 12.5, 12.6, 12.9).
+
+The watermark of the operator is the least one of the inputs that are not idle. Invariant: the watermark of an
+input never decreases. That of the operator could, when an idle input reports again, so
+:class:`panewise.engine.progress.clocks.Clocks` takes the maximum of it and the one before.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,9 +1,12 @@
 """The choice of runs to merge, and of the step that merges them.
 
-A step writes one run with the rows that it changed. Several runs of similar length are merged, so each row is
-rewritten a logarithmic number of times. A long table is divided into parts by hash, and each part has runs of
-its own. The number of rows that one step merges is bounded (:func:`allowance`). A merge that has to wait
-costs a few more look-ups.
+A step writes one run with the rows that it changed. When the youngest runs are `FAN_IN` or more of similar
+length, they are merged into one. So the number of runs, and how often a row is rewritten, grow with the
+logarithm of the number of rows. A long table is divided into parts by hash. Each part has runs of its own, so
+no merge reads the whole table.
+
+The number of rows that one step merges is bounded (:func:`allowance`). A merge that has to wait costs a few
+more look-ups. Invariant: merged runs are neighbours in age, so newer rows still hide older ones.
 """
 
 from collections.abc import Sequence
@@ -11,11 +14,11 @@ from dataclasses import dataclass
 
 from panewise.state import Run
 
-FAN_IN = 4  # a merge takes at least so many runs of similar length
+FAN_IN = 4  # the least number of runs of similar length that are merged
 PART_ROWS = 1 << 16  # undivided runs that have more rows together are divided into parts
-_SIMILAR = 2  # a run is similar to others if it is at most so many times as long as the longest of them
+_SIMILAR = 2  # a run is similar to younger ones if it is at most twice as long as the longest of them
 _STEP_ROWS = 1 << 18  # rows that any step may merge
-_STEP_TIMES = 4  # a step may also merge so many times the rows that it wrote, if these are more
+_STEP_TIMES = 4  # a step may also merge 4 times the rows that it wrote, if that is more
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,10 @@ class Merge:
 
 
 def next_merge(runs: Sequence[Run]) -> Merge | None:
-    """Returns the most urgent merge, None if none is due. The runs are in order of age, the oldest first."""
+    """Returns the most urgent merge, None if none is due. The runs are in order of age, the oldest first.
+
+    Undivided runs come first, as every look-up reads them. Then the part with the most runs is merged.
+    """
     whole = [run for run in runs if run.part is None]
     parts = sorted({run.part for run in runs if run.part is not None})
     if len(whole) >= FAN_IN and sum(run.rows for run in whole) > PART_ROWS:

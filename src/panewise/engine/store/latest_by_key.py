@@ -1,8 +1,11 @@
-"""Rows by key and time, of which only the latest at or before each later instant matter.
+"""Rows by key and time. A look-up at an instant reads only the latest rows of its key at or before it.
 
-A row is superseded once so many later rows of its key are at or before the instant up to which nothing is
-looked up any more. Superseded rows are dropped when runs are made or merged, so a key that is never updated
-keeps its latest rows. The times may be arrival numbers.
+All further look-ups are at instants after `settled`. So a row is *superseded* once `latest` later rows of its
+key are at or before `settled`: each look-up finds these instead. A key that is never updated stays, with its
+latest rows. The times may be arrival numbers.
+
+Superseded rows are dropped when runs are made or merged. In a run the rows of a key are neighbours, in the
+order of time. So one comparison of each row with the row `latest` places after it finds the superseded rows.
 """
 
 from dataclasses import dataclass, replace
@@ -20,14 +23,15 @@ from panewise.engine.store.rows_by_key import RowsByKey
 
 @dataclass(frozen=True)
 class LatestByKey(RowsByKey):
-    """A table of which rows are looked up at instants after `settled` only.
+    """A table in which all look-ups are at instants after `settled`.
 
     Attributes:
         settled: the instant, None if there is none yet.
-        latest: how many of the latest rows of a key matter at each instant; None for any number.
-        since: a column with the time of the first row of its key that matters as of the row. It does not
-            decrease within a key.
-        deletes: a column that says whether a row only deletes earlier rows of its key.
+        latest: how many of the latest rows of a key a look-up reads; None for any number.
+        since: a column with the time of the first row of the key that a look-up at the time of the row reads.
+            It does not decrease within a key. None if there is no such column.
+        deletes: a Boolean column that marks rows that only delete earlier rows of their key. None if there
+            are no such rows.
     """
 
     settled: int | None = None
@@ -36,7 +40,7 @@ class LatestByKey(RowsByKey):
     deletes: str | None = None
 
     def settled_until(self, instant: int | None) -> Self:
-        """Returns the table, of which rows are looked up at instants after this one."""
+        """Returns the table with this instant as `settled`."""
         return self if instant == self.settled else replace(self, settled=instant)
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
@@ -49,6 +53,8 @@ class LatestByKey(RowsByKey):
         if self.latest is None or (rows.height <= self.latest and self.deletes is None):
             return rows
         times = rows[self.time].to_numpy()
+        # If the row `latest` places later has the same key, and is at or before `settled`, so are all rows
+        # between.
         superseded = groups[self.latest :] == groups[: -self.latest]
         superseded &= times[self.latest :] <= self.settled
         needed = np.append(~superseded, np.ones(self.latest, dtype=np.bool_))
@@ -59,7 +65,8 @@ class LatestByKey(RowsByKey):
     def _groups(self, rows: pl.DataFrame) -> Places:
         """Returns for each row the number of its group: neighbours with equal keys.
 
-        Rows of equal hash and different keys may divide the rows of a key. Then fewer rows are dropped.
+        If two keys have the same hash, their rows may alternate, so that a key has several groups. Then fewer
+        rows are dropped, which is harmless.
         """
         places = np.arange(rows.height - 1)
         same = rows[HASH].to_numpy()[1:] == rows[HASH].to_numpy()[:-1]
@@ -69,9 +76,10 @@ class LatestByKey(RowsByKey):
         return groups
 
     def _spent(self, rows: pl.DataFrame, groups: Places, deletes: str) -> Mask:
-        """Returns whether each row only deletes rows that the merge drops.
+        """Returns for each row whether it only deletes rows, all of which the merge drops.
 
-        There are no older runs. If rows of other keys have the same hash, rows of the key may stay.
+        The merge has no older runs below it. If another key has the same hash, rows of the key may remain, so
+        the deleting row remains, too.
         """
         hashes = rows[HASH].to_numpy()
         starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
@@ -80,7 +88,10 @@ class LatestByKey(RowsByKey):
         return spent
 
     def _needed(self, rows: pl.DataFrame, groups: Places, since: str) -> Mask:
-        """Returns whether each row matters as of the last row of its group at or before `settled`."""
+        """Returns for each row whether a look-up after `settled` can read it.
+
+        The last row of the group at or before `settled` decides, as its `since` is the greatest until then.
+        """
         times = rows[self.time].to_numpy()
         firsts = np.where(times <= self.settled, rows[since].to_numpy(), MIN_INSTANT)
         starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))

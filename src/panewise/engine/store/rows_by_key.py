@@ -1,11 +1,11 @@
 """Rows that are looked up by key and a range of time.
 
-Rows are only added, and expire. A subclass may drop further rows when runs are made. A run is sorted by the
-hash of the key, then by time, then by arrival. So the rows of a key within a range of time are a slice of a
-run, which bisection finds: the cost of a look-up does not depend on how many other rows the key has.
+Rows are only added, and expire. A subclass may drop further rows when runs are made. Invariant: a run is
+sorted by the hash of the key, then by time, then by arrival. So the rows of a key within a range of time are
+a slice of each run. Bisection finds it, whose cost grows only with the logarithm of the rows of the key.
 
-Invariant: the columns of `shape.identity` are the time and the arrival number. No two rows have the same
-time and number.
+The columns of `shape.identity` are the time and the arrival number. No two rows have the same time and
+number.
 """
 
 from collections.abc import Iterator
@@ -26,20 +26,21 @@ from panewise.engine.store.run import RunRows, Shape, part_range, parted
 from panewise.engine.store.stored_table import StoredTable
 from panewise.state import Run
 
-_MANY = 4  # up to so many rows of a run for each look-up in it, the times of all rows of the keys are read
+# Up to so many rows of a run for each look-up, one search in the times of all rows of the keys is faster than
+# a bisection for each look-up.
+_MANY = 4
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Look-ups: the hash of a key, and a range of time that includes both ends.
-
-    They are sorted by hash. `first` may be after `last`; then nothing is found.
+    """Look-ups, sorted by hash: each has the hash of a key, and a range of time that includes both ends.
 
     Attributes:
         hashes: the hash of each look-up.
-        first: the first time of its range.
+        first: the first time of its range. If it is after `last`, nothing is found.
         last: the last time of its range.
-        at: no row that ends before this instant is in the range. It allows a look-up to leave out whole runs.
+        at: an instant for each look-up. The rows of its range end at this instant or later, so runs that end
+            earlier are not read. None if there are no such instants.
     """
 
     hashes: Hashes
@@ -58,13 +59,15 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Slices:
-    """The rows that look-ups found: a slice for each look-up. They may have other keys.
+    """The rows that look-ups found: a slice for each look-up.
+
+    A slice may contain rows of other keys that have the same hash. The caller compares the keys.
 
     Attributes:
-        rows: rows.
+        rows: the rows that contain the slices.
         starts: where the slice of each look-up starts.
         lengths: how long it is.
-        places: the positions in `rows` of which these are slices; None if they are slices of `rows` itself.
+        places: positions in `rows`. If given, the slices are slices of this array, and not of `rows` itself.
     """
 
     rows: pl.DataFrame
@@ -73,7 +76,7 @@ class Slices:
     places: Places | None = None
 
     def positions(self) -> Places:
-        """Returns the positions in `rows` of what was found, one slice after the other."""
+        """Returns the positions in `rows` of the rows found, one slice after the other."""
         at = expand_ranges(self.starts, self.lengths)
         return at if self.places is None else self.places[at]
 
@@ -87,16 +90,17 @@ class Slices:
         return replace(self, starts=self.starts[places], lengths=self.lengths[places])
 
     def first(self, counts: Places) -> "Slices":
-        """Returns the first rows of each slice, so many as `counts` says."""
+        """Returns each slice cut to its first rows; `counts` has their number for each slice."""
         return replace(self, lengths=counts)
 
     def after(self, counts: Places) -> "Slices":
-        """Returns the slices without these rows."""
+        """Returns each slice without its first rows; `counts` has their number for each slice."""
         return replace(self, starts=self.starts + counts, lengths=self.lengths - counts)
 
     def cut(self, most: int) -> "Iterator[Slices]":
-        """Yields the slices in pieces of up to so many rows. A slice may be in several of them."""
+        """Yields the slices in pieces of up to `most` rows. A long slice is divided among several pieces."""
         ends = np.cumsum(self.lengths)
+        # A piece has the rows [low, low + most) of the slices, one after the other.
         for low in range(0, int(ends[-1]) if len(ends) else 0, most):
             counts = [np.clip(at - (ends - self.lengths), 0, self.lengths) for at in (low, low + most)]
             yield self.after(counts[0]).first(counts[1] - counts[0])
@@ -114,7 +118,7 @@ class RowsByKey(StoredTable):
         return replace(self, newest=vstack_frames([self.newest, marked]))
 
     def slices(self, ranges: Ranges) -> Iterator[Slices]:
-        """Yields the rows of each part of the table that may have the key and a time in the range.
+        """Yields the rows that the look-ups find in each run, and in the newest rows.
 
         Expired rows are found, too, as long as they are stored.
         """
@@ -150,7 +154,7 @@ class RowsByKey(StoredTable):
         return self.shape.identity[0]
 
     def sealed(self) -> Self:
-        """Returns the same table with the newest rows in a run, after the merges that are due."""
+        """Returns the table with the newest rows in a run, after the merges that are due."""
         newest = self._unexpired(self.newest)
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():
@@ -176,7 +180,7 @@ class RowsByKey(StoredTable):
         return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
-        """Returns the rows of a new run, or of a merge, that are kept: all that have not expired.
+        """Returns the rows that a new run stores, out of its unexpired rows: here all of them.
 
         `bottom` says that no older run has rows with these hashes.
         """
@@ -184,7 +188,7 @@ class RowsByKey(StoredTable):
 
 
 def sorted_rows(rows: pl.DataFrame, shape: Shape) -> RunRows:
-    """Returns rows, which may be in any order, as those of a run, in its order."""
+    """Returns rows, which may be in any order, as the rows of a run, in the order of a run."""
     number = shape.identity[1]
     if not rows[number].is_sorted():
         rows = rows.sort(number)
@@ -194,8 +198,8 @@ def sorted_rows(rows: pl.DataFrame, shape: Shape) -> RunRows:
 def _in_order(rows: pl.DataFrame, shape: Shape) -> pl.DataFrame:
     """Returns rows with hashes, sorted by hash, then by time.
 
-    Rows that are equal in both keep their order, which is that of their numbers. They are sorted by hash
-    first, and then again only if their times are not in order within each hash.
+    Rows that are equal in both stay in the order of their numbers. A second sort, by hash and time, is needed
+    only if the times are not in order within each hash.
     """
     rows = take_rows(rows, hash_order(rows[HASH].to_numpy()))
     hashes, times = rows[HASH].to_numpy(), rows[shape.identity[0]].to_numpy()
@@ -207,12 +211,12 @@ def _in_order(rows: pl.DataFrame, shape: Shape) -> pl.DataFrame:
 
 
 def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> Slices:
-    """Returns the slices of rows that are sorted as those of a run."""
+    """Returns the slices that look-ups find in rows that are sorted as those of a run."""
     return Slices(rows.frame, *_found(rows, shape.identity[0], ranges, slice(0, len(ranges.hashes))))
 
 
 def _found(rows: RunRows, time: str, ranges: Ranges, mine: slice | Places) -> tuple[Places, Places]:
-    """Returns start and length of the slice of each look-up. Those that are not in `mine` find nothing."""
+    """Returns start and length of the slice of each look-up. Only the look-ups at `mine` are made."""
     starts, lengths = np.zeros((2, len(ranges.hashes)), dtype=np.intp)
     wanted, stored = ranges.hashes[mine], rows.hashes
     if not len(wanted) or not len(stored):
@@ -230,7 +234,7 @@ def _found(rows: RunRows, time: str, ranges: Ranges, mine: slice | Places) -> tu
 def _by_bisection(
     times: Places, low: Places, high: Places, counts: Places, first: Places, last: Places
 ) -> tuple[Places, Places]:
-    """Returns the positions where the rows of each look-up start and end. It reads few of the stored rows.
+    """Returns the positions where the rows of each look-up start and end, with two bisections for each.
 
     `low` and `high` are the positions of the rows of each key, and `counts` the number of its look-ups.
     """
@@ -242,9 +246,10 @@ def _by_bisection(
 def _by_line(
     times: Places, low: Places, high: Places, counts: Places, first: Places, last: Places
 ) -> tuple[Places, Places]:
-    """Returns the same as :func:`_by_bisection`. It is faster if there are about as many look-ups as rows.
+    """Returns the positions that :func:`_by_bisection` returns; faster for about as many look-ups as rows.
 
-    The rows of the keys and the look-ups become numbers that sort by key and time.
+    The rows of the keys and the look-ups become numbers that sort by key and time. So two searches in one
+    sorted array answer all look-ups.
     """
     stored = times[expand_ranges(low, high - low)]
     if not len(stored):
@@ -258,10 +263,11 @@ def _by_line(
     places = line.places(code, stored)
     start = np.searchsorted(places, line.places(wanted, first))
     after = np.searchsorted(places, line.places(wanted, last), side="right")
+    # From a position among the rows of these keys to the position among all rows.
     shift = np.repeat(low - (np.cumsum(high - low) - (high - low)), counts)
     return start + shift, after + shift
 
 
 def _around(times: Places) -> tuple[int, int]:
-    """Returns an instant before all of these and one after all, if there are such instants."""
+    """Returns an instant before all of these and one after all, clipped to 64 bits."""
     return max(int(times.min()) - 1, MIN_INSTANT), min(int(times.max()) + 1, MAX_INSTANT)

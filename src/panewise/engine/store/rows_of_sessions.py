@@ -1,4 +1,9 @@
-"""Rows by key and time that expire with their session."""
+"""Rows by key and time that expire with their session.
+
+When a session expires or is deleted, its rows stay until a merge of runs reads them. The merge looks up the
+sessions of the keys of its rows, and drops rows that are in no session. Invariant: only rows of stored
+sessions are looked up, so rows that no merge has dropped yet have no effect.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -17,9 +22,6 @@ _AT, _CODE, _TIME, _UNTIL = "__at", "__code", "__time", "__until"
 @dataclass(frozen=True)
 class RowsOfSessions(RowsByKey):
     """A table whose rows belong to the sessions of another table.
-
-    A merge of runs drops the rows that are in no session any more. Such rows are not looked up, whether or
-    not they have been dropped.
 
     Attributes:
         sessions: the table of the sessions; None if no row may be dropped. Its keys are in the order of those
@@ -42,12 +44,13 @@ class RowsOfSessions(RowsByKey):
         return replace(self, newest=self.newest.clear(), runs=()).put(rest)
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
-        """Returns the rows that are in a session."""
+        """Returns the rows that are still in a session."""
         if self.sessions is None or rows.is_empty():
             return rows
         keys, time = list(self.keys), rows[self.time]
         mine = rows.select(pl.col(of).alias(key) for of, key in zip(self.shape.by, keys, strict=True))
         sessions = self.sessions.of_keys(mine, keys)
+        # Sessions and rows get the same number for the same key, so that one join can use it.
         _, places, counts = group_positions(pl.concat([sessions.select(keys), mine]), keys)
         code = np.empty(len(places), dtype=np.int64)
         code[places] = np.repeat(np.arange(len(counts)), counts)

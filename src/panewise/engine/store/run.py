@@ -1,7 +1,7 @@
 """Runs: immutable pieces of a window table, sorted by hash.
 
-A few windows are found among millions by bisection. Invariant: a row hides the rows of the same window in
-older runs. A tombstone (a row that is ``__dead``) hides them, too, and says that the window is deleted.
+Bisection finds a few windows among millions. Invariant: a row hides the rows of the same window in older
+runs. A tombstone (a row whose ``__dead`` is true) hides them, too: the window is deleted.
 
 The description of a run, a :class:`Run`, shows without a read whether the run may contain rows that a step
 needs. It has the number of rows, the range of the window ends, the earliest times that triggers wait for, and
@@ -97,6 +97,7 @@ class RunRows:
     def at(self, wanted: Hashes) -> tuple[Places, Places]:
         """Returns the positions of the rows with these hashes, and for each the position in `wanted`."""
         hashes = self.hashes
+        # The usual case first: if no hash occurs twice in the run, one bisection for each hash is enough.
         low = np.searchsorted(hashes, wanted)
         inside = np.flatnonzero(low < len(hashes))
         which = inside[hashes[low[inside]] == wanted[inside]]
@@ -179,6 +180,8 @@ def merged(
 
     `bottom` says that no older run has rows with these hashes. Then tombstones hide nothing, and are removed.
     """
+    # The sort is stable, so of equal hashes the newest row comes first. Only rows whose hash occurs more than
+    # once are compared by the columns that identify a window.
     together = pl.concat(newest_first)
     together = take_rows(together, np.argsort(together[HASH].to_numpy(), kind="stable"))
     hashes = together[HASH].to_numpy()

@@ -1,8 +1,13 @@
 """The windows that an operator stores: an immutable value, made of the newest rows and of runs.
 
+A change adds rows to the newest rows. Sealing writes these as a run, and merges runs of similar length
+(:mod:`panewise.engine.store.compaction`). A look-up goes from the newest rows through the runs, the youngest
+first, and stops when each window is found. In a run it bisects by hash.
+
 Invariant: of several rows of a window the newest is valid, and windows that end at the horizon or before it
-have expired. The cost of looking up or changing windows depends on their number, not on the number of stored
-windows.
+have expired. A look-up of m windows costs m bisections for each run, and the number of runs grows with the
+logarithm of the number of stored windows. A change costs as much as the windows that it changes, and the
+newest rows.
 """
 
 from collections.abc import Callable, Iterable
@@ -39,12 +44,12 @@ class StoredTable:
 
     Attributes:
         shape: the columns of the table.
-        library: the rows of the runs.
-        newest: rows with ``__dead`` that are in no run yet.
+        library: reads and writes the rows of the runs.
+        newest: the rows that are in no run yet; with ``__dead``, which marks tombstones.
         runs: the runs in order of age, the oldest first.
-        horizon: windows that end at it or before it have expired, even if there are still rows of them.
-        optional: whether states of earlier releases lack the table. It is empty then. An operator's optional
-            tables are its last ones.
+        horizon: windows that end at it or before it have expired, even if runs still contain rows of them.
+        optional: whether the states of earlier releases lack the table, which is then empty. The optional
+            tables of an operator are its last ones.
     """
 
     LONG: ClassVar[int] = (
@@ -71,7 +76,7 @@ class StoredTable:
         return self.look_up(wanted).rows
 
     def look_up(self, wanted: pl.DataFrame) -> Found:
-        """Returns the windows of :meth:`find`, and which of the wanted windows each of them is."""
+        """Returns the wanted windows that are stored, each with its position in `wanted`."""
         found = [self._found_in_newest(wanted)]
         if self._live_runs():
             left = Wanted.of(wanted.select_seq(self.shape.identity), self.shape.by)
@@ -80,9 +85,9 @@ class StoredTable:
         return Found(vstack_frames([one.rows for one in alive]), np.concatenate([one.which for one in alive]))
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
-        """Returns all stored windows of the keys of the rows, or those that start in one of the given ranges.
+        """Returns the stored windows of the keys of the rows. The table must be hashed by the keys alone.
 
-        The hash of the table must be made from the keys alone.
+        With `starts` these are only the windows that start in one of the given ranges.
         """
         different = distinct(rows, keys)
         mine = joined(self.newest, different, keys, how="semi")
@@ -93,10 +98,10 @@ class StoredTable:
         return self._alive_rows(reduce(self._with_older, found))
 
     def of_wanted(self, wanted: Wanted) -> Found:
-        """Returns all stored rows of the wanted keys, the newest first, and which key each has.
+        """Returns all stored rows of the wanted keys, the newest first, each with the position of its key.
 
-        The columns of `wanted` are those from which the hashes are made. Rows that a newer one hides are
-        among them.
+        The result includes rows that a newer row of their window hides. `wanted` has the columns from which
+        the hashes are made.
         """
         keys = self.shape.by
         requested = wanted.rows.select(keys).with_row_index(_AT)
@@ -114,7 +119,7 @@ class StoredTable:
         return pl.concat([newer, without(older, newer, self.shape.identity)])
 
     def select(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
-        """Returns the stored windows that pass a test. `may` decides whether a run can contain any."""
+        """Returns the stored windows that pass a test. Only runs for which `may` returns true are read."""
         if self.horizon is not None:  # runs may still contain expired windows
             test = test & (pl.col(END) > self.horizon)
         found = [_passing(self.newest, test)]
@@ -163,6 +168,7 @@ class StoredTable:
         A window in both is put.
         """
         news = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
+        # Without runs nothing older can reappear, so a deleted window needs no tombstone.
         if self.runs and not deleted.is_empty():
             news = vstack_frames([news, self._dead(put, deleted)])
         if self.newest.is_empty():
@@ -183,7 +189,10 @@ class StoredTable:
         return self if horizon == self.horizon else replace(self, horizon=horizon)
 
     def sealed(self) -> Self:
-        """Returns the same table with the newest rows in a run, after the merges that are due."""
+        """Returns the table with the newest rows in a run, after the merges that are due.
+
+        The stored windows are the same as before.
+        """
         runs = self._live_runs()
         newest = self._unexpired(self.newest)
         # Not newest.clear(): a cleared column of one row keeps its value, which may be long.
@@ -193,6 +202,7 @@ class StoredTable:
         if newest.is_empty():
             return table
         added = table._added(RunRows.of(newest, self.shape), None)
+        # The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
         table = replace(table, runs=(*(run for run in runs if not self._hides(added, run)), added))
         may, spent = allowance(newest.height), 0
         while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
@@ -209,6 +219,7 @@ class StoredTable:
         if not nested or run.rows > newest.rows or run.low < newest.low or run.high > newest.high:
             return False
         rows = self.library.read(run, self.shape).frame
+        # The run is hidden if a look-up of all its rows in the newest run finds each of them.
         mine = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
         _, which = mine.places_in(newest, self.library.read(newest, self.shape))
         return len(np.unique(which)) == run.rows  # the newest run may contain a tombstone twice
@@ -286,8 +297,8 @@ class StoredTable:
     def _merged(self, merge: Merge) -> Self:
         """Returns the table after one merge.
 
-        The new runs take the place of the youngest merged run. So runs of parts stay before the undivided
-        runs, which are younger.
+        The new runs take the place of the youngest merged run. Invariant: the runs of parts come before all
+        undivided runs, which are younger.
         """
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
         both = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
@@ -305,7 +316,7 @@ def _within(times: pl.Series, stretches: Stretches) -> pl.Series:
 
 
 def _passing(rows: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:
-    """Returns the rows that pass a test. It is fast in the usual case, in which no row does."""
+    """Returns the rows that pass a test. The usual case, in which no row passes, costs one column."""
     if rows.is_empty():
         return rows
     passes = rows.with_columns_seq(test.alias(_PASSES))[_PASSES]

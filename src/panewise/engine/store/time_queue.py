@@ -1,8 +1,9 @@
 """Rows that wait until the watermark has passed them.
 
-The runs are sorted by time, so the rows of a run that are due are a slice of it. Nothing is looked up by key,
-so nothing is hashed. Apart from merges, a row is written once and read once. It expires when the horizon
-reaches it. A subclass may drop further rows when runs are made.
+Invariant: each run is sorted by time. So the rows of a run that are due are a slice of it, which two
+bisections find. Nothing is looked up by key, so nothing is hashed. Due rows cost a merge of the slices of the
+runs. Apart from merges of runs, a row is written once and read once. A row expires when the horizon reaches
+it. A subclass may drop further rows when runs are made.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +36,8 @@ class TimeQueue(StoredTable):
     def between(self, low: int | None, high: int) -> pl.DataFrame:
         """Returns the rows with low < time <= high, in order. If `low` is None there is no lower bound.
 
-        Runs are sorted. The newest rows are sorted here, and then all are merged with a stable sort.
+        Runs are sorted. The newest rows are sorted here, and then all are merged with a stable sort. The runs
+        are in order of age, so equal rows stay in the order of arrival.
         """
         found = []
         for run in self.runs:
@@ -56,7 +58,7 @@ class TimeQueue(StoredTable):
         return self.between(self.horizon, MAX_INSTANT)
 
     def sealed(self) -> Self:
-        """Returns the same queue with the newest rows in a run, after the merges that are due."""
+        """Returns the queue with the newest rows in a run, after the merges that are due."""
         newest = self._merging(self._ordered(self._unexpired(self.newest)))
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():
@@ -77,7 +79,7 @@ class TimeQueue(StoredTable):
         return table
 
     def _merging(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the rows of a new run, or of a merge, that are kept: all that have not expired."""
+        """Returns the rows that a new run stores, out of its unexpired rows: here all of them."""
         return rows
 
     def _ordered(self, rows: pl.DataFrame) -> pl.DataFrame:

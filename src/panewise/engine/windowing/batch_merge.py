@@ -1,6 +1,7 @@
 """Merges the windows of a batch with stored windows, row by row.
 
-Each window occurs at most once on either side, so nothing is grouped.
+Invariant: each window occurs at most once on either side. So two columns are merged in one expression, and
+nothing is grouped. The cost is one pass over the partial columns of the windows.
 """
 
 import numpy as np
@@ -20,12 +21,12 @@ def paired(
 ) -> pl.DataFrame | None:
     """Returns the new windows merged with the stored ones; None if they must be merged in groups.
 
-    Each new window must occur once. The merged windows equal those of
-    :func:`panewise.engine.windowing.window_table.merged`. A new window is younger than any stored window and
-    has not fired yet. So of the bookkeeping only the number of pending rows changes, and with `periodic` also
-    the time since when rows are pending.
+    They must be merged in groups if a part cannot be merged in pairs, or if a sum may leave the range of its
+    type. Each new window must occur once. The merged windows equal those of
+    :func:`panewise.engine.windowing.window_table.merged`.
 
-    Returns None if a part cannot be merged in pairs, or if a sum may leave the range of its type.
+    A new window is younger than any stored window and has not fired yet. So of the bookkeeping only the
+    number of pending rows changes, and with `periodic` also the time since when rows are pending.
     """
     parts = aggregation.parts
     pairs = {part.name: part.pair for part in parts if part.pair is not None}
@@ -50,9 +51,10 @@ def paired(
 
 
 def any_order(aggregation: Aggregation) -> bool:
-    """Returns whether pieces may be merged before the stored windows are known, with the same result.
+    """Returns whether the pieces of a window may be merged with each other first, with the same result.
 
-    This is not so for floats.
+    A sum of floats depends on the order of its additions, so floats must be added to the stored window one
+    after another.
     """
     return all(
         part.fitting is not None or (part.pair is not None and not part.dtype.is_float())

@@ -1,8 +1,12 @@
 """Calendar windows: when the clocks of a zone first show a date, and the date's window (semantics 6.4, 6.5).
 
 Dates are counted in days since 1970-01-01. For each UTC day that has rows, a table lists the few instants at
-which the window changes. All rows are looked up in these tables with one binary search. The zones are
+which the window changes. All rows are looked up in these tables with one binary search. So a batch costs a
+few steps in Python for each UTC day, which are cached, and one bisection for each row. The zones are
 Python's, because those of Polars end with the year 2100.
+
+Invariant: a date counts from the first second at which clocks show it or a later date. Clocks that are put
+back do not return to an earlier window.
 """
 
 from collections.abc import Iterator
@@ -53,7 +57,7 @@ def windows_containing(window: Calendar, instant: int) -> list[tuple[int, int]]:
 
 @lru_cache(_REMEMBERED)
 def _steps(window: Calendar, day: int) -> list[tuple[int, int]]:
-    """Returns the instants of a UTC day from which rows are in another window, with that window's start."""
+    """Returns the instants of a UTC day at which the window changes, each with the start of the window."""
     found = []
     for at, local_date in _reached(window.zone, day):
         bounds = _bounds(window, _number(window, local_date))
@@ -119,6 +123,8 @@ def _reached(zone: str, day: int) -> list[tuple[int, int]]:
     """
     found: list[tuple[int, int]] = []
     latest = -(2**62)
+    # Within a piece local time runs evenly. A date that no earlier piece has shown begins at its local
+    # midnight or, if clocks skip that, at the start of the piece.
     for start, end, offset in (piece for before in (2, 1, 0) for piece in _pieces(zone, day - before)):
         first, last = (start + offset) // _DAY, (end - 1 + offset) // _DAY
         found += [

@@ -50,6 +50,7 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
 
 
 def _of_series(window: Custom, given: pl.Series) -> pl.DataFrame:
+    """Returns the windows of each row, or the reason why it has none. The function returned a Series."""
     own = pl.col(OWN_WINDOWS)
     bad = own.is_null() | own.list.eval(
         (_START.is_null() | _END.is_null() | (_END <= _START)).fill_null(True)
@@ -63,6 +64,11 @@ def _of_series(window: Custom, given: pl.Series) -> pl.DataFrame:
 
 
 def _typed(window: Custom, given: pl.Series) -> pl.Series:
+    """Returns the windows with bounds of 64 bits.
+
+    Raises:
+        InputError: if the Series does not contain lists of structs with the whole numbers `start` and `end`.
+    """
     inner = given.dtype.inner if isinstance(given.dtype, pl.List) else given.dtype
     if inner == pl.Null():  # no row has a window
         return given.cast(_WINDOWS).alias(OWN_WINDOWS)
@@ -78,6 +84,7 @@ def _typed(window: Custom, given: pl.Series) -> pl.Series:
 
 
 def _of_lists(window: Custom, given: list[Any]) -> pl.DataFrame:
+    """Returns the windows of each row, or the reason why it has none. The function returned a list."""
     results = [_of_list(window, one) for one in given]
     schema = {OWN_WINDOWS: _WINDOWS, REASON: pl.String()}
     return pl.DataFrame(results, schema=schema, orient="row")
@@ -102,7 +109,7 @@ def _is_window(pair: Any) -> bool:
 def sliced(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the rows with a ``__slice``, and the slice, start and end of each of their windows.
 
-    The slice is a number that rows with the same windows share.
+    Rows with the same windows have the same number as their slice.
     """
     rows = rows.with_columns(pl.col(OWN_WINDOWS).rank("dense").cast(pl.Int64).alias(SLICE))
     pairs = rows.select(SLICE, OWN_WINDOWS).unique(SLICE).sort(SLICE).explode(OWN_WINDOWS)

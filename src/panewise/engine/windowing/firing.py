@@ -1,6 +1,9 @@
 """Decides which windows fire, and updates windows after firings (semantics 16 to 21).
 
-Decisions are expressions over the window table. Only `evaluate` applies them.
+All decisions are expressions over columns of the window table, so an evaluation costs a few passes over the
+windows that it concerns. :func:`due` returns the test that finds these windows after a move of the clocks.
+Invariant: a window that the test leaves out would not change in the evaluation. The descriptions of runs,
+with the least and greatest values that the test reads, show which runs need not be read.
 """
 
 from dataclasses import dataclass, replace
@@ -52,12 +55,12 @@ class Evaluation:
 class Due:
     """The windows that a move of the clocks can fire, flip or expire: those that pass `test`.
 
-    Each of them meets at least one of these conditions, by which :meth:`may` skips runs:
+    Each of them fulfils at least one of these conditions, by which :meth:`may` skips runs:
 
     - its end lies in one of `ends` (low < end <= high; None: no bound);
-    - it has waited since `waiting` or longer;
-    - one of its deadlines is at or before `now`;
-    - one of its marks is at or before `watermark`.
+    - it has waited for a periodic firing since `waiting`, or for longer;
+    - one of its deadlines in processing time is at or before `now`;
+    - one of its deadlines in event time is at or before `watermark`.
     """
 
     test: pl.Expr
@@ -67,7 +70,7 @@ class Due:
     watermark: int | None
 
     def may(self, run: Run) -> bool:
-        """Returns whether a run can contain such windows."""
+        """Returns whether a run can contain such a window, by the description of the run."""
         reached = ((run.waiting, self.waiting), (run.deadline, self.now), (run.mark, self.watermark))
         if any(first is not None and limit is not None and first <= limit for first, limit in reached):
             return True
@@ -75,15 +78,16 @@ class Due:
 
 
 def due(plan: WindowPlan, before: Clocks, now: Clocks) -> Due:
-    """Returns the windows that the clocks alone can fire, flip or expire, when they move from `before`."""
+    """Returns which windows the move of the clocks from `before` to `now` can fire, flip or expire."""
     spec = plan.spec
-    # A window whose rows the trigger holds back is unflipped, too, but an evaluation has seen it complete
-    # before.
+    # If the trigger does not fire the pending rows of a complete window, the window stays unflipped. An
+    # earlier evaluation has seen it complete already, so it is not due by its end again.
     flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
     ready = plan.trigger.ready(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
     test = flips | now.expired(spec, pl.col(END)) | ready
     if plan.by_key and not now.finished:
         test = test & key_watermarks.IS_WINDOW
+    # A window flips when the watermark reaches its end, and expires when the horizon does.
     moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
     ends = tuple((low, high) for low, high in moves if high is not None and low != high)
     return Due(
@@ -100,8 +104,8 @@ def next_due(
 ) -> int | None:
     """Returns a watermark at or before the one at which the next window flips, expires or fires.
 
-    Returns None if only the end of input can do that. Also returns None if no watermark from outside is used,
-    because then rows or the clock do it.
+    Returns None if no watermark makes a window do so before the end of input. Also returns None if the
+    operator uses no watermark from outside, because then rows or the clock move its watermark.
     """
     spec = plan.spec
     if clocks.by_key or clocks.counted or spec.time == "processing":
@@ -146,7 +150,7 @@ def _with_decisions(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> 
     )
     ready, last = pl.col(READY), pl.col(EXPIRED) | pl.col(CLOSES)
     firing, requested = (ready | last) & (pl.col(PENDING) > 0), pl.lit(False)
-    if spec.on_time == "always":  # a trigger that holds rows back is not overridden (21.4)
+    if spec.on_time == "always":  # if the trigger does not fire pending rows, no pane is requested (21.4)
         requested = requested | (pl.col(FLIP) & (ready | firing))
     if spec.closing == "always":
         requested = requested | last
@@ -208,6 +212,8 @@ def _after_firings(
         pl.when(fired).then(clocks.processing_time).otherwise(pl.col(FIRED)).alias(FIRED),
         (pl.col(INDEX) + pl.col(EMITTED)).alias(INDEX),
         (pl.col(NONSPECULATIVE) + (pl.col(EMITTED) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
+        # A complete window has flipped, unless its trigger did not fire the pending rows: then its next
+        # firing is the on-time firing (semantics 20.1).
         (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
         *plan.trigger.fired(_trigger_context(plan, clocks), pl.col(READY)),

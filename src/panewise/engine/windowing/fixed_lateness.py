@@ -1,5 +1,8 @@
 """Decides which rows are late for fixed windows (semantics 13), and forms their late output.
 
+Rows of a key and slice belong to the same windows, so lateness is decided once for each key and slice.
+Unless keys have their own watermarks, nothing is computed if no window of the batch has expired or is closed.
+
 Sessions have :mod:`panewise.engine.windowing.session_lateness`, sliding windows
 :mod:`panewise.engine.windows.sliding.lateness`.
 """
@@ -34,8 +37,8 @@ def missed(
 ) -> pl.DataFrame | None:
     """Returns ``__windows``, ``__reason`` and ``__partial`` for each key and slice with late rows.
 
-    Returns None if no row is late. Rows that drop_by="row" drops whole are not handled here, but in
-    :func:`behind`.
+    Returns None if no row is late. :func:`behind` handles the rows that drop_by="row" makes late for all
+    their windows.
     """
     marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
     if not marked and not table.any_expired and closed.is_empty():
@@ -81,7 +84,7 @@ def behind(
     clocks: Clocks,
     columns: dict[str, pl.DataType],
 ) -> pl.DataFrame:
-    """Returns the late output of rows that drop_by="row" drops: they miss all their windows."""
+    """Returns the late output of rows that drop_by="row" makes late: they are late for all their windows."""
     windows = (
         table.listed(rows[SLICE]).sort(START, END).select(SLICE, _output_bounds(spec).alias(MISSED_WINDOWS))
     )

@@ -2,8 +2,9 @@
 
 The watermark of a key is stored in the window table, in a row that is not a window: it starts and ends at the
 last instant, and is closed. So it is read together with the windows of its key, and a step writes only the
-watermarks of the keys of its rows. Each window also stores the watermark of its key. When that watermark
-moves, all windows of the key are evaluated and written again.
+watermarks of the keys of its rows. Invariant: each window also stores the watermark of its key, so
+evaluations need no look-up. When a watermark moves, all windows of the key are evaluated and written again.
+So a batch costs as much as the windows of the keys of its rows.
 """
 
 import polars as pl
@@ -36,7 +37,7 @@ def without(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def watermarks_of(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Returns the watermarks of keys among rows of the table."""
+    """Returns the watermarks of keys that rows of the table contain."""
     return rows.filter(~IS_WINDOW).select(*keys, KEY_WATERMARK)
 
 
@@ -58,7 +59,7 @@ def moved(plan: WindowPlan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.Data
 
 
 def others(plan: WindowPlan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.DataFrame) -> pl.DataFrame:
-    """Returns the windows of keys whose watermark has moved, without those in `known`."""
+    """Returns the windows in `mine` whose key has a new watermark, without the windows in `known`."""
     found = without(mine).join(further, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
     for windows in known:
         found = found.join(windows, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
@@ -66,7 +67,7 @@ def others(plan: WindowPlan, mine: pl.DataFrame, further: pl.DataFrame, *known: 
 
 
 def refreshed(plan: WindowPlan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
-    """Returns the windows with the watermarks that have moved."""
+    """Returns the windows with the new watermarks of their keys, where these have moved."""
     reached = further.rename({KEY_WATERMARK: _REACHED})
     both = joined(windows, reached, plan.keys, "left")
     return both.with_columns(pl.coalesce(_REACHED, KEY_WATERMARK).alias(KEY_WATERMARK)).drop(_REACHED)

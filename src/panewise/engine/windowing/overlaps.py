@@ -1,9 +1,12 @@
 """Slices that are in many windows each, such as those of `Hopping("1 day", "1 second")`.
 
-The windows of a slice are a range of window numbers, and both ends of the range rise with the slice. So the
-slices of a window are contiguous. Windows contain the same slices if no range begins or ends between them.
-Such windows form a *class*. m slices of a key make at most 2 m classes, however many windows there are.
-Partials are merged once for each class. Each window is then made once, with the partials of its class.
+The windows of a slice are a range of window numbers. Invariant: both ends of the range rise with the slice,
+so the slices of a window are contiguous. Windows contain the same slices if no range begins or ends between
+their numbers. Such windows form a *class*. m slices of a key have at most 2 m classes, however many windows
+there are.
+
+Partials are merged once for each class. Each window is then made once, with the partials of its class. So m
+slices with w windows cost a sort of m slices, up to 2 m range aggregates, and w rows.
 """
 
 from dataclasses import dataclass
@@ -43,6 +46,9 @@ class Classes:
 
         The windows of a slice have the numbers first <= number < stop. Each slice has at least one window.
         """
+        # Sweep over the bounds of all ranges: `begun` and `ended` count the ranges that have begun and ended
+        # up to each bound. As both bounds rise with the slice, the open ranges are those of the slices
+        # [ended, begun). They are the same until the next bound with another number.
         count = len(code)
         numbers, key = np.concatenate([first, stop]), np.concatenate([code, code])
         at = order([key, numbers])
@@ -53,7 +59,7 @@ class Classes:
         )
         low, high = ended[last], begun[last]
         length = np.append(np.diff(numbers[last]), 0)
-        some = high > low  # a range is open, so the next number, which gives the length, is of the same key
+        some = high > low  # a range is open, so the next bound, which gives the length, is of the same key
         return cls(numbers[last][some], length[some], low[some], high[some])
 
     @property
@@ -65,10 +71,10 @@ class Classes:
 
 @dataclass(frozen=True)
 class Overlaps:
-    """The windows of the slices of a batch.
+    """The windows of the slices of a batch, as ranges of window numbers.
 
-    It has the methods of :class:`panewise.engine.windowing.windows_of_slices.SliceTable`, but does not list
-    the windows.
+    It has the methods of :class:`panewise.engine.windowing.windows_of_slices.SliceTable`, which lists each
+    window of each slice.
     """
 
     numbered: Numbered
@@ -77,7 +83,7 @@ class Overlaps:
 
     @property
     def disjoint(self) -> bool:
-        """Always true: each window is returned once, whatever slices it contains."""
+        """Always true: :meth:`pieces` returns each window once, however many slices it contains."""
         return True
 
     @property
@@ -93,7 +99,7 @@ class Overlaps:
         return self._windows(ordered.select(keys), classes)
 
     def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
-        """Returns partials per key and slice as partials of each unexpired window, each window once."""
+        """Returns the partials of each unexpired window, each window once, given those of keys and slices."""
         ordered, classes = self._classes(keys, partials)
         if not aggregation.passing:
             merged = range_aggregate.over(
@@ -106,7 +112,10 @@ class Overlaps:
         return self._windows(ordered.select(keys), classes, merged)
 
     def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the same for rows in arrival order, where that order matters."""
+        """Returns the partials of each unexpired window, each window once, of rows in arrival order.
+
+        Unlike :meth:`pieces` it combines the rows of a window in arrival order, whatever their slices are.
+        """
         slices = rows.select(*keys, SLICE).with_row_index(_AT)
         ordered, classes = self._classes(keys, slices)
         places, number = classes.members
@@ -124,9 +133,10 @@ class Overlaps:
         spec: WindowOperator,
         clocks: Clocks,
     ) -> pl.DataFrame:
-        """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
+        """Returns the windows for which rows of these keys and slices are late.
 
-        ``__gone`` is true for windows that have expired, false for closed ones.
+        ``__gone`` is true for windows that have expired, and false for closed ones. ``__all_windows`` is the
+        number of all windows of the slice.
         """
         first, stop = self.numbered.ranges(slices[SLICE].to_numpy())
         expired = np.clip(self._alive_of_rows(slices, spec, clocks), first, stop) - first
@@ -160,6 +170,7 @@ class Overlaps:
         *,
         expired: bool,
     ) -> pl.DataFrame:
+        """Returns windows, given by number, for the slices at the given places."""
         start, end = self.numbered.bounds(numbers)
         bounds = pl.DataFrame({START: start, END: end, ALL_WINDOWS: counts[places]})
         return (
@@ -169,7 +180,7 @@ class Overlaps:
         )
 
     def _alive_of_rows(self, slices: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> Instants | int:
-        """Returns the number of the first unexpired window: one per row if keys have their own watermarks."""
+        """Returns the number of the first unexpired window; for each row, if keys have own watermarks."""
         if KEY_WATERMARK not in slices.columns:
             return self._first_alive()
         horizons = slices.select(clocks.horizon_of_row(spec)).to_series().fill_null(_LOWEST)
@@ -180,7 +191,7 @@ class Overlaps:
         return int(self.numbered.first_after(np.asarray([low], dtype=np.int64))[0])
 
     def _classes(self, keys: list[str], pieces: pl.DataFrame) -> tuple[pl.DataFrame, Classes]:
-        """Returns the pieces in an unexpired window, sorted by key and slice, and the classes of windows."""
+        """Returns the pieces that are in an unexpired window, sorted by key and slice, and their classes."""
         code = codes(pieces, keys)
         at = order([code, pieces[SLICE].to_numpy()])
         first, stop = self.numbered.ranges(pieces[SLICE].to_numpy()[at])

@@ -51,6 +51,7 @@ def _pane(
     *,
     live: bool,
 ) -> pl.DataFrame:
+    """Returns a pane for each window. With `live` the panes repeat the live panes of the windows."""
     unbounded = isinstance(spec.window, Global)
     end = pl.lit(None) if unbounded else output_end(spec)
     made = {

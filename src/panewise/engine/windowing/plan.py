@@ -61,16 +61,17 @@ class WindowPlan:
         )
         self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
-        self.periodic = is_periodic(spec.trigger)  # windows store since when rows are pending
+        self.periodic = is_periodic(spec.trigger)  # whether windows store the time of their first pending row
         self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
-        self.compares = self.retracting or spec.only_updated  # panes with the live pane, which is then stored
-        self.by_key = Clocks.of(spec).by_key  # each key has a watermark of its own
+        # Whether windows store their live pane, with which the next one is compared.
+        self.compares = self.retracting or spec.only_updated
+        self.by_key = Clocks.of(spec).by_key  # whether each key has a watermark of its own
         self.row_driven_inputs = row_driven(spec.watermark)  # the inputs, if rows drive their watermarks
-        # The watermark advances after each row; otherwise after each batch.
+        # Whether the watermark advances after each row, and not after each batch.
         self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
-        self.counted = counted(spec.window)  # watermarks and times are row numbers
+        self.counted = counted(spec.window)  # whether watermarks and times are row numbers
         own = {**self.trigger.columns, **({KEY_WATERMARK: pl.Int64()} if self.by_key else {})}
         self._of_sliding(spec)
         self.table_schema = window_table.table_schema(key_types, self.aggregation, own, live=self.compares)
@@ -87,7 +88,7 @@ class WindowPlan:
         self.slicing = slicing_of(spec.window)
         together = (
             self.by_key or not self.made_when_complete
-        )  # a step reads all slices of the keys of its rows
+        )  # whether a step reads all slices of the keys of its rows
         sliced = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
         self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
         # Whether a window may contain several slices.
@@ -99,8 +100,9 @@ class WindowPlan:
         self.sliding = isinstance(spec.window, Sliding)
         self.made_when_complete = self.sliding and fires_only_when_complete(
             spec.trigger
-        )  # windows are made when they are complete
-        # The partials of a window are made from slices each time, unless firings discard them.
+        )  # whether windows are made only when they are complete
+        # Whether the partials of a window are made from its slices at each change. If firings discard
+        # partials, they are not, as the slices do not show which rows have fired.
         self.rebuilt_from_slices = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
         self.in_arrival_order = isinstance(self.aggregation, ArrivalOrderAggregation)
         self.pieces = self.aggregation  # the aggregation of slices
@@ -125,15 +127,16 @@ class WindowPlan:
 
     @property
     def needs_clock(self) -> bool:
-        """Whether windows of rows depend on the operator's clock, so that it assigns rows to them."""
+        """Whether the windows of a row depend on the clock of the operator, which then assigns them."""
         return self.spec.time == "processing"
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Returns the partials of valid rows per key and ``__slice``: the same bytes for the same rows.
+        """Returns the partials of valid rows per key and ``__slice``.
 
-        This is done where rows are read, so only one partial for each key and slice is shuffled. Any order
-        would give the same panes (:attr:`can_combine`). But Spark may run a reader again when a shuffle was
-        lost with an executor, and fails the query if the bytes then differ.
+        This is done where rows are read, so only one partial for each key and slice is shuffled. The same
+        rows always result in the same bytes. The panes would not depend on the order of the partials
+        (:attr:`can_combine`). But Spark may run a reader again when a shuffle was lost with an executor, and
+        fails the query if the bytes then differ.
         """
         return self.aggregation.lift(valid, [*self.keys, SLICE])
 
@@ -160,8 +163,8 @@ class WindowPlan:
             or spec.position is not None
         ):
             return True
-        # The windows of two such rows may differ: one may be late if it comes first, but if it comes second
-        # be merged into the session that the other one opens.
+        # Rows of the same event time may have windows of different lengths. The row with the short window may
+        # be late if it arrives first. If it arrives second, it may merge into the session of the other row.
         return merging(spec.window) and bool(columns_of(spec.window))
 
     @property
@@ -187,8 +190,8 @@ class WindowPlan:
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid rows of a batch, assigned to their slices, and the invalid ones.
 
-        Without `windows`, rows are not assigned yet. Where windows depend on processing time, it must be the
-        operator's.
+        Without `windows`, rows are not assigned to slices yet. If windows depend on processing time,
+        `processing_time` must be that of the operator.
         """
         assign = partial(assign_windows, self.spec, self.slicing) if windows else None
         return validate(self.spec, self.schema, rows, processing_time, assign)
@@ -201,6 +204,7 @@ class WindowPlan:
 def _aggregation(
     spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]
 ) -> Aggregation:
+    """Returns the aggregates compiled for the kind of windows, and for an evictor if there is one."""
     if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):
         return ArrivalOrderAggregation(spec.measures, schema, passing)
     contents = contents_of(spec, schema)

@@ -1,7 +1,11 @@
 """Row numbering for windows of rows: row numbers take the place of event times (semantics 8, 9.5).
 
 The number of rows received of a key is its watermark (semantics 8.1), and is stored as one:
-:mod:`panewise.engine.windowing.key_watermarks`.
+:mod:`panewise.engine.windowing.key_watermarks`. The rows of a batch get the numbers that follow.
+
+Invariant: numbered rows are grouped by key, and their numbers rise within a key. So the rows of a key and
+slice are neighbours, a *run*, and are combined without a look-up. A batch costs one grouping by key, one
+look-up for each key, and a few passes over the rows.
 """
 
 from dataclasses import dataclass
@@ -16,16 +20,19 @@ from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import Hopping
 
-RUN = "__run"  # the number of a run of consecutive rows of one key and slice; it never falls
+RUN = "__run"  # the number of a run of consecutive rows of one key and slice, in ascending order
 _ARRIVED = "__came"
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """The rows of a batch, key by key, with their number in ``__time``, their ``__slice`` and ``__run``.
+    """The numbered rows of a batch.
 
-    `gaps` are the rows between windows, `moved` the watermarks that the rows have moved. Rows of sliding
-    windows have the watermark of their key, but no slice and no run.
+    Attributes:
+        rows: the rows, key by key, with their number in ``__time``, their ``__slice`` and ``__run``. Rows of
+            sliding windows have the watermark of their key instead of a slice and a run.
+        gaps: the rows that lie between windows.
+        moved: the new watermarks of the keys of the rows.
     """
 
     rows: pl.DataFrame
@@ -67,7 +74,7 @@ def of_keys(
 
 
 def _runs(slices: pl.Series, first: Places) -> pl.Series:
-    """Numbers the runs of rows of one key and slice; `first` are the positions where a key begins."""
+    """Returns the number of the run of each row; `first` are the positions where the rows of a key begin."""
     at = slices.to_numpy()
     begins: Mask = np.concatenate([[True], at[1:] != at[:-1]])
     begins[first] = True

@@ -18,10 +18,14 @@ from panewise.spec import Custom, Rows, Session, WindowOperator, closed_at_end
 
 @dataclass(frozen=True)
 class Assigned:
-    """The result for a batch: rows with a ``__session`` number, late rows and what they missed, and sessions.
+    """The sessions of the rows of a batch.
 
-    `sessions` are those that got rows, with keys, ``__session``, ``__start`` and ``__end`` (the merged
-    bounds). `members` maps each stored session that is part of one of them to its number.
+    Attributes:
+        rows: the rows that are in time, each with the number of its session in ``__session``.
+        late: the late rows, with the sessions that they miss.
+        sessions: the sessions that got rows: keys, ``__session``, and the merged bounds in ``__start`` and
+            ``__end``.
+        members: the stored sessions that became part of one of these, each with its number.
     """
 
     rows: pl.DataFrame

@@ -1,8 +1,16 @@
 """Decides which rows are late for sessions, and forms their late output (semantics 13.2, 13.4).
 
 Whether a row is late depends on the sessions stored when it arrives. Only a row whose own window has expired
-can be late: a *doubtful* row. A session that contains only doubtful rows is late as a whole. In any other
-session with doubtful rows, all rows are processed one by one in arrival order. These sessions are few.
+can be late: a *doubtful* row. All rows of the batch and the stored sessions are merged into sessions first,
+in one sweep. Then there are three kinds of merged sessions:
+
+- Without a doubtful row: no row is late.
+- With only doubtful rows, and no stored session: it ends where one of them ends, so it has expired, and all
+  its rows are late.
+- All others are *contested*: a doubtful row is applied if a live session that it overlaps is stored when it
+  arrives. So their rows are processed one by one in arrival order.
+
+A batch costs one sweep, and for each row of a contested session a pass over the live sessions within it.
 """
 
 from dataclasses import dataclass
@@ -33,7 +41,7 @@ _IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", 
 
 @dataclass(frozen=True)
 class SessionLateness:
-    """The session windows of a specification, at one watermark, and which rows are late for them."""
+    """Decides which rows are late for the session windows of a specification, at one watermark."""
 
     window: Session | Custom
     keys: list[str]
@@ -75,7 +83,7 @@ class SessionLateness:
         return pl.struct(pl.col(start).alias("start"), output_end.alias("end"))
 
     def _shut(self, rows: pl.DataFrame, closed: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Splits off the rows whose own window would merge with closed sessions, which they miss."""
+        """Splits off the rows that are late because their own window would merge with a closed session."""
         if closed.is_empty():
             return rows, self._late(rows.clear(), "closed")
         other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
@@ -98,7 +106,7 @@ class SessionLateness:
         )
 
     def _expired(self, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Splits off the rows whose merged session has expired when they arrive."""
+        """Splits off the rows that are late because their merged session has expired when they arrive."""
         none = self._late(rows.clear(), "expired")
         if self.horizon is None or self.by_row:
             return rows, none
@@ -106,6 +114,7 @@ class SessionLateness:
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
         swept = self.swept(rows, stored)
+        # The rows and the stored sessions, each with its merged session. They decide of which kind this is.
         mine = rows.select(
             START,
             END,
@@ -131,7 +140,11 @@ class SessionLateness:
         return rows.filter(~is_late), self._late(rows.filter(is_late), "expired")
 
     def _settle(self, contested: pl.DataFrame) -> list[int]:
-        """Returns the ``__order`` of the contested rows that are late, decided in arrival order."""
+        """Returns the ``__order`` of the rows of contested sessions that are late.
+
+        The arrival of the rows of each session is repeated one by one. A row merges with the sessions that
+        are live by then, and is late if the result has expired.
+        """
         late: list[int] = []
         for stretch in contested.partition_by(SESSION, maintain_order=True):
             live = [(r[START], r[END]) for r in stretch.filter(_IS_STORED).to_dicts()]
@@ -142,6 +155,7 @@ class SessionLateness:
         return late
 
     def _arrive(self, live: list[tuple[int, int]], row: dict[str, Any]) -> tuple[list[tuple[int, int]], bool]:
+        """Returns the live sessions after a row arrives, and whether the row is applied."""
         start, end = row[START], row[END]
         reach = 1 if merging_at_touch(self.window) else 0
         overlapping = [(s, e) for s, e in live if start < e + reach and s < end + reach]
@@ -156,7 +170,8 @@ def late_output_of_sessions(
 ) -> pl.DataFrame:
     """Returns the late output of sessions.
 
-    A row missed the session that it opens, or the closed ones that it would merge with.
+    The missed windows of a row are the closed sessions that it would merge with. Without such sessions it is
+    the session that the row would open.
     """
     made = {
         REASON: reason_of(clocks, pl.col(CAUSE)),

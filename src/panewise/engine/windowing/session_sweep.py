@@ -1,8 +1,8 @@
 """Sweeps the windows of rows and the stored sessions of a key in the order of their starts (semantics 9).
 
-Invariant: a session ends where the next start lies beyond every end so far. A start at the last of these ends
-begins a new session, too, unless windows that touch are merged. The result does not depend on the order in
-which rows arrived. The cost is that of sorting the windows.
+Invariant: a session ends where the next start lies at or beyond every end so far; if windows that touch are
+merged, strictly beyond. The result does not depend on the order in which rows arrived. n rows and stored
+sessions cost one sort, n log n.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,13 @@ from panewise.engine.kernels.sorting import Integers, Line, Places, codes, order
 
 @dataclass(frozen=True)
 class Swept:
-    """The sessions that got rows, with numbers and bounds; the number of each stored session and each row."""
+    """The result of a sweep.
+
+    Attributes:
+        sessions: the merged sessions that contain rows: keys, number and bounds.
+        of_live: the number of the merged session that contains each stored session.
+        of_rows: the number of the merged session that contains each row.
+    """
 
     sessions: pl.DataFrame
     of_live: pl.Series
@@ -25,9 +31,9 @@ class Swept:
 
 
 def swept(keys: list[str], rows: pl.DataFrame, stored: pl.DataFrame, *, touching: bool) -> Swept:
-    """Sweeps rows and stored sessions, key by key in the order of their starts.
+    """Returns the sessions into which rows and stored sessions merge, key by key.
 
-    A session ends where the next start lies beyond every end so far.
+    `touching` says whether windows merge if one ends where the other starts.
     """
     points = pl.concat([stored.select(*keys, START, END), rows.select(*keys, START, END)], rechunk=True)
     begin, end = points[START].to_numpy(), points[END].to_numpy()
@@ -54,6 +60,8 @@ def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool
 
     A stretch begins at or after every earlier end of its code; with `touching` after every earlier end.
     """
+    # Numbers of a later code are greater than all numbers of earlier codes. So one running maximum of the
+    # ends serves all codes.
     line = Line.of(code, begin, end)
     begins = line.places(code, begin)
     places = order([begins])

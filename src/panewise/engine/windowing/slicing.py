@@ -40,9 +40,11 @@ _SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 class Numbered:
     """Fixed windows with consecutive numbers: the windows of a slice are a range of numbers.
 
-    Neither start nor end falls as the number rises. Window n is [origin + n*step, origin + n*step + size).
-    With `cumulating` it ends at origin + (n+1)*step, and starts at the last multiple of the size, counted
-    from the origin, before that end. With `from_zero`, no window starts below 0 (semantics 8.9).
+    Invariant: neither start nor end decreases from one number to the next.
+
+    Window n is [origin + n*step, origin + n*step + size). With `cumulating` it ends at origin + (n+1)*step,
+    and starts at the last multiple of the size, counted from the origin, before that end. With `from_zero`,
+    no window starts below 0 (semantics 8.9).
     """
 
     origin: int
@@ -58,8 +60,10 @@ class Numbered:
         """
         last = (slices - self.origin) // self.step
         if self.cumulating:
+            # A slice is a step. Its windows are those from this step on with the same start.
             steps = self.size // self.step
             return last, (last // steps + 1) * steps
+        # The first window is the first one that ends after the start of the slice.
         first = (slices - self.origin - self.size) // self.step + 1
         if self.from_zero:
             first = np.maximum(first, -(self.origin // self.step))
@@ -76,6 +80,7 @@ class Numbered:
     def first_after(self, horizon: Instants) -> Instants:
         """Returns the numbers of the first windows that end after the given instants."""
         reached = np.clip(horizon, -_SAFE, _SAFE) - self.origin
+        # Cumulating window n ends at (n+1)*step, others at n*step + size, both from the origin on.
         return reached // self.step if self.cumulating else (reached - self.size) // self.step + 1
 
     def starting_at(self, start: Instants, end: Instants) -> Instants:
@@ -91,7 +96,7 @@ class Slicing:
 
     @property
     def width(self) -> int:
-        """Width of a slice, in microseconds or rows; 0 for calendar and global windows."""
+        """The width of a slice, in microseconds or rows; 0 for calendar and global windows."""
         match self.window:
             case Tumbling():
                 return length(self.window.size)
@@ -146,6 +151,7 @@ class Slicing:
         ]
 
     def _windows_containing(self, instant: int) -> list[tuple[int, int]]:
+        """Returns all windows that contain an instant, in Python integers, which cannot overflow."""
         match self.window:
             case Tumbling():
                 size, origin = length(self.window.size), self.window.origin
@@ -223,6 +229,7 @@ class Slicing:
 
 
 def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
+    """Returns the hopping windows that contain an instant, the earliest first."""
     size, hop, origin = length(window.size), length(window.hop), window.origin
     last = origin + (instant - origin) // hop * hop
     count = max(0, -((instant - last - size) // hop))  # of starts last, last - hop, ... above instant - size
@@ -231,6 +238,7 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
 
 
 def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:
+    """Returns slice, start and end of the windows of slices, which are numbered."""
     first, stop = numbered.ranges(slices)
     counts = np.maximum(0, stop - first)
     start, end = numbered.bounds(expand_ranges(first, counts))

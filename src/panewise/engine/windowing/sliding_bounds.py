@@ -3,6 +3,9 @@
 State is a table of *slices*, each with the partials of the rows of one key and time. ``__start`` is that
 time. ``__end`` says until when the slice is needed: a slice expires as a window with this end does. A window
 is a range of slices, closed at both ends. In tables it is half-open like all others, [s, e + 1 microsecond).
+
+Invariant: when slices are sorted by key and time, the slices of a window are contiguous. So a window is found
+by two binary searches, and is represented by two positions (:func:`positions`).
 """
 
 from collections.abc import Callable
@@ -42,13 +45,13 @@ class Slide:
 
     @property
     def size(self) -> int:
-        """Distance from the first instant, or row, of a window to its last one."""
+        """The distance from the first instant, or row, of a window to its last one."""
         size = self.window.size
         return size.n - 1 if isinstance(size, Rows) else size.us
 
     @property
     def reach(self) -> int:
-        """The farthest that a bound of a window can be from a row that it contains or that makes it."""
+        """The greatest distance of a bound of a window from a row that it contains or that makes it."""
         return self.size + 2
 
     def without_own(self, time: pl.Expr) -> pl.Expr:
@@ -58,7 +61,7 @@ class Slide:
         return (time < MIN_INSTANT + self.size) | (time == MAX_INSTANT)
 
     def own(self, time: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-        """Returns start and end of that window, if it fits."""
+        """Returns start and end of the window that a row makes for itself; see :meth:`without_own`."""
         return (time, time + self.size + 1) if self.window.anchor == "start" else (time - self.size, time + 1)
 
     def output_bounds(self, start: pl.Expr, end: pl.Expr) -> pl.Expr:
@@ -75,9 +78,10 @@ class Slide:
 
     @property
     def _lasts(self) -> int:
-        """How long after its time a slice is needed.
+        """The length of time for which a slice is needed after its own time.
 
-        Until then a row can come that is in a window that the slice makes, or that shares a window with it.
+        Until then a row can arrive that is in a window made by the slice, or that makes a window with the
+        slice in it.
         """
         return {"end": self.size + 1, "start": 2 * self.size + 1, "both": 2 * self.size + 2}[
             self.window.anchor
@@ -88,7 +92,7 @@ class Slide:
         return later(time, self._lasts)
 
     def needed(self, time: int) -> int:
-        """Returns the same for one time."""
+        """Returns the ``__end`` of the slice of one time."""
         return min(MAX_INSTANT, time + self._lasts)
 
     @property
@@ -109,13 +113,14 @@ class Slide:
         return later(start, self._lasts + self._stretch - 1)
 
     def block_needed(self, start: int) -> int:
-        """Returns the same for one block."""
+        """Returns the ``__end`` of one block."""
         return min(MAX_INSTANT, start + self._lasts + self._stretch - 1)
 
     def inside(self, before: int, now: int) -> tuple[int, int]:
-        """Returns the half-open interval in which blocks lie inside all windows with before < end <= now.
+        """Returns an interval of whole blocks that all windows with before < end <= now contain.
 
-        The slices that make these windows lie outside it. It is empty if its end is not after its start.
+        It is half-open, and empty if its end is not after its start. The slices that make these windows lie
+        outside it.
         """
         return -(-(now - self.size) // self._stretch) * self._stretch, before // self._stretch * self._stretch
 
@@ -128,7 +133,9 @@ class Slide:
         """
         lengths = {"end": [1], "start": [self.size + 1], "both": [1, self.size + 2]}[self.window.anchor]
         found = []
-        for length in lengths:  # distance of a window's end from its slice
+        # `length` is the distance of the end of a window from the slice that makes it. The table knows the
+        # ends of slices only, which are later by `rest`.
+        for length in lengths:
             rest = self._lasts - length
             end = next_end(None if watermark is None else min(MAX_INSTANT, watermark + rest))
             if end is not None:
@@ -136,9 +143,9 @@ class Slide:
         return min(found, default=None)
 
     def made(self, slices: pl.DataFrame) -> pl.DataFrame:
-        """Returns the windows that slices make, with the slices' other columns.
+        """Returns the windows that slices make, with the other columns of the slices.
 
-        A window can occur several times, and can be empty.
+        A window occurs once for each of the slices that make it. With `anchor="both"` it can be empty.
         """
         at = pl.col(START)
         start, end = self.own(at)
@@ -172,9 +179,10 @@ def in_order(pieces: pl.DataFrame) -> pl.DataFrame:
 
 
 def positions(pieces: pl.DataFrame, ranges: pl.DataFrame) -> tuple[Places, Places]:
-    """Returns for each of the ranges the half-open range of positions of its pieces among sorted pieces.
+    """Returns for each range of time the positions of the first piece in it and after the last piece in it.
 
-    These are the pieces of its ``__code`` that start at or after its start and before its end.
+    `pieces` are sorted by ``__code`` and start. A piece is in a range if it has the same ``__code`` and
+    starts at or after the start of the range and before its end.
     """
     bounds = [pieces[START].to_numpy(), ranges[START].to_numpy(), ranges[END].to_numpy()]
     of_pieces, of_ranges = pieces[SLIDE_CODE].to_numpy(), ranges[SLIDE_CODE].to_numpy()

@@ -93,7 +93,7 @@ def merged(
     With `periodic`, BORN is that of the earliest pending row.
     """
     stored = pl.col(WAS_STORED)
-    keep_first = pl.col(UNFLIPPED).first()  # a stored window comes first, and keeps its flip
+    keep_first = pl.col(UNFLIPPED).first()  # of the stored window, which comes first, if there is one
     aggregations = [
         pl.col(PENDING).sum(),
         keep_first,

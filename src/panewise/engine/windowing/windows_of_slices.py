@@ -29,8 +29,8 @@ MANY = 64  # if a slice is in more windows than this, windows are ranges (Overla
 class SliceTable:
     """The windows of a batch's slices: one row for each slice and window.
 
-    It says whether a window has expired by the watermark of the operator. If each key has its own watermark,
-    :meth:`lost` decides it.
+    A column says whether the window has expired by the watermark of the operator. If each key has its own
+    watermark, :meth:`lost` decides that.
     """
 
     frame: pl.DataFrame
@@ -67,9 +67,9 @@ class SliceTable:
         return pairs.select([*keys, START, END]).unique(maintain_order=True)
 
     def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
-        """Returns partials per key and slice as partials of each window that has not expired.
+        """Returns the partials of each unexpired window, given those of keys and slices.
 
-        A window occurs once for each of its slices.
+        A window occurs once for each of its slices. The caller merges these.
         """
         return self.expanded(partials)
 
@@ -85,10 +85,10 @@ class SliceTable:
         spec: WindowOperator,
         clocks: Clocks,
     ) -> pl.DataFrame:
-        """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
+        """Returns the windows for which rows of these keys and slices are late.
 
-        ``__gone`` is true for windows that have expired, closed or not. It is false for those that are only
-        closed.
+        ``__gone`` is true for windows that have expired, and false for windows that are only closed.
+        ``__all_windows`` is the number of all windows of the slice.
         """
         pairs = slices.join(self.frame, on=SLICE, maintain_order="left_right")
         if KEY_WATERMARK in slices.columns:
@@ -99,7 +99,7 @@ class SliceTable:
         return pairs.filter(pl.col(EXPIRED_WINDOWS) | pl.col(_SHUT).fill_null(False))
 
     def listed(self, slices: pl.Series) -> pl.DataFrame:
-        """Returns slice, start and end of all windows of the table, whichever of its slices are given."""
+        """Returns slice, start and end of all windows of the table. `slices` is not used."""
         return self.frame
 
     def expanded(self, rows: pl.DataFrame) -> pl.DataFrame:

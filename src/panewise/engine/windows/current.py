@@ -1,8 +1,9 @@
-"""The current results of windows: those of all rows applied so far, whether a trigger has fired or not.
+"""The current results of windows: the aggregates of all rows applied so far, fired or not.
 
-A step records the windows that got rows, as they were before its firings: a firing may close a window, which
-empties it. So the cost of reading what a step has changed depends on these windows alone. Sliding windows
-that are made when they are complete are computed from the slices near the rows of the step.
+A step records the windows that got rows, as they were before its firings, because a firing may close a window
+and so empty it. The results are computed from these recorded windows. So the changes of a step cost as much
+as the windows that it has changed, whatever the number of stored windows. Sliding windows that are made when
+they are complete have no row yet: they are computed from the slices near the rows of the step.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ _EXPIRED: Final = "__expired"
 
 
 def changes_of(operator: WindowEngine, work: Callable[[], T]) -> tuple[T, list[Change]]:
-    """Does a step of an operator; returns what the step returns, and the changes in their order."""
+    """Calls `work`, a step of the operator. Returns its result, and the changes in their order."""
     returned, effects = operator.recorded(work)
     plan = operator.plan
     found = [_change(plan, one.touched, one.merged_away) for one in effects if not one.touched.is_empty()]
@@ -39,7 +40,7 @@ def changes_of(operator: WindowEngine, work: Callable[[], T]) -> tuple[T, list[C
 def live_results(operator: WindowEngine) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the results of all live windows, and the identity of those that are closed.
 
-    The results of closed windows are no longer known, as closing empties them.
+    Closed windows have no results any more, as closing empties them.
     """
     plan, windows = operator.plan, operator.state.windows.all()
     windows = key_watermarks.without(windows) if plan.by_key else windows
@@ -51,10 +52,10 @@ def live_results(operator: WindowEngine) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def expired(operator: WindowEngine, windows: pl.DataFrame) -> pl.Series:
-    """Returns which windows have expired. They are given by their keys, window_start and window_end.
+    """Returns for each window whether it has expired. Windows have keys, window_start and window_end.
 
-    Where window_end is null it is that of the window of the specification with this start. If there is none,
-    the window has not expired.
+    A null window_end means the end of the window of the specification with this start. If there is no such
+    window, it has not expired.
     """
     plan, clocks = operator.plan, operator.state.clocks
     ends = pl.Series(END, [_end(plan, *bounds) for bounds in windows.select(panes.BOUNDS).rows()], pl.Int64)
@@ -74,7 +75,7 @@ class WindowResults:
     operator: WindowEngine
 
     def changed_by(self, work: Callable[[], T]) -> tuple[T, list[Change]]:
-        """Does a step of the operator; returns what the step returns, and the changes in their order."""
+        """Calls `work`, a step of the operator. Returns its result, and the changes in their order."""
         return changes_of(self.operator, work)
 
     def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -82,12 +83,12 @@ class WindowResults:
         return live_results(self.operator)
 
     def expired(self, windows: pl.DataFrame) -> pl.Series:
-        """Returns which windows have expired."""
+        """Returns for each window whether it has expired."""
         return expired(self.operator, windows)
 
 
 def _end(plan: WindowPlan, start: int, shown: int | None) -> int | None:
-    """Returns the end of a window as tables have it, given its start and the end that outputs show."""
+    """Returns the end of a window in tables, given its start and the end that outputs show, or None."""
     if shown is not None:
         return shown + closed_at_end(plan.spec.window)
     window = plan.spec.window

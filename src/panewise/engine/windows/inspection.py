@@ -47,7 +47,7 @@ def keys_of(spec: Any) -> list[str]:
 def _with_unmade(
     spec: WindowOperator, clocks: Clocks, windows: pl.DataFrame, stored: pl.DataFrame, slices: pl.DataFrame
 ) -> pl.DataFrame:
-    """Returns the stored windows, and those that will be made of the slices when they are complete."""
+    """Returns the stored windows, and the windows of the slices that are made when they are complete."""
     if slices.is_empty():
         return windows
     assert isinstance(spec.window, Sliding)

@@ -1,4 +1,10 @@
-"""Applies a batch of rows to the stored windows, before triggers are evaluated."""
+"""Applies a batch of rows to the stored windows, before triggers are evaluated.
+
+The rows of a key and slice become one partial, and a partial is then merged into each window that contains
+the slice. Invariant: a row is not copied for each of its windows, unless the order of the rows in a window
+matters. The stored windows of the batch are looked up together. So a batch costs one grouping of the rows,
+one merge for each window and slice in it, and one look-up for each window.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,16 +29,16 @@ class Intake:
     """The effect of a batch.
 
     Attributes:
-        touched: the windows that got rows, as they are now.
-        replaced: the stored windows that they replace, which may have had other bounds.
+        touched: the windows that got rows, with these rows.
+        replaced: the stored windows that they replace. Sessions may replace windows with other bounds.
         merged_away: the replaced windows whose bounds no longer exist (semantics 9.2).
         late: the late output.
         applied: the number of applied rows.
         late_count: the number of rows that are late for all their windows.
         partially_late: the number of applied rows that are late for some windows.
-        slices: the slices of sliding windows, as they are now.
-        news: of sliding windows the slices of the rows alone.
-        reasons: the numbers of late rows by reason, where they are not in the late output.
+        slices: for sliding windows, all slices after the batch.
+        news: for sliding windows, the slices of the rows of the batch alone.
+        reasons: the numbers of late rows by reason, if they were pre-aggregated and so have no late output.
     """
 
     touched: pl.DataFrame
@@ -48,7 +54,7 @@ class Intake:
 
     @classmethod
     def of_clocks(cls, made: pl.DataFrame) -> Self:
-        """Returns the effect of a move of the clocks, which makes windows of slices."""
+        """Returns the effect of a move of the clocks, by which the windows `made` are made of slices."""
         none = made.clear()
         return cls(touched=made, replaced=none, merged_away=none, late=none, applied=0, late_count=0)
 
@@ -101,7 +107,7 @@ def of_partials(
     clocks: Clocks,
     columns: dict[str, pl.DataType],
 ) -> Intake:
-    """Applies rows that were pre-aggregated per key and slice; late rows can only be counted."""
+    """Applies rows that were pre-aggregated per key and slice. Late rows are counted, not emitted."""
     assert plan.slicing is not None
     slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, stored, partials, slices)
@@ -164,7 +170,7 @@ def _without_behind(
     clocks: Clocks,
     columns: dict[str, pl.DataType],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Splits off the late output of the rows that drop_by="row" drops (semantics 13.3)."""
+    """Returns the other rows, and the late output of those that drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
         return rows, pl.DataFrame(schema=columns)
     old = clocks.behind(plan.spec, pl.col(TIME))
@@ -172,9 +178,9 @@ def _without_behind(
 
 
 def _pieces(plan: WindowPlan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:
-    """Returns the partials of rows for each window that contains them, and whether each window occurs once.
+    """Returns partials of the rows of each window, and whether each window occurs once.
 
-    Where the order of rows matters, a window has one piece. Otherwise it may have one for each slice.
+    If the order of rows matters, a window occurs once. Otherwise it may occur once for each of its slices.
     """
     if plan.ordered and plan.joins_slices:
         return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
@@ -192,9 +198,9 @@ def _into_windows(
     closed: pl.DataFrame,
     clocks: Clocks,
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Merges pieces of windows with the stored windows; returns touched, replaced and merged-away windows.
+    """Merges partials of windows with the stored windows. Returns touched, replaced and merged-away windows.
 
-    No window is merged away, because windows keep their bounds.
+    These windows do not change their bounds, so none is merged away.
     """
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
@@ -202,6 +208,8 @@ def _into_windows(
     new = window_table.newborn(
         pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_
     )
+    # The fastest way that is right: row by row (`paired`) if each window occurs once and the trigger has no
+    # state; otherwise in groups (`joined`).
     plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(WAS_STORED))
     if plain and not once and any_order(plan.aggregation):
         new, once = joined(plan, new.clear(), new, plan.identity), True
@@ -214,7 +222,7 @@ def _into_windows(
 
 
 def joined(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Merges stored windows and a batch's windows into one for each group; stored ones come first."""
+    """Merges stored windows and windows of a batch into one window for each group, the stored ones first."""
     marked = [
         known.with_columns_seq(pl.lit(True).alias(WAS_STORED)),
         new.with_columns_seq(pl.lit(False).alias(WAS_STORED)),

@@ -2,6 +2,10 @@
 
 A batch is processed in this order: validation, arrival order, replays, lateness, windows, partials, merging
 with the stored windows, triggers. The operator knows no runtime and reads no clock.
+
+Invariant: the state is an immutable value, which a step replaces as a whole. A step costs as much as its rows
+and the windows that it reads. These are the windows of the rows and, when the clocks move, those that are
+due.
 """
 
 from collections.abc import Callable, Mapping
@@ -82,7 +86,7 @@ class WindowEngine(SingleInput[WindowState]):
         return self.plan.row_driven_inputs is not None
 
     def header(self) -> dict[str, Any]:
-        """Returns what the state has besides tables, as JSON values."""
+        """Returns the part of the state that is not in tables, as JSON values."""
         received = {"received": self.state.received} if self.plan.in_arrival_order else {}
         return super().header() | received
 
@@ -91,7 +95,7 @@ class WindowEngine(SingleInput[WindowState]):
     ) -> Output:
         """Moves both clocks together, then evaluates every window that this concerns once (semantics 18).
 
-        With several inputs (semantics 12.5), `source` names the one whose watermark is given.
+        With several inputs (semantics 12.5), `source` is the name of the input that reports the watermark.
         """
         return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 
@@ -131,8 +135,8 @@ class WindowEngine(SingleInput[WindowState]):
     def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
         """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
 
-        `latest` has the highest event time of the valid rows of each of these inputs. Where the watermark
-        advances after each row, the rows have moved it already.
+        `latest` has the highest event time of the valid rows of each of these inputs. If the watermark
+        advances after each row, nothing is left to do.
         """
         return self._nothing if self.plan.advances_per_row else self._advanced_by_rows(latest)
 
@@ -162,6 +166,7 @@ class WindowEngine(SingleInput[WindowState]):
         return Output.joined([self._added_then_advanced(row) for row in ordered.iter_slices(1)])
 
     def _arrived(self, valid: pl.DataFrame) -> Output:
+        """Orders rows, removes replays, and applies the others."""
         placed = arrival.placed(valid)
         ordered = arrival.in_order(self.plan.spec, placed) if self._order_matters(valid) else placed
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
@@ -188,7 +193,7 @@ class WindowEngine(SingleInput[WindowState]):
             or isinstance(self.plan.spec.window, Custom)
         ):
             return True
-        # Windows end after their rows, so a row that is not before any horizon is not late.
+        # Windows end after their rows, so no row is late if none is before a horizon.
         horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
         earliest = valid[TIME].min()
         return isinstance(earliest, int) and any(
@@ -211,7 +216,7 @@ class WindowEngine(SingleInput[WindowState]):
         return intake.late_partials(self.plan, self.state.windows, partials, self.state.clocks)
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
-        """Returns for each table the horizon at these clocks: windows that end by then have expired."""
+        """Returns for each table the horizon at these clocks: windows that end up to it have expired."""
         return dict.fromkeys(self.state.tables, clocks.horizon(self.plan.spec))
 
     def output_watermark(self) -> int | None:
@@ -242,12 +247,14 @@ class WindowEngine(SingleInput[WindowState]):
         return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
 
     def _evaluated(self, rows: pl.DataFrame) -> Output:
+        """Applies rows as one batch or, with `evaluate="record"`, each as if it came alone."""
         if self.plan.spec.evaluate == "batch":
             return self._batch(rows)
         output = self._each(rows)
         return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
+        """Applies rows as one batch, which is evaluated once."""
         if self.plan.by_key and rows.height:
             return self._batch_by_key(rows)
         if rows.is_empty():
@@ -257,10 +264,11 @@ class WindowEngine(SingleInput[WindowState]):
         return replace(self._settle(effect, rows.height), late=effect.late, invalid=self._no_gaps)
 
     def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns rows as invalid ones, with their place."""
+        """Returns rows in gaps between windows as invalid rows, with their place."""
         return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), PLACE)
 
     def _apply(self, rows: pl.DataFrame) -> Intake:
+        """Applies rows to windows of the kind of the specification. Nothing is evaluated or stored yet."""
         if self.state.slices is not None:
             return of_sliding(
                 self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns
@@ -269,7 +277,11 @@ class WindowEngine(SingleInput[WindowState]):
         return apply(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
 
     def _batch_by_key(self, rows: pl.DataFrame) -> Output:
-        """Applies rows with the watermarks of their keys, moves these, and evaluates (semantics 12.8)."""
+        """Applies rows with the watermarks of their keys, moves these, and evaluates (semantics 12.8).
+
+        A watermark that moves concerns all windows of its key. So these are evaluated together with the
+        windows that got rows.
+        """
         plan = self.plan
         keys, places = row_numbering.keys_and_places(plan, rows)
         mine = self.state.windows.of_keys(keys, plan.keys)
@@ -308,6 +320,7 @@ class WindowEngine(SingleInput[WindowState]):
         received = clocks.watermark or 0
         effect = self._apply(row_numbering.of_all(rows, received))
         moved = replace(clocks, watermark=received + rows.height)
+        # Each row moves the one watermark, which may complete sessions of any key.
         due = firing.due(plan, clocks, moved)
         others = self.state.windows.select(due.test, due.may)
         for known in (effect.touched, effect.replaced):
@@ -341,7 +354,7 @@ class WindowEngine(SingleInput[WindowState]):
         return replace(Output.joined(outputs), panes=panes_in_order)
 
     def _with_place(self, emitted: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
-        """Adds to panes the place of the row of their key, or of the only row."""
+        """Adds to each pane the place of the row that caused it: the row of its key, or the only row."""
         keys = list(self.plan.spec.keys) if turn.height > 1 else []
         places = turn.select(*keys, ORDER)
         return joined(emitted, places, keys) if keys else emitted.join(places, how="cross")

@@ -1,4 +1,10 @@
-"""Applies a batch of rows to the stored sessions, before triggers are evaluated (semantics 9)."""
+"""Applies a batch of rows to the stored sessions, before triggers are evaluated (semantics 9).
+
+All stored sessions of the keys of the rows are read, and one sweep finds into which session each row and each
+stored session merges (:mod:`panewise.engine.windowing.session_sweep`). Then the windows of each merged
+session become one. Invariant: a stored session whose bounds change is merged away, and the result is a new
+window: it has emitted nothing. A batch costs as much as its rows and the stored sessions of their keys.
+"""
 
 import polars as pl
 
@@ -61,7 +67,7 @@ def of_sessions(
 
 
 def _newborn(plan: WindowPlan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
-    """Returns the windows of the batch's rows alone, one for each session, with its merged bounds."""
+    """Returns a window for each session, with the partials of the rows alone, and the merged bounds."""
     partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(
         assigned.sessions, on=SESSION, maintain_order="left"
     )
@@ -74,7 +80,7 @@ def _newborn(plan: WindowPlan, assigned: Assigned, clocks: Clocks) -> pl.DataFra
 
 
 def _merged(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
-    """Merges the stored sessions, in the order of their starts, and the rows' windows, by session."""
+    """Merges the stored sessions, in the order of their starts, and then the windows of the batch."""
     by = [*plan.keys, SESSION]
     # A new window takes over the earliest F and A of those that it replaces (semantics 9.1). A FIRED of null
     # means F = A, so F is filled in before the merge.

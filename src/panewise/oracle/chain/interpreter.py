@@ -226,7 +226,7 @@ class _StageState:
 
 
 def _identity(keys: tuple[str, ...], pane: Pane) -> Identity:
-    """Returns what identifies a window of a stage: (start, end, *keys) (semantics 30.1)."""
+    """Returns the identity of a window of a stage: (start, end, *keys) (semantics 30.1)."""
     return (pane["window_start"], pane["window_end"], *(as_key(pane[name]) for name in keys))
 
 
@@ -243,8 +243,8 @@ def _retraction(clock: Clock) -> Pane:
 def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict[str, str]) -> dict[str, str]:
     """Returns the types of a stage's columns, from the types of the columns that it reads.
 
-    The types serve to find the result types of decimals (semantics 24.16). So columns of lists, and
-    those of user-defined aggregates that are no decimals, are left out: no decimal results from them.
+    They are needed only for the result types of decimals (semantics 24.16). So columns from which no decimal
+    can result are left out: lists, and user-defined aggregates that are not decimals.
     """
     found = {name: kinds[name] for name in keys if name in kinds}
     return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}

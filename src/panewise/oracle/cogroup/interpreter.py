@@ -1,4 +1,4 @@
-"""The interpreter of cogroups: the aggregates of a pane are computed from the rows of their side (43)."""
+"""The interpreter of cogroups: each aggregate of a pane is computed from the rows of its side (43)."""
 
 from collections.abc import Mapping
 from typing import Any

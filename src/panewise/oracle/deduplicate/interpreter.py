@@ -157,7 +157,7 @@ class DeduplicateInterpreter:
         return self.now.reached(instant)
 
     def _end(self, group: _Group) -> int | None:
-        """Returns the instant at which a group is complete; None: at the end of input."""
+        """Returns the instant at which a group is complete; None if only the end of input completes it."""
         us = self._spec.within_us
         return None if us is None else group.anchor + us
 
@@ -199,7 +199,7 @@ class DeduplicateInterpreter:
         return (one.row.time if self._spec.waits else 0, one.number)
 
     def _replaced(self) -> list[dict[str, Any]]:
-        """Returns the rows that are chosen now, each after the retraction of the row that it replaces."""
+        """Returns the newly chosen rows, each after the retraction of the row that it replaces."""
         emitted = []
         changed = [group for group in self._groups if group.emitted is not group.chosen]
         for group in sorted(changed, key=lambda group: group.chosen.number):

@@ -33,13 +33,13 @@ class ArrivalJoin(PairingJoin):
         return spec.match.windows
 
     def apply(self, side: str, row: Row) -> None:
-        """Pairs a row with what the other window contains, and then inserts it (semantics 37.5)."""
+        """Pairs a row with the rows in the other window, and then inserts it (semantics 37.5)."""
         super().apply(side, row)
         if self._policies[side] is not None and not has_null_key(row):
             self._insert(self._applied[-1])
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """Returns what one evaluation emits, after windows of time have evicted rows (semantics 10.10)."""
+        """Evicts rows from windows of time, and returns the rows that one evaluation emits (10.10)."""
         now = self._clocks.processing_time
         for side, policy in self._policies.items():
             if isinstance(policy, TimePolicy):
@@ -106,7 +106,7 @@ class LatestJoin(ArrivalJoin):
         self._windows[side] = [it for it in window if not keys_are_equal(it[0].row, row)]
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """Returns what one evaluation emits, after the rows that are too old have left (semantics 37.7)."""
+        """Removes the rows that are too old, and returns the rows that one evaluation emits (37.7)."""
         now, ttl = self._clocks.processing_time, self._latest.ttl
         if ttl is not None:
             for side, window in self._windows.items():

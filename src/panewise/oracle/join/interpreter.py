@@ -1,7 +1,7 @@
 """The interpreter of joins (semantics 27, 28, 36 to 41).
 
-It stores every applied row for good, whatever the match is. So the partners of a row are found by looking
-through all rows of the other side.
+It stores every applied row and never removes one, whatever the match is. So the partners of a row are found
+by looking through all rows of the other side.
 """
 
 from collections.abc import Mapping

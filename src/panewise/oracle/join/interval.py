@@ -38,10 +38,10 @@ class IntervalJoin(PairingJoin):
         return super().is_late(side, row) and not joins
 
     def may_have_partner(self, side: str, row: Row) -> bool:
-        """Returns whether a row could have a partner, judging by its time.
+        """Returns whether the time of a row allows a partner.
 
-        A partner that has arrived can be at the last instant that matches the row, and must still be able to
-        get a partner. One that comes later can be there, too, and must not be behind its horizon.
+        The latest possible partner is at the last instant that matches the row. If it has arrived already, it
+        must still be able to get a partner. If it comes later, it must not be behind its horizon.
         """
         own, other = self._clocks.horizon(side), self._clocks.horizon(OTHER[side])
         last, back = reach(self._match, side), reach(self._match, OTHER[side])
@@ -49,10 +49,10 @@ class IntervalJoin(PairingJoin):
         return own != math.inf and (own <= row.time + last + back or other <= row.time + last)
 
     def furthest_behind(self) -> int | None:
-        """Returns how far `join_time` of a row that is emitted later may lie behind both horizons; None: any.
+        """Returns how far `join_time` of a row that is emitted later may lie behind both horizons.
 
-        A row that arrives later is not behind the horizon of its side. The rows that it may meet, and those
-        that still wait for a partner, are behind it by the time that they can wait at most.
+        A row that arrives later is not behind the horizon of its side. Its partners, and rows that still wait
+        for a partner, are behind it by at most the time for which they can wait. None if that is unlimited.
         """
         if self.joins_late_rows:
             return self._furthest_behind_with_late_rows()
@@ -64,7 +64,7 @@ class IntervalJoin(PairingJoin):
         return None if math.inf in waits else int(max(waits))
 
     def _furthest_behind_with_late_rows(self) -> int:
-        """Returns the same if rows behind their horizon are joined (semantics 37.25)."""
+        """Returns :meth:`furthest_behind` if rows behind their horizon are joined (semantics 37.25)."""
         left, right = reach(self._match, LEFT), reach(self._match, RIGHT)
         assert left is not None and right is not None
         of_sides = {LEFT: max(left, left + right), RIGHT: max(right, left + right)}

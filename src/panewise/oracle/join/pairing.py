@@ -31,7 +31,7 @@ class PairingJoin(StoringJoin):
         self._applied.append(new)
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """Returns what one evaluation emits, in the order of semantics 40.3."""
+        """Returns the rows that one evaluation emits, in the order of semantics 40.3."""
         rows = [*self._retractions(), *self._pairs(), *self._without_partner()]
         self._new_pairs = []
         return rows

@@ -45,7 +45,7 @@ Emitted: TypeAlias = dict[Item, dict[str, Any]]  # what a window contains, each 
 
 
 class WindowJoin(WindowsOfSides):
-    """Compares what a window contains when it fires with what it contained before.
+    """Emits the differences between the contents of a window at two firings.
 
     Args:
         spec: the specification of the join.
@@ -77,7 +77,7 @@ class WindowJoin(WindowsOfSides):
         return None if mark == -math.inf or behind is None else saturating_add(int(mark), -behind)
 
     def _behind(self) -> int | None:
-        """Returns how far `join_time` may lie behind the watermark of the windows; None: any distance."""
+        """Returns how far `join_time` may lie behind the watermark of the windows; None if without limit."""
         lateness, window = self._match.allowed_lateness, self._match.window
         if lateness == "unlimited":
             return None
@@ -91,9 +91,9 @@ class WindowJoin(WindowsOfSides):
         return None
 
     def _fired(self, pane: dict[str, Any]) -> list[dict[str, Any]]:
-        """Returns what a window emits at its new pane.
+        """Returns the rows that a window emits at its new pane.
 
-        A pane that is only retracted is that of a session that has merged into another one.
+        A pane that is retracted without a new one belongs to a session that has merged into another session.
         """
         numbers, name = frozenset(pane[_NUMBERS]), _window(pane)
         old = self._emitted_by.pop(name, {})

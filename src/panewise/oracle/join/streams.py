@@ -45,7 +45,7 @@ class StreamsJoin(StoringJoin):
         self._released: dict[str, list[Applied]] = {LEFT: [], RIGHT: []}  # in the order of their release
 
     def apply(self, side: str, row: Row) -> None:
-        """Lets a row wait. One with a null key has no partner, so it is dropped (semantics 28)."""
+        """Stores a row until its release. With a null key it has no partner and is dropped (semantics 28)."""
         one = Applied(side, row, self._arrived)
         self._arrived += 1
         if not has_null_key(row):
@@ -66,7 +66,7 @@ class StreamsJoin(StoringJoin):
         return emitted
 
     def stored(self) -> list[Applied]:
-        """Returns the rows that wait, and the released rows that rows still to come can find (41.5)."""
+        """Returns the waiting rows, and the released rows that can still be found (semantics 41.5)."""
         waiting = [it.one for side in (LEFT, RIGHT) for it in self._waiting[side]]
         found = []
         for side, rows in self._released.items():
@@ -86,9 +86,10 @@ class StreamsJoin(StoringJoin):
         return min([super().lowest(), *times])
 
     def furthest_behind(self) -> int | None:
-        """Returns how far `join_time` may lie behind the horizons and the rows that wait; None: any (40.4).
+        """Returns how far `join_time` may lie behind the horizons and the waiting rows (semantics 40.4).
 
-        The row that is released later is not behind them. The other one is so by the size of its window.
+        Of two partners, the row that is released later is not behind them. The other row is behind them by at
+        most the size of its window. None if that is unlimited.
         """
         left, right = (self._match.windows[side].size for side in (LEFT, RIGHT))
         both = None if left is None or right is None else max(left, right)

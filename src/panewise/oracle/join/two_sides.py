@@ -81,7 +81,7 @@ class TwoSidedInterpreter(ABC):
 
     @abstractmethod
     def windows(self) -> list[dict[str, Any]]:
-        """Returns what is stored, with the keys of the left side."""
+        """Returns the stored windows or rows, with the keys of the left side."""
 
     @abstractmethod
     def windows_with_rows(self) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunctio
 
 @dataclass
 class _Sequence:
-    """The rows of a key that have passed, in the order of semantics 29.1, and the number of those emitted."""
+    """The rows of a key that have passed, in the order of semantics 29.1, and how many are emitted."""
 
     passed: list[Row] = field(default_factory=list)
     emitted: int = 0

@@ -34,7 +34,7 @@ class Partitions:
         del self._stored[partition.key]
 
     def in_order(self) -> Iterator[Partition]:
-        """Iterates over the partitions that exist now; skips those that are removed before their turn."""
+        """Yields the partitions that exist now. A partition that is removed before it comes is skipped."""
         for partition in list(self._stored.values()):
             if partition.key in self._stored:
                 yield partition
@@ -88,7 +88,7 @@ class Partitions:
         return [self._window(one) for one in self._by_key()]
 
     def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns what :meth:`windows` returns, with the tuples of each window as events contain them."""
+        """Returns the result of :meth:`windows`, with the tuples of each window as events contain them."""
         return [{**self._window(one), "rows": [it.columns for it in one.tuples]} for one in self._by_key()]
 
     def _by_key(self) -> list[Partition]:

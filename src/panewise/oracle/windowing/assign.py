@@ -28,8 +28,8 @@ Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global windo
 def windows_of(window: AnyWindow, t: int, values: Mapping[str, Any]) -> list[Bounds]:
     """Returns the windows that a row at `t` is assigned to, in the order of (start, end).
 
-    In windows of rows, `t` is the number of the row. For windows that merge and for sliding windows the only
-    result is the window that the row itself makes. Bounds are half-open and need not fit in 64 bits; see
+    In windows of rows, `t` is the number of the row. For windows that merge and for sliding windows it is
+    only the window that the row itself makes. Bounds are half-open and may exceed 64 bits; see
     :func:`exists`. Calendar windows that do not exist are left out (semantics 6.5).
 
     >>> windows_of(Hopping(10, 5), -1, {})

@@ -163,7 +163,7 @@ class Interpreter:
         output["panes"] += self._evaluate_each(affected)
 
     def _move_watermarks(self) -> set[tuple[Any, ...]]:
-        """Moves the watermarks that rows of a batch move (semantics 8.1, 9.6, 12.8).
+        """Moves the watermarks that the rows of a batch drive (semantics 8.1, 9.6, 12.8).
 
         Returns the keys whose windows are evaluated even if they got no rows (semantics 18.2).
         """
@@ -204,7 +204,7 @@ class Interpreter:
         """Applies a row to those of its windows for which it is not late (semantics 13).
 
         Returns:
-            Whether it was applied to any window, and the windows that it missed, each with the reason.
+            Whether it was applied to a window, and the windows for which it is late, each with the reason.
         """
         windows = self._windows_of(row)
         if self._is_behind(row):
@@ -250,9 +250,9 @@ class Interpreter:
         return row.time < watermark - lateness
 
     def _apply_to_session(self, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
-        """Merges a row with the sessions that it overlap, unless it is late (semantics 9, 13.2).
+        """Merges a row with the sessions that it overlaps, unless it is late (semantics 9, 13.2).
 
-        Returns the windows that a late row missed, each with the reason.
+        Returns the windows for which the row is late, each with the reason; none if it was applied.
         """
         overlapping = [
             window

@@ -41,8 +41,8 @@ class Slides:
             late: whether a row is late for a window with these bounds.
 
         Returns:
-            Whether the row was applied; the windows that it missed; and, if it was applied, every window of
-            its key that has not expired and contains rows, with these rows in arrival order.
+            Whether the row was applied. The windows for which it is late. If it was applied, also all windows
+            of its key that have not expired and contain rows, each with its rows in arrival order.
         """
         containing = self.windows_containing(row)
         if all(late(bounds) for bounds in containing):
@@ -61,9 +61,10 @@ class Slides:
 
 
 def made_by(window: Sliding, times: Iterable[int]) -> set[Bounds]:
-    """Returns the windows that rows at these times may make, including those that contain none of them.
+    """Returns the windows that rows at these times may make. Some of them may contain no row.
 
-    With `anchor="both"` the second window of a row exists only if it contains a row (semantics 7).
+    With `anchor="both"` the second window of a row exists only if it contains a row (semantics 7). The caller
+    tests that.
     """
     made: set[Bounds] = {own_sliding(window, t) for t in times}
     if window.anchor == "both" and isinstance(window.size, Duration):

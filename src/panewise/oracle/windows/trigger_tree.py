@@ -208,7 +208,7 @@ class Node:
             self.parts[0].arm(now, 0)
 
     def clear(self) -> None:
-        """Clears the node: another part has fired the rows that it tracked (semantics 16.10, 16.11)."""
+        """Clears the node, because another part has fired the rows that it counted (16.10, 16.11)."""
         if not self.finished:
             self.count, self.marked = 0, False
             if not isinstance(self.trigger, AfterEventTime):

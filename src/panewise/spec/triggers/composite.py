@@ -30,7 +30,8 @@ class AfterWatermark:
 
     Args:
         early: a trigger that is repeated until the watermark reaches the end. None is the same as Never.
-        late: a trigger that is repeated after that, until the window expires. None: finished at the end.
+        late: a trigger that is repeated after that, until the window expires. None: the trigger finishes when
+            it fires at the end.
 
     Raises:
         SpecError: if `early` or `late` is not a trigger, or contains an AfterWatermark.
@@ -258,7 +259,7 @@ def fires_once(trigger: Trigger) -> bool:
 
 
 def finish(trigger: Trigger) -> Finish:
-    """Returns when a trigger can finish at the earliest.
+    """Returns when a trigger can finish at the earliest: "any_time", "at_end" or "never".
 
     "at_end" means not before the watermark reaches the end of the window.
     """

@@ -123,8 +123,8 @@ def apex(
             first fires, and both start again. Default: none.
         late_every: as `early_every`, for late firings.
         late_count: as `early_count`, for late firings.
-        at_watermark: with False there is no firing at the watermark. One trigger is followed all the time, so
-            late firings are left out or equal to the early ones.
+        at_watermark: with False there is no firing at the watermark, and the early firings continue after it.
+            So late firings must be left out, or be equal to the early ones.
 
     >>> apex(early_every="1 minute", late_count=10)
     AfterWatermark(early=Every(period=Duration('1 minute')), late=AfterCount(n=10))

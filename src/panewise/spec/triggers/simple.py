@@ -247,7 +247,8 @@ class OnPunctuation:
 class OnDelta:
     """Fires once, when a value differs from the reference by more than an amount, up or down.
 
-    The reference is the first value, and after a firing the last value before it.
+    The reference is the first value until the first firing. After a firing it is the last value before the
+    firing.
 
     Args:
         column: a column of whole numbers, doubles or timestamps. Nulls and NaN are ignored.

@@ -1,4 +1,9 @@
-"""The leaves of trigger trees: their state, in columns, and when they are ready (semantics 16.8)."""
+"""The leaves of trigger trees: their state, in columns, and when they are ready (semantics 16.8).
+
+The state of a leaf is a few columns of the window table. A leaf sees the rows of a batch only as partials of
+them (`passing`), such as the earliest event time. So a batch costs one expression for each window and leaf,
+however many rows a window gets.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -35,7 +40,7 @@ from panewise.spec import (
 
 _EARLIEST_TIME = "__came:time"
 _FIRST_TIME = "__came:first_time"
-# While windows are merged: the earliest mark of the windows with pending rows, and of those without.
+# While windows are merged: the earliest deadline of the windows with pending rows, and of those without.
 _AWAITED, _SILENT = ":awaited", ":silent"
 
 Values = Mapping[str, pl.Expr]
@@ -43,7 +48,7 @@ Values = Mapping[str, pl.Expr]
 
 @dataclass(frozen=True)
 class Leaf(ABC):
-    """A leaf of a trigger tree; `name` is its place in the tree. By default it has no state."""
+    """A leaf of a trigger tree. `name` is its place in the tree. By default a leaf has no state."""
 
     name: str
     once: ClassVar[bool] = False  # whether a firing finishes it
@@ -68,7 +73,7 @@ class Leaf(ABC):
         return at[f"{self.name}:done"] if self.once else pl.lit(False)
 
     def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
-        """Returns its initial state; `pending` is the number of pending rows that it counts.
+        """Returns the initial state; `pending` is the number of pending rows that the leaf counts.
 
         An OnDelta that is armed again keeps its reference: see :meth:`fired`.
         """
@@ -78,11 +83,14 @@ class Leaf(ABC):
         }
 
     def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """Returns the columns that a batch's rows change; the rows are passed to it where `given` is true."""
+        """Returns the columns that the rows of a batch change. The leaf gets them where `given` is true."""
         return {}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """Returns its state after a firing of the trigger; the masks say what happens to this leaf."""
+        """Returns the state after a firing of the trigger.
+
+        The masks say in which windows the leaf fires, is cleared, and is armed again.
+        """
         first = self.armed(pl.lit(0, dtype=pl.Int64))
         changes = {
             name: pl.when(armed | cleared).then(first[name]).otherwise(at[name]) for name in self.columns
@@ -93,14 +101,14 @@ class Leaf(ABC):
         return changes
 
     def joined(self, stored: pl.Expr) -> list[pl.Expr]:
-        """Returns aggregations that combine its states in several stored windows."""
+        """Returns aggregations that combine the states of the stored windows that merge into one."""
         merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
         return [
             merging[dtype](pl.col(name).filter(stored)).alias(name) for name, dtype in self.columns.items()
         ]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
-        """Returns its first state in a window that replaces others; `at` has the result of :meth:`joined`."""
+        """Returns the first state in a window that replaces others; `at` has the result of :meth:`joined`."""
         return {name: at[name] for name in self.columns}
 
 
@@ -283,6 +291,7 @@ class Continuous(Leaf):
         """
         old, known = at[f"{self.name}{MARK_SUFFIX}"], _watermark(clocks)
         mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_EARLIEST_TIME), known)))
+        # All pending rows are new, so none was pending when the watermark reached the old deadline.
         in_silence = (pl.col(PENDING) == pl.col(ADDED_ROWS)) & _reached(old, clocks)
         deadline = pl.when(in_silence).then(self._following(known)).otherwise(mine)
         return {
@@ -401,6 +410,7 @@ class Moving(Leaf):
     def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Compares the values with the reference, which is the first value if there is none yet."""
         hit, start, to = (at[f"{self.name}:{what}"] for what in ("hit", "from", "to"))
+        # Some value differs from the reference by more than the amount if the greatest or the least one does.
         reference = pl.coalesce(start, pl.col(self._partial_name("first")))
         moved = self._beyond(pl.col(self._partial_name("max")), reference) | self._beyond(
             reference, pl.col(self._partial_name("min"))
@@ -414,7 +424,7 @@ class Moving(Leaf):
         }
 
     def _beyond(self, high: pl.Expr, low: pl.Expr) -> pl.Expr:
-        """Returns whether the distance is above the amount; infinity has no distance from itself."""
+        """Returns whether high - low is above the amount. Infinity minus infinity is not."""
         if self._type == pl.Float64():
             distance = high - low
             return (distance.is_not_nan() & (distance > self.amount)).fill_null(False)

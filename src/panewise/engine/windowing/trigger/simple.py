@@ -82,7 +82,7 @@ class SimpleTrigger:
         return (rule for rule in inside if rule is not None)
 
     def _phases(self, complete: pl.Expr) -> list[tuple[Trigger, pl.Expr]]:
-        """Returns the leaves, each with the condition under which it is followed (semantics 16.4, 16.5)."""
+        """Returns the leaves, each with the condition under which it is active (semantics 16.4, 16.5)."""
         trigger = self.trigger
         if not isinstance(trigger, AfterWatermark):
             return [(trigger, pl.lit(True))]

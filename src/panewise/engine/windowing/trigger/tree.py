@@ -1,8 +1,9 @@
 """Trigger trees as columns of the window table, and as expressions over them (semantics 16.7 to 16.12).
 
-Every node with a state has columns of its own, named after its place in the tree. At a firing, masks go down
-the tree. They say in which windows a node *fires*, is *cleared* or is *armed* again. Each column then changes
-in one expression over the old values of all columns, so the order of the nodes has no effect.
+Every node with a state has columns of its own, named after its place in the tree. At a firing, masks are
+passed down the tree. They say in which windows a node *fires*, is *cleared* or is *armed* again. Invariant:
+each column changes in one expression over the old values of all columns, so the order of the nodes has no
+effect. An evaluation costs a pass over the windows for each node, whatever the windows' states are.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,8 +22,9 @@ from panewise.engine.windowing.trigger.periods import latest
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
 from panewise.spec.triggers.composite import parts as parts_of_trigger
 
-BEFORE = "__before"  # rows pending before the batch, while a batch is applied
-STORED_COUNT = "__kept"  # how many stored windows a window is merged from, while a batch is applied
+# Columns that windows have only while a batch is applied to them.
+BEFORE = "__before"  # the number of rows that were pending before the batch
+STORED_COUNT = "__kept"  # the number of stored windows that the window is merged from
 
 Values = Mapping[str, pl.Expr]
 _NO, _YES = pl.lit(False), pl.lit(True)
@@ -147,7 +149,10 @@ class Node:
     ) -> dict[str, pl.Expr]:
         """Returns the columns after a firing, which leaves no rows pending.
 
-        The masks say what happens to this node.
+        Args:
+            at: the columns before the firing.
+            now: the trigger context.
+            fires, cleared, armed: the windows in which the node fires, is cleared or is armed again.
         """
         cleared = cleared & ~self.finished(at)
         if self.leaf:
@@ -157,6 +162,7 @@ class Node:
         changes: dict[str, pl.Expr] = {}
         for number, part in enumerate(self.parts):
             part_fires = fires & self.in_force(number, at) & part.ready(at, now)
+            # The firing of AfterAny clears the parts that were not ready; only Repeatedly arms parts again.
             part_cleared = (
                 cleared | (fires & ~part.ready(at, now)) if isinstance(self.trigger, AfterAny) else cleared
             )
@@ -171,7 +177,11 @@ class Node:
     def _fired_sides(
         self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr
     ) -> dict[str, pl.Expr]:
-        """Returns the same for AfterWatermark: passing the end arms both parts."""
+        """Returns the columns of an AfterWatermark after a firing.
+
+        The firing at which it passes the end of the window arms both parts. In other firings its active part
+        fires.
+        """
         passes = fires & ~at[self.past] & now.complete
         changes = {self.past: ~armed & (at[self.past] | passes)}
         for number, part in enumerate(self.parts):
@@ -196,7 +206,7 @@ class Node:
         return changes
 
     def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr = _YES) -> dict[str, pl.Expr]:
-        """Returns the columns after a batch's rows were passed to the node where `given` is true."""
+        """Returns the columns after the rows of a batch. The node gets them where `given` is true."""
         given = given & ~self.finished(at)
         if self.leaf:
             return self.leaf.after_rows(at, clocks, given)
@@ -211,9 +221,14 @@ class Node:
     ) -> dict[str, pl.Expr]:
         """Returns the columns of a window that replaces others.
 
-        `at` has the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
-        had passed the end; `everywhere` has whether none had. Parts that cannot continue are armed again
-        (semantics 16.12).
+        Parts that cannot continue are armed again (semantics 16.12).
+
+        Args:
+            at: the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
+                had passed the end.
+            now: the trigger context.
+            everywhere: for each AfterWatermark, whether no replaced window had passed the end.
+            pending: the number of pending rows of all replaced windows.
         """
         if self.leaf:
             return self.leaf.merged(at, now)
@@ -233,10 +248,12 @@ class Node:
     def _merged_sides(
         self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr
     ) -> dict[str, pl.Expr]:
+        """Returns :meth:`merged` for an AfterWatermark: its active part continues, or is armed again."""
         past = now.complete & at[self.past]
         changes, none = {self.past: past}, pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
             in_force = self.in_force(number, changes)
+            # A part continues only if it is active now and was active in all replaced windows.
             continues = in_force & pl.when(past).then(at[self.past]).otherwise(everywhere[self.past])
             anew = part.armed(now, pl.when(in_force).then(pending).otherwise(none))
             changes |= _chosen(continues, part.merged(at, now, everywhere, pending), anew)
@@ -245,7 +262,7 @@ class Node:
     # How the states of stored windows that are merged are combined, for `merged`
 
     def joined(self, stored: pl.Expr) -> list[pl.Expr]:
-        """Returns aggregations over the stored windows of a group, in the order of their starts."""
+        """Returns aggregations over the stored windows that merge into one, in the order of their starts."""
         found = (
             self.leaf.joined(stored)
             if self.leaf
@@ -283,7 +300,10 @@ class TriggerTree:
         self._at: Values = {name: pl.col(name) for name in self.columns}
 
     def joined(self, stored: pl.Expr) -> list[pl.Expr]:
-        """Returns aggregations over the stored and the new windows of a group, for :meth:`after_rows`."""
+        """Returns aggregations over the stored and the new windows that merge into one window.
+
+        :meth:`after_rows` reads their results.
+        """
         added_rows = pl.col(PENDING).filter(~stored).sum().alias(ADDED_ROWS)
         return [
             *self.root.joined(stored),
@@ -298,9 +318,10 @@ class TriggerTree:
         """Returns windows that got rows, with their trigger states after these rows.
 
         Args:
-            windows: with the columns of :meth:`joined`, or with none of these if all windows are new.
+            windows: the windows, with the columns of :meth:`joined`; without these columns all are new.
             now: the trigger context.
-            same: which windows are stored ones with their old bounds; None if these are all that are not new.
+            same: whether a window is a stored window with its old bounds. All other windows that contain
+                stored ones replace them. None if no window replaces another one.
         """
         fresh, nothing = self.root.armed(now, pl.lit(0, dtype=pl.Int64)), pl.lit(0, dtype=pl.Int64)
         if STORED_COUNT not in windows.columns:
@@ -309,6 +330,8 @@ class TriggerTree:
                 *(value.cast(self.columns[name]).alias(name) for name, value in fresh.items()),
             )
         else:
+            # The state before the batch: initial in a new window, merged in one that replaces others, and
+            # otherwise the stored one.
             started: Values = self._at
             if same is not None:
                 nowhere = {name: pl.col(f"{name}:nowhere") for name in self.root.sides}

@@ -1,8 +1,17 @@
 """Applies a batch of rows to sliding windows: makes slices of rows, windows of slices (semantics 7 to 7.7).
 
-If a window emits nothing before it is complete (``plan.made_when_complete``), it is made only then, from a
-range of slices. Until then a row costs one slice, however many windows contain it. Otherwise windows are made
-with their first row, and every batch is applied to them.
+The rows of one key and time become one slice. A slice makes a window or two, and belongs to all windows that
+contain its time. There are two ways to make windows:
+
+- If a window emits nothing before it is complete (``plan.made_when_complete``), it gets a row in the window
+  table only when it is complete. Until then a row costs one slice, however many windows contain it.
+- Otherwise a window gets its row with the first row that makes it, and each batch is applied to all windows
+  that it affects.
+
+*Pieces* are slices, or blocks in place of many slices (:mod:`panewise.engine.windows.sliding.slices`).
+Invariant: pieces are sorted by key and time, so each window contains a range of positions (`_Ranges`). The
+partials of all ranges are range aggregates. So w windows over n pieces cost a sort of the pieces, and for
+each window the logarithm of the number of its pieces.
 """
 
 from collections.abc import Callable
@@ -38,6 +47,7 @@ from panewise.engine.windows.sliding.lateness import split_late
 from panewise.engine.windows.sliding.slices import Slices, as_pieces
 from panewise.spec import WindowOperator
 
+# Whether rows of the batch make the piece or the window; and the watermark of the key before the batch.
 _NEW, _LOW = "__is_new", "__low"
 
 
@@ -49,10 +59,12 @@ def of_sliding(
     clocks: Clocks,
     columns: dict[str, pl.DataType],
 ) -> Intake:
-    """Applies rows (in arrival order) to slices, and to the windows that are already made.
+    """Applies rows (in arrival order) to the slices, and to the windows that are in the window table.
 
     `columns` are those of the late output.
     """
+    # If windows are made when they are complete, only complete ones are in the table. These contain only rows
+    # that the watermark has passed.
     in_made_windows = rows
     if plan.made_when_complete:
         in_made_windows = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1))
@@ -86,9 +98,9 @@ def of_sliding(
 def _near(
     plan: WindowPlan, slices: Slices, rows: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, Slices]:
-    """Returns the stored slices, or their blocks, that can share a window with a row; and all slices.
+    """Returns the stored pieces that can share a window with one of the rows, and the slices.
 
-    The latter may have been put in blocks while they were read.
+    The slices are returned because reading them may have led to blocks of them.
     """
     if rows.is_empty():
         return as_pieces(slices.by_time.newest.clear().drop(TOMBSTONE)), slices
@@ -103,7 +115,7 @@ def _near(
 
 
 def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows as slices."""
+    """Returns the slices of the rows: one for each key and time, with the partials of its rows."""
     lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
     return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(
         list(plan.slices.schema)
@@ -112,7 +124,7 @@ def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Ranges:
-    """Windows, and the half-open ranges of positions of what they contain among sorted pieces."""
+    """Windows, each with the half-open range of positions of its pieces among sorted pieces."""
 
     windows: pl.DataFrame
     pieces: pl.DataFrame
@@ -129,17 +141,17 @@ class _Ranges:
 
     @property
     def filled(self) -> pl.Series:
-        """Whether each window contains anything."""
+        """Whether each window contains a piece."""
         return pl.Series(self.high > self.low)
 
     @property
     def rows(self) -> pl.Series:
-        """The number of rows in each window."""
+        """The number of rows in each window: the difference of two prefix sums."""
         sums = np.concatenate([[0], self.pieces[ROWS].cum_sum().to_numpy()])
         return pl.Series(PENDING, sums[self.high] - sums[self.low], dtype=pl.Int64)
 
     def contents(self, plan: WindowPlan) -> pl.DataFrame:
-        """Returns the windows with the partials of what they contain; none may be empty."""
+        """Returns the windows with the merged partials of their pieces. No window may be empty."""
         return self.windows.hstack(
             range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high))
         )
@@ -153,7 +165,18 @@ def _touched(
     rows: pl.DataFrame,
     clocks: Clocks,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the windows that get rows or are made, as they are then, and those of them that were stored."""
+    """Returns the windows that the batch makes or adds rows to, after the batch.
+
+    Also returns the stored rows of these windows, from before the batch.
+
+    Args:
+        plan: the plan of the operator.
+        stored: the window table.
+        near: the stored pieces that can share a window with a row of the batch.
+        news: the slices of the batch.
+        rows: the rows of the batch that affect windows in the window table.
+        clocks: the clocks of the operator.
+    """
     there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
     pieces = pl.concat([there_already, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
     pieces = in_order(
@@ -166,6 +189,8 @@ def _touched(
     affected = ~clocks.expired(plan.spec, pl.col(END))
     if plan.made_when_complete:
         affected = affected & clocks.complete(plan.spec, pl.col(END))
+    # `got` has the ranges of new pieces, `whole` the ranges of all pieces, of the same windows. A window is
+    # affected if it contains a new piece or if a new piece makes it.
     got = _Ranges.of(made.filter(affected), pieces.filter(_NEW))
     got = got.where(got.filled | got.windows[_NEW])
     windows = got.windows.sort(_NEW, descending=True).unique(
@@ -177,6 +202,8 @@ def _touched(
     known = stored.look_up(whole.windows[plan.identity])
     there = np.zeros(whole.windows.height, dtype=np.bool_)
     there[known.which] = True
+    # A stored window gets the partials of the new pieces or, if it is made from slices each time, of all
+    # pieces. A window that is not stored gets those of all pieces, which may have come before it was made.
     grows = pl.Series(there) & got.filled
     more = (
         (whole if plan.rebuilt_from_slices else got)
@@ -190,9 +217,9 @@ def _touched(
 
 
 def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """Merges stored windows with the contents that are added to them or to new windows, as rows of the table.
+    """Returns rows of the window table: the stored windows merged with their new partials, and new windows.
 
-    Partials that were made again from slices replace the stored ones.
+    If partials are made from slices each time, the new partials replace the stored ones.
     """
     now = TriggerContext.at(plan.spec, clocks)
     new = window_table.newborn(
@@ -212,11 +239,10 @@ def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clo
 def completed(
     plan: WindowPlan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]
 ) -> tuple[pl.DataFrame, Slices]:
-    """Returns the windows that a move of the clocks completes and that are made only then, and the slices.
+    """Returns the windows that are made because a move of the clocks completes them, and the slices.
 
-    The windows are returned as they were before the move. Where each key has its own watermark, `marks`
-    returns those of all keys. Only the end of input completes such windows here, so `marks` is called only
-    then.
+    The windows are returned as they were before the move. If each key has its own watermark, only the end of
+    input completes windows here. Then `marks` is called, which returns the watermarks of all keys.
     """
     if not plan.made_when_complete or (before.watermark == now.watermark and before.finished == now.finished):
         return plan.no_windows(), slices
@@ -234,7 +260,11 @@ def completed(
 def completed_of_keys(
     plan: WindowPlan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, Slices]:
-    """Returns the same for keys whose own watermark has moved from `before`; expired slices are removed."""
+    """Returns the windows that are made because new watermarks of keys complete them, and the slices.
+
+    `before` and `moved` have the watermarks of the keys before and after the move. Slices of these keys that
+    have expired are removed.
+    """
     mine = slices.by_time.of_keys(moved, plan.keys)
     reached = key_watermarks.marked(mine, moved, plan.keys)
     expired = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
@@ -250,7 +280,7 @@ def completed_of_keys(
 def _completed(
     plan: WindowPlan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the windows with low < end <= high; a null bound is infinite."""
+    """Returns the windows with low < end <= high, as rows of the window table. A null bound is infinite."""
     mark = [KEY_WATERMARK] if plan.by_key else []
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
     pieces = in_order(*coded(plan.keys, pieces))
@@ -267,7 +297,7 @@ def _completed(
 
 
 def _opened(plan: WindowPlan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
-    """Returns windows that contain something as rows of the table."""
+    """Returns new windows, none of them empty, as rows of the window table."""
     contents = found.contents(plan)
     opened = window_table.newborn(
         contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
@@ -277,7 +307,7 @@ def _opened(plan: WindowPlan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
 
 
 def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
-    """Returns the windows that exist but are not made yet, with their numbers of rows."""
+    """Returns the windows that are not made yet because they are not complete, with their numbers of rows."""
     pieces = in_order(
         *coded(
             plan.keys,
@@ -295,8 +325,8 @@ def unmade_with(
 ) -> pl.DataFrame:
     """Returns the windows of :func:`unmade` that contain or are made by one of the slices `news`.
 
-    They are rows of the table. `marks` are the watermarks of these keys, if each key has its own. The other
-    slices that are read lie within the reach of `news`.
+    They are rows of the window table. `marks` are the watermarks of the keys of `news`, if each key has its
+    own. Only slices within the reach of `news` are read.
     """
     near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
     new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
@@ -335,7 +365,10 @@ def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Cl
 
 
 def _once(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
-    """Removes duplicates. They occur only if a window that ends with a row begins right after another one."""
+    """Returns each window once.
+
+    Duplicates occur only if the own window of one row begins right after another row, which makes it, too.
+    """
     return (
         windows.unique([SLIDE_CODE, START], maintain_order=True)
         if plan.slide.window.anchor == "both"

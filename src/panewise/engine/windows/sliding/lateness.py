@@ -4,6 +4,11 @@ A row is *behind* if a window that ends with it has expired. Only such rows can 
 applied if an unexpired window contains it when it arrives. That window is made by a row that is not behind,
 or it begins right after a row that is behind. The row that makes it is stored already, or arrives earlier in
 the batch.
+
+So the question for each row behind is: when does the first row arrive that makes such a window? One sweep
+over the times of a key answers it for all rows behind, with a running minimum of the places in arrival order.
+Stored rows have the place -1. The cost is a sort of the rows of the keys that have rows behind, and of the
+stored slices that their windows reach. Without a row behind nothing is computed.
 """
 
 from dataclasses import dataclass
@@ -19,7 +24,7 @@ from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
 
-_TURN = "__turn"  # when in a batch a row arrives; -1 for stored rows
+_TURN = "__turn"  # the place of a row in the arrival order of the batch; -1 for stored rows
 _FIRST, _LEAST, _STORED_LEAST, _OPEN, _ACCEPTED, _QUERY, _AT = (
     "__first",
     "__least",
@@ -34,7 +39,13 @@ _Schema = dict[str, pl.DataType]
 
 @dataclass(frozen=True)
 class LateSplit:
-    """The rows that are applied; the late output, and how many of its rows are late for some windows only."""
+    """The rows of a batch, split by lateness.
+
+    Attributes:
+        rows: the rows that are applied.
+        late: the late output. It includes the applied rows that are late for some windows.
+        partially: the number of these rows.
+    """
 
     rows: pl.DataFrame
     late: pl.DataFrame
@@ -44,9 +55,9 @@ class LateSplit:
 def split_late(
     plan: WindowPlan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
 ) -> LateSplit:
-    """Splits off the late rows; `rows` are in arrival order.
+    """Splits off the late rows. `rows` are in arrival order.
 
-    `near` are the stored slices of the keys of the rows behind.
+    `near` are the stored slices that can share a window with a row behind, among others.
     """
     spec = plan.spec
     if spec.drop_by == "row":
@@ -64,7 +75,7 @@ def split_late(
 
 
 def _lost(plan: WindowPlan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
-    """Returns the late output of rows that are late for all windows: they miss their own."""
+    """Returns the late output of rows that are late for all windows. The missed window is their own."""
     own = pl.concat_list(plan.slide.output_bounds(*plan.slide.own(pl.col(TIME))))
     made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
     return rows.select(late_columns(columns, made, clocks))
@@ -73,9 +84,9 @@ def _lost(plan: WindowPlan, rows: pl.DataFrame, cause: str, clocks: Clocks, colu
 def _accepted(
     plan: WindowPlan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks
 ) -> pl.Series:
-    """Returns whether each row behind is applied."""
+    """Returns for each row behind whether it is applied."""
     spec, slide = plan.spec, plan.slide
-    if slide.window.anchor == "start":  # no window that contains it ends later than its own
+    if slide.window.anchor == "start":  # no window that contains a row ends later than its own
         return behind.select((~clocks.expired(spec, slide.own(pl.col(TIME))[1])).alias(_ACCEPTED)).to_series()
     stored = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(
         *plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_TURN)
@@ -96,7 +107,12 @@ def _accepted(
 
 
 def _first_until(plan: WindowPlan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
-    """Returns when the first row arrives whose windows reach back to each row behind; null: none does."""
+    """Returns for each row behind the place in arrival order of the first row whose window contains it.
+
+    The windows are those that end with a row. The place is null if there is no such row.
+    """
+    # A row at s makes a window that contains a row behind at t if s <= t + size; no such row is before t, as
+    # it is not behind. So rows and queries are sorted by time, the query of t at t + size.
     number = pl.int_range(pl.len(), dtype=pl.Int64)
     queries = behind.select(
         *plan.keys,
@@ -111,10 +127,10 @@ def _first_until(plan: WindowPlan, makers: pl.DataFrame, behind: pl.DataFrame) -
 
 
 def _in_right(plan: WindowPlan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
-    """Returns whether each row behind is in an unexpired window that begins right after an earlier arrival.
+    """Returns for each row behind whether an unexpired window contains it that begins right after a row.
 
-    Every unexpired window ends after all rows behind. So a row behind is in such a window if the window
-    begins at or before the row.
+    That row is stored, or arrives before the row behind. An unexpired window ends after all rows behind. So
+    it contains each row behind that is not before its start.
     """
     spec, slide = plan.spec, plan.slide
     at = pl.col(START)
@@ -135,10 +151,10 @@ def _late_for_some(
     clocks: Clocks,
     columns: _Schema,
 ) -> pl.DataFrame:
-    """Returns the late output of applied rows behind.
+    """Returns the late output of applied rows behind: they are late for some of their windows.
 
-    They miss their own window, if it has expired, and the expired windows that contain them and were made by
-    rows stored before them.
+    These are the expired windows that contain the row and that a row has made by then: the row itself, a
+    stored row, or one that arrived earlier.
     """
     slide, turn = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_TURN)
     mark = [name for name in ("__watermark",) if name in rows.columns]
@@ -155,6 +171,7 @@ def _late_for_some(
         around,
     )
     windows = in_order(windows)
+    # A window that contains a row starts in [t - size, t]. `around` has this interval of starts for each row.
     low, high = positions(windows, around)
     which = np.repeat(np.arange(rows.height), high - low)
     places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)

@@ -1,14 +1,14 @@
 """The slices of sliding windows and, where windows contain many slices, blocks of slices.
 
-Between two steps windows lose slices at their far end and gain slices at their near end. All slices between
-the two are in every window that the step completes, or that its rows are added to or make. To avoid reading
-them one by one, the slices are stored a second time in blocks. A block has the partials of the slices of a
-key in one interval of time; 64 blocks are as long as a window. A step then reads the slices at both ends, and
-some blocks.
+The windows of one step differ only at their ends: a later window has lost slices at its start, and has gained
+slices at its end. The slices between are in all windows that the step completes, makes or adds rows to. To
+avoid reading these one by one, the slices are stored a second time in blocks. A block has the merged partials
+of the slices of a key in one interval of time; 64 blocks are as long as a window. A step then reads the
+slices at both ends, and at most about 64 blocks for each key, whatever the number of slices in a window.
 
 Blocks are made once a step has read many times as many slices as it would have read blocks. From then on each
-row is added to its slice and to its block, whenever it comes. So every slice is in a block, or there are
-none.
+row is added to its slice and to its block, however late it is. Invariant: either each slice is also in a
+block, or there are no blocks.
 """
 
 from dataclasses import dataclass, replace
@@ -27,9 +27,12 @@ _TIMES = 8  # and at least this many times as many slices as blocks
 
 @dataclass(frozen=True)
 class Slices:
-    """The two tables of an operator.
+    """The two tables of an operator with sliding windows.
 
-    If `in_blocks` is true, all slices are also in blocks; otherwise there are no blocks.
+    Attributes:
+        by_time: the slices.
+        blocks: the blocks.
+        in_blocks: whether all slices are also in blocks. Otherwise there are no blocks.
     """
 
     by_time: StoredTable
@@ -47,21 +50,21 @@ class Slices:
         return [self.by_time, self.blocks]
 
     def having(self, tables: list[StoredTable]) -> "Slices":
-        """Returns the same with other tables in place of its own."""
+        """Returns a copy with these tables."""
         return replace(self, by_time=tables[0], blocks=tables[1])
 
     def expired(self, horizon: int | None) -> "Slices":
-        """Returns the tables without what ends at or before the horizon."""
+        """Returns the tables without the slices and blocks that end at the horizon or before it."""
         return replace(self, by_time=self.by_time.expired(horizon), blocks=self.blocks.expired(horizon))
 
     def without(self, removed: pl.DataFrame) -> "Slices":
-        """Returns the tables without these slices of keys with their own watermarks, which have no blocks."""
+        """Returns the tables without these slices, which are in no block as keys have own watermarks."""
         return replace(self, by_time=self.by_time.changed(removed.clear(), removed))
 
     def added(self, plan: WindowPlan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
-        """Adds the partials of new rows, one line for each key and time.
+        """Adds the slices `news` of new rows.
 
-        `near` are all slices of these keys, if they are already known.
+        `near` are the stored slices at these keys and times, among others; None if they have not been read.
         """
         more = replace(self, by_time=_with(plan, self.by_time, news, near))
         return more._blocks_added(plan, news) if self.in_blocks else more
@@ -71,9 +74,10 @@ class Slices:
         return _between(plan, self.by_time, [(first, last)])
 
     def of_move(self, plan: WindowPlan, before: int, now: int) -> tuple[pl.DataFrame, "Slices"]:
-        """Returns what the windows contain that a move of the watermark completes, and the tables.
+        """Returns the pieces of the windows that a move of the watermark completes, and the tables.
 
-        Blocks stand for slices that all these windows contain. If blocks have become worth it, they are made.
+        Blocks take the place of slices that all these windows contain. If there are no blocks yet, and they
+        would save enough, they are made.
         """
         first, last = before - plan.slide.reach, now
         low, high = plan.slide.inside(before, now)
@@ -91,10 +95,11 @@ class Slices:
     def of_rows(
         self, plan: WindowPlan, rows: pl.DataFrame, *, in_time: bool
     ) -> tuple[pl.DataFrame, "Slices"]:
-        """Returns what the windows contain that rows are added to, if windows are made with their first row.
+        """Returns the pieces of the windows that rows make or are added to, and the tables.
 
-        It is like :meth:`of_move`, for the keys of the rows. `in_time` says that no row can be late for a
-        window; otherwise all slices of the keys are read.
+        It is used if windows are made with their first row. As in :meth:`of_move`, blocks take the place of
+        slices that all these windows contain. `in_time` says that no row can be late for a window. Otherwise
+        all slices of the keys of the rows are read.
         """
         if not self.in_blocks or not in_time:
             slices = self.by_time.of_keys(rows, plan.keys)
@@ -103,6 +108,8 @@ class Slices:
                 plan, slices
             ) else self
         first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
+        # All windows of the rows contain the slices from `low` up to `high`. Only these may be read as
+        # blocks.
         _, high = plan.slide.inside(first, last)
         newest = self.by_time.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
         latest = newest[START].max()
@@ -124,7 +131,7 @@ class Slices:
 
 
 def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
-    """Marks lines of one of the tables as slices or as blocks."""
+    """Returns lines of one of the tables as pieces, marked as slices or as blocks."""
     return lines.with_columns(pl.lit(blocks).alias(IS_BLOCK))
 
 
@@ -136,7 +143,7 @@ def _is_worth_it(plan: WindowPlan, slices: pl.DataFrame) -> bool:
 
 
 def _in_stretches(plan: WindowPlan, slices: pl.DataFrame) -> pl.DataFrame:
-    """Returns the blocks of slices."""
+    """Returns the blocks that contain the slices, with the merged partials of these slices."""
     placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
     merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging(placed))
     until = plan.slide.block_needed_until(pl.col(START)).alias(END)
