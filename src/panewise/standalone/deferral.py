@@ -66,7 +66,7 @@ class Deferral:
         self._ends = None
 
     def reset(self) -> None:
-        """Drops what was computed from the state, which another one has replaced."""
+        """Forgets the due time of the state, after a reset has replaced the state."""
         if self._ends is not None:
             self._known_state = None
 
