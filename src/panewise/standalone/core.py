@@ -6,7 +6,7 @@ They are evaluated before a step that may emit, and before somebody looks at the
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
@@ -16,15 +16,6 @@ from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
 
 MAX_DEFERRED: Final = 10_000  # steps
-
-
-@runtime_checkable
-class _Evicts(Protocol):
-    """An operator with partitions."""
-
-    def evict(self, partition: Mapping[str, Any]) -> Output:
-        """Evicts a partition."""
-        ...
 
 
 class OperatorCore:
@@ -178,9 +169,8 @@ class OperatorCore:
 
     def evict(self, partition: Mapping[str, Any]) -> bool:
         """Evicts a partition, if the operator has partitions."""
-        operator = self._driver.operator
-        if not isinstance(operator, _Evicts):
-            return False
-        evict = operator.evict
-        self.step(lambda _: [evict(partition)])
-        return True
+        evict: Callable[[Mapping[str, Any]], Output] | None
+        evict = getattr(self._driver.operator, "evict", None)
+        if evict is not None:
+            self.step(lambda _: [evict(partition)])
+        return evict is not None

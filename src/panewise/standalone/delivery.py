@@ -13,6 +13,7 @@ from panewise.calls import Calls
 from panewise.errors import DeliveryDisabledError, InputError
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.changes import Changes
+from panewise.standalone.emission import RejectedMessage
 
 T = TypeVar("T")
 Mode: TypeAlias = Literal["standalone", "automatic"]
@@ -33,11 +34,11 @@ class Core(Protocol):
 
     def collect(self) -> None:
         """Evaluates the messages that wait, except those that emit nothing."""
-        ...
+        return
 
     def evaluate(self) -> None:
         """Evaluates all messages that wait, and delivers what they emit."""
-        ...
+        return
 
     def timeout(self, now: int | None) -> None:
         """Evaluates what waits and moves the clock to `now`, unless the downstream refuses an output."""
@@ -65,7 +66,7 @@ class Core(Protocol):
 
     def evict(self, partition: Mapping[str, Any]) -> bool:
         """Evicts a partition. It returns False if the operator has no partitions."""
-        ...
+        return False
 
     def close(self) -> None:
         """Evaluates what was deferred, calls the callback `teardown`, and releases the store."""
@@ -99,7 +100,7 @@ class Delivery(Generic[T]):
         downstream: Callable[[T], object] | None,
         callbacks: Callbacks,
         *,
-        error_output: Callable[[Any], object] | None = None,
+        error_output: Callable[[RejectedMessage], object] | None = None,
         kind: Literal["emission", "output"],
     ) -> None:
         _check_mode(mode, downstream, kind)
@@ -107,7 +108,7 @@ class Delivery(Generic[T]):
         self.callbacks, self._kind = callbacks, kind
         self._downstream, self._error_output = downstream, error_output
         self.calls, self.changes = Calls("an operator"), Changes()
-        self.outputs, self.rejected = deque[T](), deque[Any]()
+        self.outputs, self.rejected = deque[T](), deque[RejectedMessage]()
         self.disabled = self.closed = self.failed = False
         self.commits = self.automatic
 

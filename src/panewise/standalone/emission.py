@@ -1,4 +1,4 @@
-"""What an operator emits in a step, with numbers by which a repeated row is recognised (semantics 31)."""
+"""What operators emit: rows with numbers that repeat with them, and messages that were rejected (31)."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -64,6 +64,21 @@ class Emission:
             raise InputError(f"a column {name!r} for numbers", rule, "give numbered() another name")
         numbers = pl.int_range(self.first_row, self.first_row + pl.len(), dtype=pl.Int64())
         return self.rows.select(*self.rows.columns, numbers.alias(name))
+
+
+@dataclass(frozen=True)
+class RejectedMessage:
+    """A message that no window takes: S1's error output.
+
+    Attributes:
+        message: the message as it was given.
+        offset: its offset.
+        reason: "out of retention", or why the message is invalid (semantics 15).
+    """
+
+    message: Any
+    offset: int
+    reason: str
 
 
 @dataclass(frozen=True)

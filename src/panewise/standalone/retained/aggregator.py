@@ -10,8 +10,10 @@ from panewise.errors import InputError, SpecError
 from panewise.spec import Aggregate, Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.delivery import Delivery, Mode
+from panewise.standalone.emission import RejectedMessage
+from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outputs import Firing, RejectedMessage, WindowOutput
+from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.results import Results, row_of, to_bytes
 from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import AggregatorSettings
@@ -91,7 +93,7 @@ class WindowedAggregator(RetainedWindows):
         super().__init__(state, _Aggregates(state, results, from_messages), delivery)
 
 
-class _Aggregates:
+class _Aggregates(Content):
     """The results of windows, computed from partials or from stored messages.
 
     Args:

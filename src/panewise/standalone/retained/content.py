@@ -12,11 +12,11 @@ class Content(Protocol):
 
     def loaded(self, windows: Iterable[Window]) -> None:
         """Takes windows that an older release may have stored."""
-        ...
+        return
 
     def attempt(self, arrival: Arrival, floor: int) -> None:
         """Raises the error that adding a message would raise."""
-        ...
+        return
 
     def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
         """Adds a message to its windows. Returns those that have something new to emit."""
@@ -28,7 +28,7 @@ class Content(Protocol):
 
     def retraction(self, window: Window) -> WindowOutput | None:
         """Returns the retraction of a session that became a part of another one; None if none is needed."""
-        ...
+        return None
 
     def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
         """Returns those windows that can correct what they emitted, after a message of them was restored."""
@@ -40,7 +40,7 @@ class Content(Protocol):
 
     def fold(self, windows: Sequence[Window]) -> None:
         """Computes what is stored of windows."""
-        ...
+        return
 
     def put(self, window: Window, metadata: WindowMetadata) -> None:
         """Gives a window the value and the partial of metadata.

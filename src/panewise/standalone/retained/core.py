@@ -10,15 +10,16 @@ again in the next step.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from panewise.chrono import MIN_INSTANT
 from panewise.errors import InputError
-from panewise.standalone.delivery import Delivery
+from panewise.standalone.delivery import Core, Delivery
+from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.grids import Placement
-from panewise.standalone.retained.outputs import Classified, Firing, RejectedMessage, WindowOutput
+from panewise.standalone.retained.outputs import Classified, Firing, WindowOutput
 from panewise.standalone.retained.progress import Progress
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.state import WindowState
@@ -26,7 +27,7 @@ from panewise.standalone.retained.window import Arrival, Message, Window
 from panewise.stores.keys import KeyValue
 
 
-class WindowCore:
+class WindowCore(Core):
     """The windows of an operator, and what happens to them when a message is added, or the clock moves.
 
     Args:
@@ -59,14 +60,10 @@ class WindowCore:
 
     def add(self, message: Any, offset: int, now: int | None) -> Classified:
         """Adds a message, and delivers what it emits."""
-        self._move_clock(now)
+        self.state.progress.read_clock(now)
         kind = self._added(message, offset)
         self.settle()
         return kind
-
-    def _move_clock(self, now: int | None) -> None:
-        if now is not None:
-            self.state.progress.clock = max(self.state.progress.clock, now)
 
     def _added(self, message: Any, offset: int) -> Classified:
         """Takes a message through the steps of S1, except the delivery of outputs."""
@@ -255,15 +252,9 @@ class WindowCore:
         self._update(affected)
         return "restored"
 
-    def collect(self) -> None:
-        """Does nothing, as no message waits for its evaluation."""
-
-    def evaluate(self) -> None:
-        """Does nothing, as no message waits for its evaluation."""
-
     def timeout(self, now: int | None) -> None:
         """Reads the clock, and lets windows emit."""
-        self._move_clock(now)
+        self.state.progress.read_clock(now)
         self._update()
         self.settle()
 
@@ -326,10 +317,6 @@ class WindowCore:
         self._update()
         self.settle()
         return True
-
-    def evict(self, partition: Mapping[str, Any]) -> bool:
-        """Returns False, as retained windows have no partitions."""
-        return False
 
     def close(self) -> None:
         """Calls the callback `teardown`, and releases the files."""

@@ -10,9 +10,11 @@ from panewise.functions import count
 from panewise.spec import Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.delivery import Delivery, Mode
+from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.codec import of_json
+from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outputs import Firing, RejectedMessage, WindowOutput
+from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import JoinWindowSettings
 from panewise.standalone.retained.state import WindowState
@@ -81,14 +83,15 @@ class JoinWindowOperator(RetainedWindows):
         super().__init__(state, _NewMessages(state), delivery)
 
 
-class _NewMessages:
-    """The messages of windows that have not been emitted. Nothing is computed from them."""
+class _NewMessages(Content):
+    """The messages of windows that have not been emitted. Nothing is computed from them.
+
+    So adding a message raises nothing: the message store refuses it before it changes. Messages that were
+    emitted stay emitted when sessions merge.
+    """
 
     def __init__(self, state: WindowState) -> None:
         self._state = state
-
-    def loaded(self, windows: Iterable[Window]) -> None:
-        """Older releases stored the same windows."""
 
     def put(self, window: Window, metadata: WindowMetadata) -> None:
         if metadata.value is not None or metadata.partial:
@@ -102,9 +105,6 @@ class _NewMessages:
         join_keys = encode_fields(self._state.keys.join_keys(arrival.message)) or b""
         first.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
         return [first]
-
-    def attempt(self, arrival: Arrival, floor: int) -> None:
-        """Adding a message raises nothing: the message store refuses it before it changes."""
 
     def output(self, window: Window, firing: Firing) -> WindowOutput | None:
         found, state = self._fresh_messages(window), self._state
@@ -124,18 +124,11 @@ class _NewMessages:
             if state.is_applied(one)
         }
 
-    def retraction(self, window: Window) -> WindowOutput | None:
-        """Returns None: messages that were emitted stay emitted when sessions merge."""
-        return None
-
     def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
         return [one for one in windows if _is_fresh(one, arrival.offset)]
 
     def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
         return [self._state.bounds(window) for window in windows]
-
-    def fold(self, windows: Sequence[Window]) -> None:
-        """Windows of this operator contain nothing that is computed."""
 
 
 def _spec(settings: JoinWindowSettings) -> WindowOperator:

@@ -12,12 +12,13 @@ from panewise.engine.ingest.output import Counts
 from panewise.errors import InputError
 from panewise.spec.column_values import is_long
 from panewise.standalone.delivery import Delivery, Mode
+from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.front import Front
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.core import WindowCore
-from panewise.standalone.retained.outputs import Classified, RejectedMessage, WindowOutput, copy_of
+from panewise.standalone.retained.outputs import Classified, WindowOutput, copy_of
 from panewise.standalone.retained.put import window_of
 from panewise.standalone.retained.state import WindowState
 from panewise.standalone.retained.window import (

@@ -1,7 +1,7 @@
 """What S1's window operators emit: outputs of windows, and messages that no window takes."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from panewise.standalone.buffer import copied
 from panewise.standalone.retained.window import RetainedMessage, WindowMetadata
@@ -33,21 +33,6 @@ class WindowOutput:
     sequence: int
     firing: Firing
     messages: tuple[RetainedMessage, ...] = ()
-
-
-@dataclass(frozen=True)
-class RejectedMessage:
-    """A message that no window takes: S1's error output.
-
-    Attributes:
-        message: the message as it was given.
-        offset: its offset.
-        reason: "out of retention", or why the message is invalid (semantics 15).
-    """
-
-    message: Any
-    offset: int
-    reason: str
 
 
 def copy_of(output: WindowOutput) -> WindowOutput:
