@@ -17,12 +17,14 @@ from typing import Any
 
 from panewise.chrono import MAX_INSTANT, instant_us, saturating_add
 from panewise.errors import SpecError
-from panewise.spec.column_values import MISFIT
+from panewise.spec.column_values import MISFIT, ColumnType, is_text
 from panewise.standalone.buffer import highest
 from panewise.standalone.deferrable import FURTHEST, WindowEnds, delay_of, ends_of, ignores_clock
 from panewise.standalone.driver import Driver
-from panewise.standalone.messages import LIMITS, PLAIN, Message
+from panewise.standalone.messages import PLAIN, Message
 from panewise.standalone.value_types import kind_of
+
+_LOW, _HIGH = -(2**63), 2**63
 
 
 class Deferral:
@@ -41,7 +43,7 @@ class Deferral:
         if self._ends is None:
             return
         self._time, self._keys = spec.time_columns[0], frozenset(spec.keys)
-        self._columns = [
+        self._columns: list[tuple[str, Any, ColumnType]] = [
             (name, PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
         ]
         self._ignores_clock, self._delay = ignores_clock(spec), delay_of(spec)
@@ -120,7 +122,7 @@ class Deferral:
             elif type(value) is not plain:
                 if kind.fit(value) is MISFIT:
                     return False
-            elif plain in LIMITS and not LIMITS[plain](value):
+            elif (plain is int and not _LOW <= value < _HIGH) or (plain is str and not is_text(value)):
                 return False
         return True
 

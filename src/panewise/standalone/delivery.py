@@ -87,6 +87,7 @@ class Delivery(Generic[T]):
         calls: which thread is within a call of the operator.
         outputs: the outputs that wait, the oldest first.
         rejected: the rejected messages that wait, if the operator emits them apart.
+        automatic: whether outputs are passed to a downstream.
         disabled: whether the downstream has refused the first output, or the error output raised an error.
         closed: whether the operator is closed.
         failed: whether it is closed because a commit failed.
@@ -110,16 +111,11 @@ class Delivery(Generic[T]):
         self.calls, self.changes = Calls("an operator"), Changes()
         self.outputs, self.rejected = deque[T](), deque[RejectedMessage]()
         self.disabled = self.closed = self.failed = False
-        self.commits = self.automatic
+        self.automatic = self.commits = downstream is not None
 
     def begin_loop(self) -> None:
         """Notes that a loop of asyncio accepts the outputs, so that steps commit."""
         self.commits = True
-
-    @property
-    def automatic(self) -> bool:
-        """Whether outputs are passed to a downstream."""
-        return self._downstream is not None
 
     def deliver(self) -> bool:
         """Passes what waits on, in its order. Returns whether the downstream refused nothing.
@@ -153,8 +149,9 @@ class Delivery(Generic[T]):
             InputError: if it is closed.
             DeliveryDisabledError: if the downstream or the error output has refused something.
         """
-        self.check_open()
-        self.check_enabled()
+        if self.closed or self.disabled:  # one call for each message, not three
+            self.check_open()
+            self.check_enabled()
 
     def check_open(self) -> None:
         """Raises InputError if the operator is closed."""

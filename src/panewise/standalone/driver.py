@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer, highest
-from panewise.standalone.emission import Emission, Numbering, Totals
+from panewise.standalone.emission import Emission, Numbering
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
@@ -45,6 +45,7 @@ class Driver:
         ended: the ports whose input has ended, as of the state.
         defers: whether each message is a step of its own, also if it waits (:class:`Deferral`). Otherwise all
             messages that wait are one batch.
+        totals: the counts by port, from the first step on.
         uncommitted: the steps since the last commit, each counted by its rows, at least 1.
     """
 
@@ -88,7 +89,7 @@ class Driver:
         notes = self.host.notes
         self.positions = Positions.of_json(notes.get("positions", {}))
         self.numbering = Numbering(**notes.get("numbers", {}))
-        self.totals = Totals.of_json(notes.get("counts", {}))
+        self.totals = {port: Counts(**counts) for port, counts in notes.get("counts", {}).items()}
 
     @property
     def operator(self) -> Operator:
@@ -146,7 +147,7 @@ class Driver:
         left = dict(misfits or {})
         for output in outputs:
             emission, self.numbering = self.numbering.emission(output, left.pop(output.port, ()))
-            self.totals.add(output.port, output.counts)
+            self.totals[output.port] = self.totals.get(output.port, Counts()) + output.counts
             if not emission.is_empty:
                 self._outputs.append(emission)
         self.numbering = self.numbering.following(steps)
@@ -217,7 +218,7 @@ class Driver:
         return {
             "positions": self.positions.to_json(),
             "numbers": vars(self.numbering),
-            "counts": self.totals.to_json(),
+            "counts": {port: vars(counts) for port, counts in self.totals.items()},
         }
 
     def port(self, given: str | None) -> str:

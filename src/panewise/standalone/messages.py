@@ -19,11 +19,12 @@ from panewise.engine.kernels.map_types import whole_instants, with_leaves
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
 from panewise.spec import Entry
-from panewise.spec.column_values import MISFIT, is_long, is_text
+from panewise.spec.column_values import MISFIT, is_text
 from panewise.standalone.value_types import in_microseconds, kind_of
 
 Message: TypeAlias = Mapping[str, Any]
 
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 # The Python type of the values that need no conversion.
 PLAIN: Final[Mapping[pl.DataType, type]] = {
     pl.Int64(): int,
@@ -33,7 +34,10 @@ PLAIN: Final[Mapping[pl.DataType, type]] = {
     pl.Binary(): bytes,
 }
 # What a value of a plain type has to be besides.
-LIMITS: Final[Mapping[type, Callable[[Any], bool]]] = {int: is_long, str: is_text}
+LIMITS: Final[Mapping[type | None, Callable[[Any], bool]]] = {
+    int: lambda value: _LOWEST <= value <= _HIGHEST,
+    str: is_text,
+}
 # Values that replace misfits in keys and positions, except the first misfit of a row. A null there would be
 # another reason why the row is invalid, and one that is tested earlier.
 _REPLACEMENTS: Final[Mapping[type[pl.DataType], Any]] = {

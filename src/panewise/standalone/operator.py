@@ -131,7 +131,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         Messages in the buffer are not counted yet.
         """
         with self._core.reading():
-            return dict(self._driver.totals.by_port)
+            return dict(self._driver.totals)
 
     def positions(
         self,

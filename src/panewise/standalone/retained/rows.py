@@ -53,7 +53,9 @@ class Rows:
     def __init__(self, spec: WindowOperator, schema: Schema, compared: Sequence[str]) -> None:
         self._spec, self._schema, self._compared = spec, schema, compared
         (self._time,) = spec.time_columns
-        self._kinds = [(name, PLAIN.get(dtype)) for name, dtype in schema.items()]
+        self._columns = [
+            (name, plain := PLAIN.get(dtype), LIMITS.get(plain)) for name, dtype in schema.items()
+        ]
         self._names = frozenset(schema)
         self._plain_time = schema[self._time] == pl.Int64()
 
@@ -80,12 +82,12 @@ class Rows:
     def _quick(self, message: Mapping[str, Any]) -> ValidMessage | None:
         """Returns the message if it is valid for sure."""
         row = {}
-        for name, plain in self._kinds:
+        for name, plain, limit in self._columns:
             value = row[name] = message.get(name)
             if value is None:
                 if name == self._time or name in self._spec.keys:
                     return None
-            elif type(value) is not plain or (plain in LIMITS and not LIMITS[plain](value)):
+            elif type(value) is not plain or (limit is not None and not limit(value)):
                 return None
         time: Any = row[self._time]
         return ValidMessage(row, time) if time != MIN_INSTANT else None
