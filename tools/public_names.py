@@ -96,15 +96,39 @@ def _member(kind: type, name: str) -> str:
         return " property"
     if isinstance(found, (staticmethod, classmethod)):
         return f" {type(found).__name__}{_signature(getattr(kind, name))}"
-    return _signature(found) if callable(found) else " attribute"
+    return _signature(found, kind) if callable(found) else " attribute"
 
 
-def _signature(function: Any) -> str:
-    """Returns a signature as text that is the same on all versions of Python."""
-    found = inspect.signature(function)
-    parameters = [one.replace(annotation=_shown(one.annotation)) for one in found.parameters.values()]
-    made = found.replace(parameters=parameters, return_annotation=_shown(found.return_annotation))
-    return re.sub(r" at 0x[0-9a-f]+", "", str(made))
+def _signature(function: Any, kind: type[Any] = object) -> str:
+    """Returns a signature as text that is the same on all versions of Python.
+
+    It has the types that a class gives to the type variables of its bases.
+    """
+    found, types = inspect.signature(function), _type_arguments(kind)
+    parameters = [
+        one.replace(annotation=_shown(_resolved(one.annotation, types))) for one in found.parameters.values()
+    ]
+    shown = _shown(_resolved(found.return_annotation, types))
+    return re.sub(r" at 0x[0-9a-f]+", "", str(found.replace(parameters=parameters, return_annotation=shown)))
+
+
+def _type_arguments(kind: type[Any]) -> dict[Any, Any]:
+    bases = [base for one in kind.__mro__ for base in vars(one).get("__orig_bases__", ())]
+    return {
+        variable: argument
+        for base in bases
+        for variable, argument in zip(
+            getattr(get_origin(base), "__parameters__", ()), get_args(base), strict=False
+        )
+    }
+
+
+def _resolved(annotation: Any, types: dict[Any, Any]) -> Any:
+    """Returns an annotation such as `list[T]` with the types in place of its type variables."""
+    variables = getattr(annotation, "__parameters__", ())
+    if variables and all(one in types for one in variables):
+        return annotation[tuple(types[one] for one in variables)]
+    return annotation
 
 
 class _Text:

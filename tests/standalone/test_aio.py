@@ -153,7 +153,7 @@ def test_commits_are_not_put_off_for_good(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with AsyncOperator(SPEC, TYPES, capacity=3, store=tmp_path) as operator:
-            writes = operator._delivery.driver
+            writes = operator._operator._driver
             producer, found = asyncio.create_task(produce(operator, 30, [])), 0
             async for _ in operator:
                 await settled()
@@ -213,7 +213,7 @@ def test_a_call_that_is_cancelled_while_it_waits_adds_nothing() -> None:
             await settled()
             waiting[0].cancel()
             await settled()
-            assert len(operator._outputs.changes._waiting) == 1
+            assert len(operator._delivery.changes._waiting) == 1
             emissions = aiter(operator)
             await anext(emissions)
             following = asyncio.create_task(anext(emissions))

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from panewise.standalone import Emission, StandaloneOperator
-from panewise.standalone.operator import Mode
+from panewise.standalone.delivery import Mode
 from tests.killing import Kills
 from tests.nightly import first_here
 from tests.standalone import killed_job

@@ -25,7 +25,6 @@ from panewise import functions as F
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.windows import current
 from panewise.standalone import AsyncOperator, Emission, StandaloneOperator
-from panewise.standalone.operator import delivery_of
 from panewise.stores import SessionStore, WindowStore
 from tests.standalone.test_operator import TYPES, message
 
@@ -302,7 +301,7 @@ def test_a_crash_between_two_commits_is_mended(crash: str, tmp_path: Path) -> No
     operator.add_message(message(6, 2))
     operator.advance(watermark=10)
     operator.add_message(message(15, 3))
-    driver: Any = delivery_of(operator).driver
+    driver: Any = operator._driver
     if crash != "before the results":
         driver._materialized.commit()
     if crash == "after the state":

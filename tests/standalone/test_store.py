@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from panewise import InputError, StateError, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.standalone import Callbacks, Emission, StandaloneOperator
-from panewise.standalone.operator import delivery_of
 from panewise.state.file_store import FILE
 from tests.engine.effort import examples
 from tests.standalone.test_operator import SPEC, TYPES, message, totals
@@ -173,8 +172,8 @@ def test_a_full_disk_leaves_the_last_commit(tmp_path: Path) -> None:
     operator = StandaloneOperator(SPEC, TYPES, store=tmp_path)
     operator.add_message(message(1, 1), position=("p", 0, 0))
     operator.flush()
-    host: Any = delivery_of(operator).driver.host
-    database: sqlite3.Connection = host.store._database
+    host: Any = operator._driver.host
+    database: sqlite3.Connection = host._store._database
     pages = database.execute("PRAGMA page_count").fetchone()[0]
     database.execute(f"PRAGMA max_page_count={pages}")
     operator.add_batch(
@@ -276,12 +275,12 @@ def test_a_flush_that_fails_removes_no_emission(tmp_path: Path, monkeypatch: pyt
     operator = StandaloneOperator(SPEC, TYPES, store=tmp_path)
     operator.add_message(message(1, 7))
     operator.advance(watermark=10)
-    host: Any = delivery_of(operator).driver.host
+    host: Any = operator._driver.host
 
     def fails(text: str) -> None:
         raise StateError("the disk", "it has room", "make some")
 
-    monkeypatch.setattr(host.store, "put_manifest", fails)
+    monkeypatch.setattr(host._store, "put_manifest", fails)
     with pytest.raises(StateError, match=r"^the disk"):
         operator.flush()
     assert totals(operator.get_result()) == [7]

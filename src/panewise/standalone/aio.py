@@ -1,8 +1,8 @@
 """An operator for asyncio: producers wait while the consumer is behind."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Never, Self
+from typing import Any, Never
 
 from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
@@ -12,16 +12,16 @@ from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.emission import Emission
 from panewise.standalone.frames import Frame
+from panewise.standalone.front import AsyncFront
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message
-from panewise.standalone.operator import StandaloneOperator, delivery_of
+from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.operator_store import OperatorStore
-from panewise.standalone.output_loop import OutputLoop, Source
 from panewise.standalone.positions import Position
 from panewise.stores import SessionStore, WindowStore
 
 
-class AsyncOperator:
+class AsyncOperator(AsyncFront[Emission]):
     """A standalone operator whose emissions are read with `async for`, while others add messages.
 
     It starts no thread: steps and commits run in the thread of the event loop. An emission counts as accepted
@@ -82,23 +82,7 @@ class AsyncOperator:
             callbacks=callbacks,
             materialize=materialize,
         )
-        self._delivery, self._commit_rows = delivery_of(self._operator), commit_rows
-        self._delivery.commits = True
-        self._outputs = OutputLoop(self._source(), capacity)
-        self._delivery.changed = self._outputs.changes.notify
-
-    def _source(self) -> Source[Emission]:
-        """Returns what the loop over the emissions needs."""
-        delivery = self._delivery
-        return Source(
-            delivery.driver.calls,
-            delivery.driver.outbox,
-            delivery.driver.host.is_durable,
-            delivery.check_open,
-            lambda: delivery.closed,
-            self._commit,
-            delivery.commit,
-        )
+        super().__init__(self._operator, capacity)
 
     @property
     def life_cycle(self) -> LifeCycle:
@@ -167,33 +151,6 @@ class AsyncOperator:
         """Ends an input, or all inputs; waits while too much is emitted."""
         await self._do(lambda operator: operator.finish(input, **others))
 
-    async def end(self) -> None:
-        """Ends the loop over the operator, once it has received what is emitted.
-
-        The messages in the buffer are evaluated first. Nothing can be added afterwards. It waits while too
-        much is emitted.
-        """
-        await self._do(lambda operator: operator.timeout())
-        self._outputs.end()
-
     async def _do(self, work: Callable[[StandaloneOperator], object]) -> None:
         """Does a step when there is room for what it emits."""
         await self._outputs.step(lambda: work(self._operator))
-
-    def _commit(self) -> None:
-        """Commits if no emission waits and enough rows have been added."""
-        if self._delivery.driver.host.is_durable:
-            self._delivery.commit(self._commit_rows)
-
-    def __aiter__(self) -> AsyncIterator[Emission]:
-        """Begins a loop, which takes the place of an earlier one.
-
-        The emission that the earlier loop took last, and has not accepted, comes again.
-        """
-        return aiter(self._outputs)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._operator.close()

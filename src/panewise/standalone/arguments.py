@@ -1,38 +1,11 @@
 """Checks of the arguments of standalone operators."""
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from panewise.errors import InputError
 from panewise.families import WRONG_WORDS
 from panewise.spec import Inputs
-
-
-def check_mode(
-    mode: Any, downstream: Any, *, receives: str = "emission", remedy: str = "use AsyncOperator"
-) -> None:
-    """Checks the mode, and that a downstream belongs to it.
-
-    Args:
-        mode: the mode.
-        downstream: the downstream.
-        receives: what it receives.
-        remedy: what to do if it is a coroutine function.
-
-    Raises:
-        InputError: if they do not fit.
-    """
-    if mode not in ("standalone", "automatic"):
-        raise InputError(f"mode={mode!r}", "the modes are 'standalone' and 'automatic'", "give one of these")
-    if (mode == "automatic") != callable(downstream):
-        rule = "mode='automatic' has a downstream, which is a function, and mode='standalone' has none"
-        raise InputError(
-            f"mode={mode!r} with downstream={downstream!r}", rule, "give both, or leave out both"
-        )
-    if inspect.iscoroutinefunction(downstream):
-        rule = f"a downstream returns when it has received the {receives}, and nothing awaits it"
-        raise InputError("downstream with 'async def'", rule, remedy)
 
 
 def check_input(spec: Any, name: str | None) -> None:

@@ -13,28 +13,18 @@ state or the counts.
 """
 
 from datetime import datetime
-from typing import Any, Final
-
-import polars as pl
+from typing import Any
 
 from panewise.chrono import MAX_INSTANT, instant_us, saturating_add
 from panewise.errors import SpecError
-from panewise.spec.column_values import MISFIT, is_text
+from panewise.spec.column_values import MISFIT, ColumnType, is_text
 from panewise.standalone.buffer import highest
 from panewise.standalone.deferrable import FURTHEST, WindowEnds, delay_of, ends_of, ignores_clock
 from panewise.standalone.driver import Driver
-from panewise.standalone.messages import Message
+from panewise.standalone.messages import PLAIN, Message
 from panewise.standalone.value_types import kind_of
 
 _LOW, _HIGH = -(2**63), 2**63
-# The Python type of the values that need no further look.
-_PLAIN: Final[dict[pl.DataType, Any]] = {
-    pl.Int64(): int,
-    pl.String(): str,
-    pl.Boolean(): bool,
-    pl.Float64(): float,
-    pl.Binary(): bytes,
-}
 
 
 class Deferral:
@@ -53,8 +43,8 @@ class Deferral:
         if self._ends is None:
             return
         self._time, self._keys = spec.time_columns[0], frozenset(spec.keys)
-        self._columns = [
-            (name, _PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
+        self._columns: list[tuple[str, Any, ColumnType]] = [
+            (name, PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
         ]
         self._ignores_clock, self._delay = ignores_clock(spec), delay_of(spec)
         self._first_end = MAX_INSTANT  # the first end of the windows of the messages that wait
@@ -66,7 +56,7 @@ class Deferral:
         self._ends = None
 
     def reset(self) -> None:
-        """Drops what was computed from the state, which another one has replaced."""
+        """Forgets the due time of the state, after a reset has replaced the state."""
         if self._ends is not None:
             self._known_state = None
 

@@ -1,160 +1,213 @@
-"""Passes the emissions of an operator on, and commits what led to them (semantics 31, 32).
+"""The outputs of an operator that wait, and their way to a downstream (semantics 31, 32).
 
-Invariant: a commit follows the delivery of all emissions that led to it. So each emission is delivered at
-least once, and a repeated one has the numbers of the first time.
+Invariant: a commit follows the delivery of all outputs that led to it. So each output is delivered at least
+once, and a repeated one has the numbers of the first time.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Final, TypeAlias
+import inspect
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
+from panewise.calls import Calls
 from panewise.errors import DeliveryDisabledError, InputError
-from panewise.standalone.answers import refuses
 from panewise.standalone.callbacks import Callbacks
-from panewise.standalone.driver import Driver
-from panewise.standalone.emission import Emission
+from panewise.standalone.changes import Changes
+from panewise.standalone.emission import RejectedMessage
 
-Downstream: TypeAlias = Callable[[Emission], object]
-MAX_DEFERRED: Final = 10_000  # steps
+T = TypeVar("T")
+Mode: TypeAlias = Literal["standalone", "automatic"]
 
 
-class Delivery:
-    """The way of emissions from the outbox of a driver to a downstream.
+class Core(Protocol):
+    """The state of an operator, and what moves it: what the host of operators in process needs of each."""
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether a commit survives the process."""
+        ...
+
+    @property
+    def clock(self) -> int:
+        """Processing time, with the readings that wait."""
+        ...
+
+    def collect(self) -> None:
+        """Evaluates the messages that wait, except those that emit nothing."""
+        return
+
+    def evaluate(self) -> None:
+        """Evaluates all messages that wait, and delivers what they emit."""
+        return
+
+    def timeout(self, now: int | None) -> None:
+        """Evaluates what waits and moves the clock to `now`, unless the downstream refuses an output."""
+        ...
+
+    def drain(self) -> None:
+        """Completes outstanding work."""
+        ...
+
+    def commit(self) -> None:
+        """Makes state and positions durable, after the outputs that wait have been accepted."""
+        ...
+
+    def commit_due(self) -> None:
+        """Commits if no output waits, and enough has happened since the last commit."""
+        ...
+
+    def save(self, name: str) -> None:
+        """Saves the whole state under a name."""
+        ...
+
+    def restore(self, name: str | None) -> bool:
+        """Returns to a saved state, or for None to the initial one. It returns False if there is none."""
+        ...
+
+    def evict(self, partition: Mapping[str, Any]) -> bool:
+        """Evicts a partition. It returns False if the operator has no partitions."""
+        return False
+
+    def close(self) -> None:
+        """Evaluates what was deferred, calls the callback `teardown`, and releases the store."""
+        ...
+
+
+class Delivery(Generic[T]):
+    """The outputs that have not been accepted, and whether the operator takes calls.
 
     Args:
-        driver: the steps of the operator.
-        downstream: what receives emissions; None: they stay in the outbox.
-        commit_rows: how many rows are added between two commits, if there is a downstream.
-        callbacks: the functions of the life cycle.
+        mode: "standalone" or "automatic".
+        downstream: with "automatic" what receives outputs.
+        error_output: what receives rejected messages; None: they wait until they are drained.
+        callbacks: the functions of the life cycle. `write` is called with "output" before each delivery.
+        kind: what an output is, for errors.
 
     Attributes:
-        commits: whether steps commit, as there is a downstream or a loop of asyncio.
-        disabled: whether the downstream has refused an emission, which is the first in the outbox.
+        calls: which thread is within a call of the operator.
+        outputs: the outputs that wait, the oldest first.
+        rejected: the rejected messages that wait, if the operator emits them apart.
+        automatic: whether outputs are passed to a downstream.
+        disabled: whether the downstream has refused the first output, or the error output raised an error.
         closed: whether the operator is closed.
         failed: whether it is closed because a commit failed.
-        changed: is called after each step and when the operator is closed, for the front of asyncio.
+        commits: whether steps commit, as there is a downstream or a loop of asyncio.
+        changes: wakes the tasks of asyncio after each step, and when the operator is closed.
     """
 
     def __init__(
-        self, driver: Driver, downstream: Downstream | None, commit_rows: int, callbacks: Callbacks
+        self,
+        mode: Mode,
+        downstream: Callable[[T], object] | None,
+        callbacks: Callbacks,
+        *,
+        error_output: Callable[[RejectedMessage], object] | None = None,
+        kind: Literal["emission", "output"],
     ) -> None:
-        self.driver, self.downstream, self.callbacks = driver, downstream, callbacks
-        self._commit_rows, self.commits = commit_rows, downstream is not None
+        _check_mode(mode, downstream, kind)
+        _check_error_output(error_output)
+        self.callbacks, self._kind = callbacks, kind
+        self._downstream, self._error_output = downstream, error_output
+        self.calls, self.changes = Calls("an operator"), Changes()
+        self.outputs, self.rejected = deque[T](), deque[RejectedMessage]()
         self.disabled = self.closed = self.failed = False
-        self.changed: Callable[[], object] = lambda: None
+        self.automatic = self.commits = downstream is not None
 
-    def ready(self) -> Driver:
-        """Returns the driver for a further step, after the messages that wait have been evaluated.
-
-        Raises:
-            DeliveryDisabledError: if the downstream has refused an emission.
-            InputError: if the operator is closed.
-        """
-        self.check_open()
-        self.check_enabled()
-        self.evaluate()
-        self.check_enabled()
-        return self.driver
-
-    def evaluate(self) -> None:
-        """Evaluates the messages that wait."""
-        if self.driver.buffer.steps:
-            self.driver.evaluate()
-            self.settle()
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Marks a call that reads the state, after what was deferred has been evaluated.
-
-        A function that the operator calls may read, too, if nothing is deferred.
-        """
-        calls = self.driver.calls
-        if calls.is_mine:
-            if self.driver.defers and self.driver.buffer.steps:
-                calls.refuse()
-            yield
-            return
-        with calls.one():
-            self.catch_up()
-            yield
-
-    def catch_up(self) -> None:
-        """Evaluates what was deferred."""
-        if self.driver.defers:
-            self.evaluate()
-
-    def limit_deferred(self) -> None:
-        """Evaluates what was deferred if a commit is due, or much has been deferred."""
-        if self.driver.buffer.steps >= self.room():
-            self.evaluate()
-
-    def room(self) -> int:
-        """Returns the number of deferred steps at which they are evaluated, so that a commit is not late."""
-        if not (self.commits and self.driver.host.is_durable):
-            return MAX_DEFERRED
-        return min(MAX_DEFERRED, self._commit_rows - self.driver.uncommitted)
-
-    def settle(self) -> None:
-        """Delivers what steps have emitted and, if the state is durable, commits it."""
-        self.changed()
-        if self.downstream is not None and self.deliver() and self.driver.host.is_durable:
-            self.commit(self._commit_rows)
+    def begin_loop(self) -> None:
+        """Notes that a loop of asyncio accepts the outputs, so that steps commit."""
+        self.commits = True
 
     def deliver(self) -> bool:
-        """Passes emissions to the downstream, in their order, until it refuses one.
+        """Passes what waits on, in its order. Returns whether the downstream refused nothing.
 
-        Returns whether it refused none. An emission leaves the outbox after it has been accepted, so one that
-        raised is delivered again.
+        What leaves a queue has been accepted. So an output whose delivery raised an error is delivered again.
         """
-        outbox = self.driver.outbox
-        while outbox and self.downstream is not None:
+        self.changes.notify()
+        while self.rejected and self._error_output is not None:
+            self.disabled = True
+            self._error_output(self.rejected[0])
+            self.rejected.popleft()
+        while self.outputs and self._downstream is not None:
             self.disabled = True
             self.callbacks.write("output")
-            if refuses(self.downstream(outbox[0])):
+            if _refuses(self._downstream(self.outputs[0])):
                 return False
-            outbox.popleft()
+            self.outputs.popleft()
         self.disabled = False
         return True
 
-    def commit(self, rows: int = 1, accepted: int = 0) -> None:
-        """Commits, and removes the emissions in the outbox, as many as `accepted`.
+    def discard(self, is_later: Callable[[T], bool]) -> None:
+        """Removes the outputs of later steps than those of a state that the operator returned to."""
+        earlier = [one for one in self.outputs if not is_later(one)]
+        self.outputs.clear()
+        self.outputs.extend(earlier)
 
-        If that fails the operator is closed, as its store is as after the commit before. Emissions stay.
+    def check_ready(self) -> None:
+        """Raises the error of an operator that takes no messages: it is closed, or an output was refused.
+
+        Raises:
+            InputError: if it is closed.
+            DeliveryDisabledError: if the downstream or the error output has refused something.
         """
-        try:
-            self.driver.commit(rows, accepted)
-        except BaseException:
-            self.failed = True
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Calls the callback `teardown`, and releases the store. What was deferred is evaluated before."""
-        if not self.closed:
-            try:
-                if self.driver.defers:
-                    self.driver.evaluate()
-            finally:
-                self._release()
-
-    def _release(self) -> None:
-        self.closed = True
-        self.changed()
-        try:
-            with self.driver.calls.released():
-                self.callbacks.teardown()
-        finally:
-            self.driver.host.close()
-
-    def check_enabled(self) -> None:
-        """Raises DeliveryDisabledError if the downstream has refused an emission."""
-        if self.disabled:
-            waiting = len(self.driver.outbox)
-            rule = "after the downstream has refused an emission nothing can be added"
-            remedy = "call timeout() until it returns True, then repeat the call"
-            raise DeliveryDisabledError(f"{waiting} emissions that wait", rule, remedy)
+        if self.closed or self.disabled:  # one call for each message, not three
+            self.check_open()
+            self.check_enabled()
 
     def check_open(self) -> None:
         """Raises InputError if the operator is closed."""
         if self.closed:
             raise InputError("a closed operator", "a closed operator takes no calls", "make a new one")
+
+    def check_enabled(self) -> None:
+        """Raises DeliveryDisabledError if the downstream or the error output has refused something."""
+        if self.disabled:
+            given = f"{len(self.outputs)} {self._kind}s that wait"
+            if self.rejected:
+                given += f", and {len(self.rejected)} rejected messages"
+            rule = f"after an {self._kind} or a rejected message was refused nothing can be added"
+            remedy = "call timeout() until it returns True, then repeat the call"
+            raise DeliveryDisabledError(given, rule, remedy)
+
+    def check_standalone(self, call: str) -> None:
+        """Raises InputError if the downstream receives what a call would return."""
+        if self.automatic:
+            rule = f"in mode='automatic' the downstream receives all {self._kind}s"
+            raise InputError(call, rule, "use mode='standalone', or timeout()")
+
+    def close(self, release: Callable[[], object], *, failed: bool = False) -> None:
+        """Ends the operator, once: wakes who waits, calls the callback `teardown`, and releases the store."""
+        if self.closed:
+            return
+        self.closed, self.failed = True, failed
+        self.changes.notify()
+        try:
+            with self.calls.released():
+                self.callbacks.teardown()
+        finally:
+            release()
+
+
+def _check_mode(mode: Any, downstream: Any, kind: str) -> None:
+    if mode not in ("standalone", "automatic"):
+        raise InputError(f"mode={mode!r}", "the modes are 'standalone' and 'automatic'", "give one of these")
+    if (mode == "automatic") != callable(downstream):
+        rule = "mode='automatic' has a downstream, which is a function, and mode='standalone' has none"
+        raise InputError(
+            f"mode={mode!r} with downstream={downstream!r}", rule, "give both, or leave out both"
+        )
+    if inspect.iscoroutinefunction(downstream):
+        rule = f"a downstream returns when it has received the {kind}, and nothing awaits it"
+        remedy = "use AsyncOperator" if kind == "emission" else "use AsyncWindows"
+        raise InputError("downstream with 'async def'", rule, remedy)
+
+
+def _check_error_output(given: Any) -> None:
+    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+        rule = "an error output is a function of a rejected message, and nothing awaits it"
+        raise InputError(f"error_output={given!r}", rule, "give a plain function, or leave it out")
+
+
+def _refuses(answer: Any) -> bool:
+    """Returns whether a downstream has returned False, or the False of NumPy, which is another object."""
+    kind = getattr(getattr(answer, "dtype", None), "kind", None)
+    return answer is False or (kind == "b" and answer.shape == () and not answer)

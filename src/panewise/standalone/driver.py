@@ -15,14 +15,13 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.calls import Calls
-from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer, highest
-from panewise.standalone.emission import Emission, Numbering, Totals
+from panewise.standalone.emission import Emission, Numbering
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
@@ -38,29 +37,33 @@ class Driver:
         spec: the specification.
         schemas: the columns of each port.
         host: the operator, and the place of its state.
+        outputs: the emissions that the caller has not accepted yet, the oldest first. A step adds its own.
         materialized: the store that follows the results of windows, None if there is none.
 
     Attributes:
-        calls: which thread is within a call of the operator.
         columns: the names of the columns of each port.
         ended: the ports whose input has ended, as of the state.
-        outbox: the emissions that the caller has not accepted yet, the oldest first.
         defers: whether each message is a step of its own, also if it waits (:class:`Deferral`). Otherwise all
             messages that wait are one batch.
+        totals: the counts by port, from the first step on.
         uncommitted: the steps since the last commit, each counted by its rows, at least 1.
     """
 
     def __init__(
-        self, spec: Specification, schemas: Schemas, host: Host, materialized: Materialized | None = None
+        self,
+        spec: Specification,
+        schemas: Schemas,
+        host: Host,
+        outputs: deque[Emission],
+        materialized: Materialized | None = None,
+        *,
+        defers: bool = False,
     ) -> None:
-        self.spec, self.schemas, self.host = spec, schemas, host
-        self.calls = Calls("an operator")
+        self.spec, self.schemas, self.host, self._outputs = spec, schemas, host, outputs
         self.columns = {port: frozenset(of) for port, of in schemas.items()}
         self._materialized = materialized
         self.buffer = Buffer(spec, schemas)
-        self.outbox = deque[Emission]()
-        self.defers = False
-        self.uncommitted = 0
+        self.defers, self.uncommitted = defers, 0
         self.read_notes()
         self.note_ended()
         self._synchronise()
@@ -86,7 +89,7 @@ class Driver:
         notes = self.host.notes
         self.positions = Positions.of_json(notes.get("positions", {}))
         self.numbering = Numbering(**notes.get("numbers", {}))
-        self.totals = Totals.of_json(notes.get("counts", {}))
+        self.totals = {port: Counts(**counts) for port, counts in notes.get("counts", {}).items()}
 
     @property
     def operator(self) -> Operator:
@@ -137,20 +140,20 @@ class Driver:
         operator = self.operator
         before = operator.state
         try:
-            outputs = self._outputs(operator, work)
+            outputs = self._worked(operator, work)
         except BaseException:
             operator.state = before
             raise
         left = dict(misfits or {})
         for output in outputs:
             emission, self.numbering = self.numbering.emission(output, left.pop(output.port, ()))
-            self.totals.add(output.port, output.counts)
+            self.totals[output.port] = self.totals.get(output.port, Counts()) + output.counts
             if not emission.is_empty:
-                self.outbox.append(emission)
+                self._outputs.append(emission)
         self.numbering = self.numbering.following(steps)
         self.uncommitted += max(1, rows)
 
-    def _outputs(self, operator: Operator, work: Callable[[Operator], Iterable[Output]]) -> list[Output]:
+    def _worked(self, operator: Operator, work: Callable[[Operator], Iterable[Output]]) -> list[Output]:
         """Returns the outputs of a step, after the results that it changed have been put in their store."""
         if self._materialized is None:
             return list(work(operator))
@@ -166,37 +169,35 @@ class Driver:
         for port, position in positions:
             self.positions.reach(port, position)
 
-    def commit(self, rows: int = 1, accepted: int = 0) -> None:
-        """Stores state, positions and numbers of the last step, if at least `rows` rows are uncommitted.
-
-        It does nothing while a message waits, or an emission besides the first ones, of which `accepted` are
-        accepted and removed.
-        """
-        if len(self.outbox) > accepted or self.buffer.steps:
+    def commit(self) -> None:
+        """Stores state, positions and numbers of the last step, unless they are stored or a message waits."""
+        if self.buffer.steps or not self.uncommitted:
             return
-        if self.uncommitted >= rows:
-            if self._materialized is not None and self.host.is_durable:
-                self._materialized.commit()
-            self.host.commit(self.notes())
-            self.uncommitted = 0
-        self.outbox.clear()
+        if self._materialized is not None and self.host.is_durable:
+            self._materialized.commit()
+        self.host.commit(self.notes())
+        self.uncommitted = 0
 
     def save(self, name: str) -> None:
         """Saves the whole state under a name, with the positions and the numbers of the next step."""
         self.host.save(name, {"positions": self.positions.to_json(), "numbers": vars(self.numbering)})
 
-    def restore(self, name: str | None) -> bool:
-        """Returns to a saved state, or to the initial one. Returns False if there is none of this name.
+    def restore(self, name: str | None) -> int | None:
+        """Returns to a saved state, or to the initial one.
 
-        Messages that wait are discarded, and so are the emissions of later steps than those of the saved
-        state. Numbers and counts continue, so that a number never has two rows. After a restart the saved
-        numbers may be the higher ones: then rows with numbers up to them have been emitted.
+        Messages that wait are discarded. Numbers and counts continue, so that a number never has two rows.
+        After a restart the saved numbers may be the higher ones: then rows with numbers up to them have been
+        emitted.
 
         Processing time does not turn back: the initial state gets it here, as nothing can be due in it.
+
+        Returns:
+            The number of the first step after the saved state; None if there is none of this name. Emissions
+            with this number or a higher one are those of later steps.
         """
         found = self.host.saved(name)
         if found is None:
-            return False
+            return None
         operator, notes = found
         state = operator.state
         if name is None:
@@ -207,20 +208,17 @@ class Driver:
         self.positions = Positions.of_json(notes.get("positions", {}))
         self.buffer.clear()
         saved = Numbering(**notes.get("numbers", {}))
-        earlier = [one for one in self.outbox if one.step < saved.step]
         self.numbering = self.numbering.at_least(saved)
-        self.outbox.clear()
-        self.outbox.extend(earlier)
         self.uncommitted += 1
         self._synchronise()
-        return True
+        return saved.step
 
     def notes(self) -> dict[str, Any]:
         """Returns what a commit stores besides the state."""
         return {
             "positions": self.positions.to_json(),
             "numbers": vars(self.numbering),
-            "counts": self.totals.to_json(),
+            "counts": {port: vars(counts) for port, counts in self.totals.items()},
         }
 
     def port(self, given: str | None) -> str:

@@ -1,6 +1,6 @@
-"""What an operator emits in a step, with numbers by which a repeated row is recognised (semantics 31)."""
+"""What operators emit: rows with numbers that repeat with them, and messages that were rejected (31)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
@@ -67,6 +67,21 @@ class Emission:
 
 
 @dataclass(frozen=True)
+class RejectedMessage:
+    """A message that no window takes: S1's error output.
+
+    Attributes:
+        message: the message as it was given.
+        offset: its offset.
+        reason: "out of retention", or why the message is invalid (semantics 15).
+    """
+
+    message: Any
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Numbering:
     """The numbers that the next step begins with.
 
@@ -107,23 +122,3 @@ class Numbering:
     def following(self, steps: int) -> "Numbering":
         """Returns the numbers after so many steps."""
         return replace(self, step=self.step + steps)
-
-
-@dataclass
-class Totals:
-    """The counts of an operator by input, from its first step on."""
-
-    by_port: dict[str, Counts] = field(default_factory=dict)
-
-    def add(self, port: str, counts: Counts) -> None:
-        """Adds the counts of a step."""
-        self.by_port[port] = self.by_port.get(port, Counts()) + counts
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the counts as JSON values."""
-        return {port: vars(counts) for port, counts in self.by_port.items()}
-
-    @classmethod
-    def of_json(cls, stored: dict[str, Any]) -> "Totals":
-        """Returns the counts of JSON values."""
-        return cls({port: Counts(**counts) for port, counts in stored.items()})

@@ -1,42 +1,19 @@
 """The life cycle of an operator, as S5 describes it for windows: drain, checkpoint, reset, evict."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from panewise.calls import Calls
 from panewise.errors import InputError
-from panewise.standalone.callbacks import Callbacks
-
-
-@dataclass(frozen=True)
-class LifeCycleSteps:
-    """What an operator does in its life cycle.
-
-    Args:
-        calls: which thread is within a call of the operator. Callbacks are called outside of calls.
-        check_open: raises InputError if the operator is closed.
-        drain: completes outstanding work, and returns whether nothing waits any more.
-        save: saves the whole state under a name.
-        restore: returns to a saved state, or for None to the initial one. It returns False if there is none.
-        evict: evicts a partition; None: the operator has no partitions.
-    """
-
-    calls: Calls
-    check_open: Callable[[], object]
-    drain: Callable[[], bool]
-    save: Callable[[str], object]
-    restore: Callable[[str | None], bool]
-    evict: Callable[[Mapping[str, Any]], object] | None = None
+from panewise.standalone.delivery import Core, Delivery
 
 
 class LifeCycle:
     """The life cycle of an operator, as its attribute `life_cycle`.
 
     Args:
-        steps: what the operator does.
-        callbacks: what is called after it.
+        delivery: the outputs of the operator, and the functions that are called after each of these steps.
+        core: the operator.
         continues: whether the operator continues the last commit of its store.
 
     >>> from panewise import StreamWindow
@@ -53,8 +30,8 @@ class LifeCycle:
     Source: S5 "StateHandler"; semantics 33.1 to 33.8.
     """
 
-    def __init__(self, steps: LifeCycleSteps, callbacks: Callbacks, *, continues: bool) -> None:
-        self._steps, self._callbacks = steps, callbacks
+    def __init__(self, delivery: Delivery[Any], core: Core, *, continues: bool) -> None:
+        self._delivery, self._core, self._callbacks = delivery, core, delivery.callbacks
         self._callbacks.setup()
         if continues:
             self._callbacks.restored("commit")
@@ -66,7 +43,8 @@ class LifeCycle:
             Whether nothing waits any more; False if the downstream refused something.
         """
         with self._call():
-            if not self._steps.drain():
+            self._core.drain()
+            if self._delivery.disabled:
                 return False
         self._callbacks.drained()
         return True
@@ -84,7 +62,7 @@ class LifeCycle:
         """
         with self._call():
             _check_name(name)
-            self._steps.save(name)
+            self._core.save(name)
         self._callbacks.checkpoint(name)
 
     def reset(self, name: str) -> None:
@@ -99,7 +77,7 @@ class LifeCycle:
         """
         with self._call():
             _check_name(name)
-            if not self._steps.restore(name):
+            if not self._core.restore(name):
                 raise InputError(f"reset({name!r})", "a reset returns to a checkpoint", "make it before")
         self._callbacks.restored(name)
 
@@ -109,7 +87,7 @@ class LifeCycle:
         What waits is discarded, and so are the positions.
         """
         with self._call():
-            self._steps.restore(None)
+            self._core.restore(None)
         self._callbacks.restored(None)
 
     def evict_partition(self, partition: Mapping[str, Any]) -> None:
@@ -124,16 +102,15 @@ class LifeCycle:
                 the types of the values are others.
         """
         with self._call():
-            if self._steps.evict is None:
+            if not self._core.evict(partition):
                 rule = "only policy windows have partitions that can be evicted (semantics 10.23)"
                 raise InputError("evict_partition()", rule, "use a StreamWindow with partition_by")
-            self._steps.evict(partition)
 
     @contextmanager
     def _call(self) -> Iterator[None]:
         """Marks a call, after checking that the operator is open."""
-        with self._steps.calls.one():
-            self._steps.check_open()
+        with self._delivery.calls.one():
+            self._delivery.check_open()
             yield
 
 

@@ -4,7 +4,7 @@ A column whose values all have its plain Python type is built at once. The other
 value, and only they can have misfits. So a batch without misfits needs no flags.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
@@ -19,17 +19,24 @@ from panewise.engine.kernels.column_types import whole_instants, with_leaves
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
 from panewise.spec import Entry
-from panewise.spec.column_values import MISFIT
-from panewise.standalone.value_types import kind_of
+from panewise.spec.column_values import MISFIT, is_text
+from panewise.standalone.value_types import in_microseconds, kind_of
 
 Message: TypeAlias = Mapping[str, Any]
 
-PLAIN: Final[Mapping[pl.DataType, set[type]]] = {
-    pl.Int64(): {int, type(None)},
-    pl.Float64(): {float, type(None)},
-    pl.String(): {str, type(None)},
-    pl.Boolean(): {bool, type(None)},
-    pl.Binary(): {bytes, type(None)},
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+# The Python type of the values that need no conversion.
+PLAIN: Final[Mapping[pl.DataType, type]] = {
+    pl.Int64(): int,
+    pl.Float64(): float,
+    pl.String(): str,
+    pl.Boolean(): bool,
+    pl.Binary(): bytes,
+}
+# What a value of a plain type has to be besides.
+LIMITS: Final[Mapping[type | None, Callable[[Any], bool]]] = {
+    int: lambda value: _LOWEST <= value <= _HIGHEST,
+    str: is_text,
 }
 # Values that replace misfits in keys and positions, except the first misfit of a row. A null there would be
 # another reason why the row is invalid, and one that is tested earlier.
@@ -96,7 +103,7 @@ def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> Fitted:
 
 def _plain(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series | None:
     """Returns the column if all its values have its plain type, else None."""
-    if not set(map(type, values)) <= PLAIN.get(dtype, set()):
+    if dtype not in PLAIN or not {*map(type, values)} <= {PLAIN[dtype], type(None)}:
         return None
     try:
         return pl.Series(name, values, dtype, strict=True)
@@ -110,7 +117,7 @@ def _fit(
     """Returns the values that fit the column, with MISFIT for the others, which are added to `misfits`."""
     found = []
     for row, value in enumerate(values):
-        fit = _fit_value(_instant(value) if is_time else value, dtype)
+        fit = kind_of(dtype).fit(_instant(value) if is_time else value)
         if fit is MISFIT:
             misfits.setdefault(row, {})[name] = value
         found.append(fit)
@@ -127,18 +134,13 @@ def _instant(value: Any) -> Any:
         return value
 
 
-def _fit_value(value: Any, dtype: pl.DataType) -> Any:
-    return kind_of(dtype).fit(value)
-
-
 def _series(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series:
     """Returns the column. Instants are whole numbers at first: Python's range of datetimes is smaller."""
     whole = pl.Series(name, values, whole_instants(dtype), strict=True)
-    return whole.cast(with_leaves(dtype, _in_microseconds)).cast(dtype)
-
-
-def _in_microseconds(leaf: pl.DataType) -> pl.DataType:
-    return pl.Datetime("us", leaf.time_zone) if isinstance(leaf, pl.Datetime) else leaf
+    in_unit = with_leaves(
+        dtype, lambda leaf: in_microseconds(leaf) if isinstance(leaf, pl.Datetime) else leaf
+    )
+    return whole.cast(in_unit).cast(dtype)
 
 
 def _first(entry: Entry, misfits: Mapping[str, Any]) -> str | None:

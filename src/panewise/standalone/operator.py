@@ -1,10 +1,10 @@
 """An operator inside the caller's process: messages and batches in, emissions out."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Literal, Never, Self, TypeAlias
+from typing import Any, Never
 
 import polars as pl
 
@@ -12,31 +12,28 @@ from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.engine.protocol import Schemas
-from panewise.errors import InputError
 from panewise.spec import Specification
 from panewise.standalone import materializable
-from panewise.standalone.arguments import check_input, check_mode, check_number, check_words
+from panewise.standalone.arguments import check_input, check_number, check_words
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
-from panewise.standalone.checkpointing import steps_of
+from panewise.standalone.core import OperatorCore
 from panewise.standalone.deferral import Deferral
-from panewise.standalone.delivery import Delivery, Downstream
+from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
 from panewise.standalone.frames import Frame, frame_for
-from panewise.standalone.hosts import Host, MemoryHost, StoreHost
-from panewise.standalone.life_cycle import LifeCycle
+from panewise.standalone.front import Front
+from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message, check_columns
-from panewise.standalone.operator_store import OperatorStore, opened
+from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
 from panewise.stores import SessionStore, WindowStore
 
-Mode: TypeAlias = Literal["standalone", "automatic"]
 
-
-class StandaloneOperator:
+class StandaloneOperator(Front[Emission, OperatorCore]):
     """An operator of any specification inside the caller's process. It needs no Spark and starts no thread.
 
     It reads no clock: the caller gives the watermark and processing time. Event times are microseconds, or
@@ -92,27 +89,27 @@ class StandaloneOperator:
         schema: Mapping[str, Any],
         *,
         mode: Mode = "standalone",
-        downstream: Downstream | None = None,
+        downstream: Callable[[Emission], object] | None = None,
         buffer: int | None = 1,
         store: str | Path | OperatorStore | None = None,
         commit_rows: int = 1,
         callbacks: Callbacks | None = None,
         materialize: WindowStore | SessionStore | None = None,
     ) -> None:
-        check_mode(mode, downstream)
         check_number("buffer", buffer)
         check_number("commit_rows", commit_rows)
-        schemas, callbacks = schemas_of(spec, schema), callbacks or Callbacks()
+        callbacks = callbacks or Callbacks()
+        delivery = Delivery(mode, downstream, callbacks, kind="emission")
+        schemas = schemas_of(spec, schema)
         spec = for_schemas(spec, schemas)
-        host = _host(spec, schemas, store, callbacks)
+        host = Host(spec, schemas, store, callbacks.write)
         try:
             results = _materialized(spec, schemas, host, materialize)
-            self._driver, self._buffer = Driver(spec, schemas, host, results), buffer
-            self._driver.defers, self._calls = buffer == 1, self._driver.calls
-            self._deferral = Deferral(self._driver, enabled=buffer == 1 and materialize is None)
-            self._delivery = Delivery(self._driver, downstream, commit_rows, callbacks)
-            steps = steps_of(self._delivery, self._deferral)
-            self.life_cycle = LifeCycle(steps, callbacks, continues=bool(host.notes))
+            driver = Driver(spec, schemas, host, delivery.outputs, results, defers=buffer == 1)
+            self._driver, self._buffer = driver, buffer
+            self._deferral = Deferral(driver, enabled=buffer == 1 and materialize is None)
+            core = OperatorCore(driver, self._deferral, delivery, commit_rows)
+            super().__init__(delivery, core, continues=bool(host.notes))
         except BaseException:
             host.close()
             raise
@@ -123,19 +120,9 @@ class StandaloneOperator:
         return self._driver.spec
 
     @property
-    def delivery_enabled(self) -> bool:
-        """Whether messages and batches can be added. False after `downstream` has refused an emission."""
-        return not self._delivery.disabled
-
-    @property
     def watermark(self) -> int | None:
         """The watermark in microseconds; None if there is none yet, or it is a number of rows."""
         return self._driver.watermark
-
-    @property
-    def clock(self) -> int:
-        """The last reading of processing time in microseconds; 0 before the first one."""
-        return self._driver.clock
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -143,8 +130,8 @@ class StandaloneOperator:
 
         Messages in the buffer are not counted yet.
         """
-        with self._delivery.reading():
-            return dict(self._driver.totals.by_port)
+        with self._core.reading():
+            return dict(self._driver.totals)
 
     def positions(
         self,
@@ -158,7 +145,7 @@ class StandaloneOperator:
         Messages in the buffer do not count.
         """
         check_words("positions", others)
-        with self._delivery.reading():
+        with self._core.reading():
             name = self._driver.port(input)
             declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
             known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
@@ -170,7 +157,7 @@ class StandaloneOperator:
         For OVER and joins these are the stored rows; those of joins name their side as `input`. Messages in
         the buffer are not in them.
         """
-        with self._delivery.reading():
+        with self._core.reading():
             return self._driver.operator.live()
 
     def add_message(
@@ -206,8 +193,7 @@ class StandaloneOperator:
             calls.owner = FREE
 
     def _add_message(self, message: Message, name: str | None, position: Position | None) -> None:
-        self._delivery.check_open()
-        self._delivery.check_enabled()
+        self._delivery.check_ready()
         driver, where, reached = self._driver, self._driver.port(name), checked(position)
         if driver.ended:
             driver.check_not_ended((where,))
@@ -217,16 +203,16 @@ class StandaloneOperator:
             check_columns(message, driver.columns[where])
         waits = self._deferral.takes(message)
         if not waits:
-            self._delivery.catch_up()
+            self._core.catch_up()
         driver.buffer.add(message, where, reached)
-        if driver.buffer.steps < (self._delivery.room() if waits else self._buffer or math.inf):
+        if driver.buffer.steps < (self._core.room() if waits else self._buffer or math.inf):
             return
         try:
             driver.evaluate()
         except BaseException:
             driver.buffer.remove_last()
             raise
-        self._delivery.settle()
+        self._core.settle()
 
     @one_at_a_time
     def add_batch(
@@ -250,13 +236,13 @@ class StandaloneOperator:
                 if an input with rows has ended.
         """
         check_words("add_batch", others)
-        driver = self._delivery.ready()
+        driver = self._core.ready()
         given = rows if isinstance(rows, Mapping) else {driver.port(input): rows}
         frames = {driver.port(name): frame_for(driver.schemas[name], one) for name, one in given.items()}
         reached = [(driver.port(input), one) for one in map(checked, positions) if one is not None]
         self._add(frames)
         driver.reached(reached)
-        self._delivery.settle()
+        self._core.settle()
 
     def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
         self._driver.check_not_ended(frames)
@@ -284,49 +270,12 @@ class StandaloneOperator:
             SpecError: if an instant is not one.
         """
         check_words("advance", others)
-        self._delivery.check_open()
-        self._delivery.check_enabled()
+        self._delivery.check_ready()
         check_input(self.spec, input)
         to = None if watermark is None else instant_us(watermark, "watermark")
         now = None if clock is None else instant_us(clock, "clock")
-        if self._deferral.moves(now, to):
-            self._delivery.limit_deferred()
-            return
-        driver = self._delivery.ready()
-        driver.step(lambda operator: [operator.advance(now, to, input)])
-        self._delivery.settle()
-
-    @one_at_a_time
-    def timeout(self, now: InstantLike | None = None) -> bool:
-        """Delivers what waits from where it stopped, evaluates the buffer, and reads the clock.
-
-        Args:
-            now: processing time; None: the clock does not move.
-
-        Returns:
-            Whether delivery is enabled. If `downstream` refuses again, the clock does not move.
-
-        Raises:
-            SpecError: if `now` is not an instant.
-        """
-        return self._timeout(now)
-
-    def _timeout(self, now: InstantLike | None) -> bool:
-        self._delivery.check_open()
-        reading = None if now is None else instant_us(now, "now")
-        delivery = self._delivery
-        if not delivery.deliver():
-            return False
-        if reading is not None and self._deferral.moves(reading, None):
-            delivery.limit_deferred()
-            return not delivery.disabled
-        delivery.evaluate()
-        if delivery.disabled:
-            return False
-        if reading is not None:
-            self._driver.step(lambda operator: [operator.advance(processing_time=reading)])
-        delivery.settle()
-        return not delivery.disabled
+        if not self._core.defers_move(now, to):
+            self._core.step(lambda operator: [operator.advance(now, to, input)])
 
     @one_at_a_time
     def finish(
@@ -342,68 +291,11 @@ class StandaloneOperator:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
         """
         check_words("finish", others)
-        driver = self._delivery.ready()
+        driver = self._core.ready()
         name = None if input is None else driver.port(input)
         driver.step(lambda operator: [operator.finish(name)])
         driver.note_ended()
-        self._delivery.settle()
-
-    @one_at_a_time
-    def get_result(self) -> list[Emission]:
-        """Evaluates the buffer, and returns a copy of all emissions that wait.
-
-        They stay, so a second call returns them again. After a commit that failed, it returns those that
-        were not removed.
-
-        Raises:
-            InputError: in `mode="automatic"`, where `downstream` receives the emissions.
-        """
-        return self._emitted()
-
-    def _emitted(self) -> list[Emission]:
-        if self._delivery.downstream is not None:
-            rule = "in mode='automatic' the downstream receives all emissions"
-            raise InputError("get_result()", rule, "use mode='standalone', or timeout()")
-        if not self._delivery.failed:
-            self._delivery.check_open()
-            if not self._driver.defers:  # what is deferred emits nothing
-                self._driver.evaluate()
-        return list(self._driver.outbox)
-
-    @one_at_a_time
-    def drain(self) -> list[Emission]:
-        """Evaluates the buffer, and returns and removes all emissions that wait.
-
-        It commits nothing: after a restart from the last commit, the same rows have the same numbers.
-
-        Raises:
-            InputError: in `mode="automatic"`, where `downstream` receives the emissions.
-        """
-        found = self._emitted()
-        self._driver.outbox.clear()
-        return found
-
-    @one_at_a_time
-    def flush(self) -> list[Emission]:
-        """Evaluates the buffer, removes all emissions, and makes state and positions durable.
-
-        First pass on what :meth:`get_result` returns: emissions that are removed here are not repeated after
-        a restart. In `mode="automatic"` emissions are delivered, and nothing is removed.
-
-        Returns:
-            The emissions that it removed.
-
-        Raises:
-            DeliveryDisabledError: in `mode="automatic"`, if `downstream` refuses an emission.
-            StateError: if the store cannot be written. It is then as after the commit before, and nothing is
-                removed: :meth:`get_result` and :meth:`drain` still return the emissions.
-        """
-        self._delivery.check_open()
-        found = [] if self._delivery.downstream else self._emitted()
-        self._timeout(None)
-        self._delivery.check_enabled()
-        self._delivery.commit(accepted=len(found))
-        return found
+        self._core.settle()
 
     @one_at_a_time
     def remove_waiting(self) -> list[WaitingMessage]:
@@ -433,44 +325,16 @@ class StandaloneOperator:
         [0.25]
         """
         self._delivery.check_open()
-        self._delivery.catch_up()
+        self._core.catch_up()
         return self._driver.buffer.clear()
-
-    @one_at_a_time
-    def close(self) -> None:
-        """Calls the callback `teardown`, and closes the store. It commits nothing.
-
-        Messages and emissions that wait are discarded: call :meth:`flush` before. With a store, what was
-        added after the last commit is to be added again, from :meth:`positions` on.
-        """
-        self._delivery.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
     """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
     with operator._calls.one():
-        operator._delivery.ready()
+        operator._core.ready()
         operator._add(frames)
-        operator._delivery.settle()
-
-
-def delivery_of(operator: StandaloneOperator) -> Delivery:
-    """Returns the way of an operator's emissions, for the front of asyncio."""
-    return operator._delivery
-
-
-def _host(spec: Specification, schemas: Schemas, store: Any, callbacks: Callbacks) -> Host:
-    """Returns the place of an operator's state."""
-    if store is None:
-        return MemoryHost(spec, schemas)
-    found, close = opened(store)
-    return StoreHost(spec, schemas, found, callbacks.write, close)
+        operator._core.settle()
 
 
 def _materialized(spec: Any, schemas: Schemas, host: Host, store: Any) -> Materialized | None:

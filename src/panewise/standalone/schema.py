@@ -1,7 +1,7 @@
 """The columns of an operator's inputs: type names or Polars types, by port."""
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -13,10 +13,9 @@ from panewise.families import INPUT
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
+from panewise.standalone.value_types import kind_of
 
 ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
-
-_NAMES: Final = {dtype: name for name, dtype in NAMED.items()}
 
 
 def schemas_of(spec: Specification, given: Any) -> Schemas:
@@ -77,7 +76,9 @@ def for_schemas(spec: Any, schemas: Schemas) -> Any:
     """
     fitted = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
     typed = {
-        port: {name: Type(_type_name(dtype)) for name, dtype in columns.items() if not name.startswith("__")}
+        port: {
+            name: Type(str(kind_of(dtype))) for name, dtype in columns.items() if not name.startswith("__")
+        }
         for port, columns in schemas.items()
     }
     _check_columns(fitted, schemas)
@@ -97,20 +98,3 @@ def _check_columns(spec: Specification, schemas: Schemas) -> None:
             if name not in schemas[port]:
                 rule = "the columns that an operator reads are in its schema"
                 raise SpecError(f"column {name!r}", rule, f"use one of the columns {sorted(schemas[port])}")
-
-
-def _type_name(dtype: Any) -> str:
-    """Returns the name under which the checks of specifications know a type."""
-    match dtype:
-        case pl.Decimal():
-            return f"decimal({dtype.precision},{dtype.scale})"
-        case pl.Datetime():
-            return "timestamp" if dtype.time_zone else "timestamp_ntz"
-        case pl.Duration():
-            return "interval day to second"
-        case pl.List() | pl.Array():
-            return f"array<{_type_name(dtype.inner)}>"
-        case pl.Struct():
-            fields = (f"{field.name}:{_type_name(field.dtype)}" for field in dtype.fields)
-            return f"struct<{','.join(fields)}>"
-    return _NAMES.get(dtype, str(dtype).lower())

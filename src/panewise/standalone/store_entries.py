@@ -9,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.kernels.column_types import with_leaves
+from panewise.standalone.value_types import in_microseconds
 
 KEY_TYPES: Final = (*pl.datatypes.group.INTEGER_DTYPES, pl.String, pl.Boolean, pl.Binary)
 
@@ -41,7 +42,7 @@ def values_of(results: pl.DataFrame) -> list[dict[str, Any]]:
     """
     changed = {name: with_leaves(dtype, _value_type) for name, dtype in results.schema.items()}
     casts = [
-        pl.col(name).cast(with_leaves(results.schema[name], _in_microseconds)).cast(dtype)
+        pl.col(name).cast(with_leaves(results.schema[name], in_microseconds)).cast(dtype)
         for name, dtype in changed.items()
         if dtype != results.schema[name]
     ]
@@ -55,12 +56,6 @@ def has_bytes(dtype: pl.DataType) -> bool:
     (True, False)
     """
     return with_leaves(dtype, lambda leaf: pl.Null() if leaf == pl.Binary else leaf) != dtype
-
-
-def _in_microseconds(leaf: pl.DataType) -> pl.DataType:
-    if isinstance(leaf, pl.Datetime):
-        return pl.Datetime("us", leaf.time_zone)
-    return pl.Duration("us") if isinstance(leaf, pl.Duration) else leaf
 
 
 def _value_type(leaf: pl.DataType) -> pl.DataType:

@@ -7,26 +7,16 @@ from typing import Any, Final
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import NAMED
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 
-_NAMES: Final = {
-    pl.Int8(): "tinyint",
-    pl.Int16(): "smallint",
-    pl.Int32(): "int",
-    pl.Int64(): "bigint",
-    pl.Float32(): "float",
-    pl.Float64(): "double",
-    pl.String(): "string",
-    pl.Boolean(): "boolean",
-    pl.Date(): "date",
-    pl.Binary(): "binary",
-}
+_NAMES: Final = {dtype: name for name, dtype in NAMED.items()}
 _UNITS: Final = {"ms": (1, 1_000), "us": (1, 1), "ns": (1_000, 1)}  # a unit is microseconds * first / second
 
 
 @cache
 def kind_of(dtype: Any) -> ColumnType:
-    """Returns the type that fits values to a Polars type.
+    """Returns the type that fits values to a Polars type. Its text is the name that specifications know.
 
     >>> kind_of(pl.List(pl.Int32())).fit([1, None]), kind_of(pl.List(pl.Int32())).fit([True]) is MISFIT
     ([1, None], True)
@@ -43,7 +33,17 @@ def kind_of(dtype: Any) -> ColumnType:
             return _Array("array", fields=(("element", kind_of(dtype.inner)),), size=dtype.size)
         case pl.Struct():
             return ColumnType("struct", fields=tuple((one.name, kind_of(one.dtype)) for one in dtype.fields))
-    return ColumnType(_NAMES[dtype]) if dtype in _NAMES else _OfPolars(str(dtype), dtype=dtype)
+    if dtype in _NAMES:
+        return ColumnType(_NAMES[dtype])
+    name = "interval day to second" if isinstance(dtype, pl.Duration) else str(dtype).lower()
+    return _OfPolars(name, dtype=dtype)
+
+
+def in_microseconds(leaf: pl.DataType) -> pl.DataType:
+    """Returns a type of instants or durations with microseconds as its unit, any other type as it is."""
+    if isinstance(leaf, pl.Datetime):
+        return pl.Datetime("us", leaf.time_zone)
+    return pl.Duration("us") if isinstance(leaf, pl.Duration) else leaf
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""S1's window operators for asyncio: back pressure, acceptance and flushes."""
+"""S1's window operators for asyncio: acceptance and flushes. Back pressure is that of AsyncOperator."""
 
 import asyncio
 from pathlib import Path
@@ -38,25 +38,6 @@ async def produce(windows: AsyncWindows, messages: int, done: list[int]) -> None
 
 def sums(outputs: list[Any]) -> list[int]:
     return [one.window.value["a"] for one in outputs]
-
-
-def test_producers_wait_while_the_consumer_is_behind() -> None:
-    """semantics 32.5: at most `capacity` outputs are not accepted."""
-
-    async def main() -> None:
-        async with AsyncWindows(aggregator(), capacity=3) as windows:
-            done, found = list[int](), list[Any]()
-            producer = asyncio.create_task(produce(windows, 10, done))
-            await settled()
-            assert done == [0, 1, 2, 3]
-            async for output in windows:
-                found.append(output)
-                await settled()
-                assert len(done) <= len(found) + 3
-            await producer
-            assert sums(found) == list(range(9))
-
-    asyncio.run(main())
 
 
 def test_flushes_follow_acceptance(tmp_path: Path) -> None:
@@ -134,20 +115,6 @@ def test_a_reset_discards_the_output_that_the_loop_has() -> None:
                     await windows.add_message(message(1), 1)
                     await windows.end()
             assert numbers == [1, 2]
-
-    asyncio.run(main())
-
-
-def test_a_producer_that_waits_ends_when_the_operator_is_closed() -> None:
-    """semantics 32.5"""
-
-    async def main() -> None:
-        operator = aggregator()
-        producer = asyncio.create_task(produce(AsyncWindows(operator, capacity=1), 10, []))
-        await settled()
-        operator.close()
-        with pytest.raises(InputError, match=r"^a closed operator"):
-            await asyncio.wait_for(producer, 5)
 
     asyncio.run(main())
 

@@ -193,9 +193,11 @@ def test_sessions_that_would_be_one_are_not_put() -> None:
 def test_a_row_that_raises_ends_a_batch() -> None:
     """The rows before it have been added, and counts say how many."""
     operator = aggregator([QUOTIENT])
-    rows = pl.DataFrame({"event_time": [1, None, 2, 3], "v": [8, 1, 0, 2], "k": ["a"] * 4}, operator._schema)
+    rows = pl.DataFrame(
+        {"event_time": [1, None, 2, 3], "v": [8, 1, 0, 2], "k": ["a"] * 4}, operator._state.schema
+    )
     with pytest.raises(ZeroDivisionError):
-        operator.add_batch(rows, offset=4)
+        operator.add_batch(pl.DataFrame(rows, operator._state.schema), offset=4)
     assert (operator.counts.applied, operator.counts.invalid) == (1, 1)
     assert operator.add_message({"event_time": 3, "v": 2}) == "in_time"
     assert operator.get_windows(0, 9)[0].last_offset == 5  # one after the mark, which was 4

@@ -49,7 +49,7 @@ def test_keys_have_a_stable_form_in_stores(
             one.put_window(window)
             assert [row["k"] for row in one.get_messages(0, 99, read, join_keys=(key, 1))] == [read]
             assert one.get_messages(0, 99, key, join_keys=(other, 1)) == []
-            assert [found.session_key for found in one._windows.backward()][-1] == stored or other == 5
+            assert [found.session_key for found in one._state.windows.backward()][-1] == stored or other == 5
             one.flush()
     with JoinWindowOperator(settings, types, store=tmp_path) as one:
         assert one.retire(99, key, join_keys=(key, 1)) == 1

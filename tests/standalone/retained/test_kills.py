@@ -198,5 +198,5 @@ def test_an_operator_in_memory_that_is_never_flushed_forgets_windows() -> None:
     operator = median()
     for time in range(0, 3000, 10):
         operator.add_message({"event_time": time, "v": 1})
-    assert len(operator._windows) < 5
-    assert not operator._windows.removed
+    assert len(operator._state.windows) < 5
+    assert not operator._state.windows.removed

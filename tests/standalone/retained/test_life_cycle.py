@@ -256,8 +256,8 @@ def test_a_store_that_cannot_be_written_closes_the_operator(
         raise StoreError("the disk is full", "a commit needs room", "make room")
 
     with monkeypatch.context() as patched:
-        assert operator._messages is not None
-        patched.setattr(operator._messages, "commit", full)
+        assert operator._state.messages is not None
+        patched.setattr(operator._state.messages, "commit", full)
         with pytest.raises(StoreError, match="the disk is full"):
             operator.life_cycle.reset("one")
     with pytest.raises(InputError, match="a closed operator"):

@@ -235,8 +235,8 @@ def linear(operator: Any, low: int, high: int, session_key: str | None) -> list[
     """Returns the windows that share an instant or an offset with a range, by a look at each window."""
     found = []
     for one in bare(operator):
-        if operator._settings.by_time:
-            end = one.end_time - (operator._settings.session_key is None)
+        if operator._state.settings.by_time:
+            end = one.end_time - (operator._state.settings.session_key is None)
             overlaps = one.start <= high and low <= end
         else:
             overlaps = one.start <= high and low <= one.last_offset

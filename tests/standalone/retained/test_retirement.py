@@ -56,8 +56,8 @@ def times(one: JoinWindowOperator) -> list[int]:
 
 def stored(one: JoinWindowOperator) -> int:
     """Returns how many messages are stored, also those that no read returns."""
-    assert one._messages is not None
-    with one._messages.get_messages(start=-(10**9), end=10**9) as found:
+    assert one._state.messages is not None
+    with one._state.messages.get_messages(start=-(10**9), end=10**9) as found:
         return sum(1 for _ in found)
 
 
@@ -93,8 +93,8 @@ def test_messages_of_the_last_session_of_a_key_are_deleted_with_it() -> None:
     for number in range(50):
         add(one, 100 * number, k=f"k{number}")
     assert (times(one), stored(one)) == ([4900], 1)
-    assert one._retirements is not None
-    assert (len(one._retirements._bounds), len(one._retirements._expired)) == (0, 0)
+    assert one._state.retirements is not None
+    assert (len(one._state.retirements._bounds), len(one._state.retirements._expired)) == (0, 0)
 
 
 def expired_beside_an_older_session(one: JoinWindowOperator) -> None:
@@ -127,7 +127,7 @@ def test_messages_of_an_expired_session_stay_hidden_after_a_restart(tmp_path: Pa
         one.flush()
     with operator(tmp_path, **given) as one:
         assert times(one) == wanted
-        assert not list(one._files.retired())
+        assert not list(one._state.files.retired())
 
 
 @pytest.mark.parametrize("sessions", [False, True])

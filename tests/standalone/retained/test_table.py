@@ -95,10 +95,10 @@ def test_last_offsets_of_windows_that_were_put_need_not_be_in_order() -> None:
     first = operator.get_window(0)
     assert first is not None
     operator.put_window(first._replace(last_offset=50))
-    assert not operator._windows.in_order
+    assert not operator._state.windows.in_order
     assert [one.start for one in operator.get_windows(6, 7)] == [0, 6]
     operator.put_window(first)
-    assert operator._windows.in_order
+    assert operator._state.windows.in_order
     assert [one.start for one in operator.get_windows(6, 7)] == [6]
     last = operator.get_window(6)
     assert last is not None

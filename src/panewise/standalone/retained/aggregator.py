@@ -1,21 +1,23 @@
 """S1's windowed aggregator: the results of the windows of a stream, with early, full and late outputs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from panewise.calls import one_at_a_time
 from panewise.errors import InputError, SpecError
 from panewise.spec import Aggregate, Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.delivery import Delivery, Mode
+from panewise.standalone.emission import RejectedMessage
+from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, Outbox
 from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.results import Results, row_of, to_bytes
 from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.state import WindowState
 from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
 
 
@@ -68,8 +70,8 @@ class WindowedAggregator(RetainedWindows):
         schema: Mapping[str, Any],
         *,
         mode: Mode = "standalone",
-        downstream: Downstream | None = None,
-        error_output: ErrorOutput | None = None,
+        downstream: Callable[[WindowOutput], object] | None = None,
+        error_output: Callable[[RejectedMessage], object] | None = None,
         store: str | Path | None = None,
         callbacks: Callbacks | None = None,
     ) -> None:
@@ -78,43 +80,38 @@ class WindowedAggregator(RetainedWindows):
             raise SpecError(
                 f"settings of the type {type(settings).__name__}", rule, "give AggregatorSettings(...)"
             )
+        callbacks = callbacks or Callbacks()
+        delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
         spec, columns = checked(_spec(settings, aggregates), schema)
-        self._results = Results(spec.aggregates, spec, columns)
-        self._full_state = self._results.need_messages(sessions=settings.session_key is not None)
-        if self._full_state and settings.message_store is False:
+        results = Results(spec.aggregates, spec, columns)
+        from_messages = results.need_messages(sessions=settings.session_key is not None)
+        if from_messages and settings.message_store is False:
             rule = "these aggregates are computed from the messages of a window"
             raise SpecError("message_store=False", rule, "leave it out")
-        callbacks = callbacks or Callbacks()
-        super().__init__(
-            settings,
-            spec,
-            columns,
-            stores_messages=self._full_state or bool(settings.message_store),
-            join_keys=(),
-            outbox=Outbox(mode, downstream, error_output, callbacks.write),
-            store=store,
-            callbacks=callbacks,
-        )
+        stores = from_messages or bool(settings.message_store)
+        state = WindowState(settings, spec, columns, stores_messages=stores, store=store, callbacks=callbacks)
+        super().__init__(state, _Aggregates(state, results, from_messages), delivery)
 
-    def _load(self) -> None:
-        super()._load()
-        for window in self._windows:
+
+class _Aggregates(Content):
+    """The results of windows, computed from partials or from stored messages.
+
+    Args:
+        state: the windows.
+        results: the aggregates.
+        from_messages: whether results are computed from stored messages.
+    """
+
+    def __init__(self, state: WindowState, results: Results, from_messages: bool) -> None:
+        self._state, self._results, self._from_messages = state, results, from_messages
+
+    def loaded(self, windows: Iterable[Window]) -> None:
+        for window in windows:
             window.partial = self._results.completed(window.partial)
 
-    @one_at_a_time
-    def put_window(self, metadata: WindowMetadata) -> None:
-        """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
-
-        It emits nothing by itself. A window of messages can be replaced, but not added.
-
-        Raises:
-            InputError: if the metadata do not fit the windows of this operator, or the value is not the
-                result of the partial.
-        """
-        self._check_open()
-        window = self._window_of(metadata)
+    def put(self, window: Window, metadata: WindowMetadata) -> None:
         partial = self._results.partial_of(metadata.partial)
-        if self._full_state != (partial is None):
+        if self._from_messages != (partial is None):
             rule = "a partial is given where results are computed from it, and only there"
             raise InputError(
                 f"a partial of {len(metadata.partial)} bytes", rule, "give what get_window returned"
@@ -123,19 +120,18 @@ class WindowedAggregator(RetainedWindows):
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
-        self._put(window)
 
-    def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
-        if not self._full_state:
+    def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+        if not self._from_messages:
             for window in windows:
                 window.rows.append(arrival.message)
         return list(windows)
 
-    def _try(self, arrival: Arrival, floor: int) -> None:
+    def attempt(self, arrival: Arrival, floor: int) -> None:
         if self._results.is_safe:
             return
-        groups = self._grid.before(self._windows, arrival, floor)
-        if not self._full_state:
+        groups = self._state.grid.before(self._state.windows, arrival, floor)
+        if not self._from_messages:
             self._results.check(groups, arrival.message)
             return
         for group in groups:
@@ -144,43 +140,43 @@ class WindowedAggregator(RetainedWindows):
 
     def _ordered(self, window: Window) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
-        return [message for _, message in sorted(self._messages_of(window), key=lambda found: found[0])]
+        return [message for _, message in sorted(self._state.messages_of(window), key=lambda found: found[0])]
 
     def _result(self, window: Window) -> pl.DataFrame | None:
-        if not self._full_state:
+        if not self._from_messages:
             return self._results.of_window(window)
         messages = self._ordered(window)
         return self._results.values(self._results.of_messages(messages)) if messages else None
 
-    def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
+    def output(self, window: Window, firing: Firing) -> WindowOutput | None:
         result = self._result(window)
+        if result is not None and window.session_key is not None:
+            window.emitted = result
+        return self._numbered(window, result, firing)
+
+    def retraction(self, window: Window) -> WindowOutput | None:
+        return self._numbered(window, window.emitted, "retraction")
+
+    def _numbered(self, window: Window, result: pl.DataFrame | None, firing: Firing) -> WindowOutput | None:
         if result is None:
             return None
-        if window.session_key is not None:
-            window.emitted = result
-        return WindowOutput(self._described(window, result), self._progress.sequence + 1, firing)
+        return WindowOutput(self._described(window, result), self._state.progress.sequence + 1, firing)
 
-    def _retraction(self, window: Window) -> WindowOutput | None:
-        if window.emitted is None:
-            return None
-        described = self._described(window, window.emitted)
-        return WindowOutput(described, self._progress.sequence + 1, "retraction")
-
-    def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
-        if not self._full_state:
+    def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+        if not self._from_messages:
             return []
         return [one for one in windows if one.incomplete or one.pending_since is not None]
 
-    def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
-        self._fold(windows)
+    def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+        self.fold(windows)
         return [self._described(window, self._result(window)) for window in windows]
 
-    def _fold(self, windows: Sequence[Window]) -> None:
+    def fold(self, windows: Sequence[Window]) -> None:
         self._results.fold(windows)
 
     def _described(self, window: Window, result: pl.DataFrame | None) -> WindowMetadata:
         partial = to_bytes(window.partial)
-        return self._bounds(window)._replace(value=row_of(result), partial=partial)
+        return self._state.bounds(window)._replace(value=row_of(result), partial=partial)
 
 
 def _spec(settings: AggregatorSettings, aggregates: Iterable[Aggregate]) -> WindowOperator:

@@ -1,18 +1,18 @@
 """S1's window operators for asyncio: producers wait while the consumer is behind."""
 
-from collections.abc import AsyncIterator
-from typing import Any, Self
+from typing import Any
 
 from panewise.chrono import InstantLike
 from panewise.errors import InputError
 from panewise.standalone.arguments import check_number
 from panewise.standalone.frames import Frame
-from panewise.standalone.retained.operator import RetainedWindows, output_loop
+from panewise.standalone.front import AsyncFront
+from panewise.standalone.retained.operator import RetainedWindows
 from panewise.standalone.retained.outputs import Classified, WindowOutput
 from panewise.standalone.retained.window import SessionKey
 
 
-class AsyncWindows:
+class AsyncWindows(AsyncFront[WindowOutput]):
     """Retained windows whose outputs are read with `async for`, while others add messages.
 
     It starts no thread: steps and flushes run in the thread of the event loop. An output counts as accepted
@@ -63,25 +63,20 @@ class AsyncWindows:
         if operator.mode == "automatic":
             rule = "in mode='automatic' the downstream receives all outputs"
             raise InputError("mode='automatic'", rule, "use mode='standalone'")
-        self.operator, self._outputs = operator, output_loop(operator, capacity)
+        super().__init__(operator, capacity)
+        self.operator = operator
 
     async def add_message(
         self, message: Any, offset: int | None = None, *, now: InstantLike | None = None
     ) -> Classified:
         """Adds a message, as `add_message` of the operator does; waits while too much is emitted."""
-        kind: Classified = await self._outputs.step(
-            lambda: self.operator.add_message(message, offset, now=now)
-        )
-        return kind
+        return await self._outputs.step(lambda: self.operator.add_message(message, offset, now=now))
 
     async def add_batch(
         self, rows: Frame, offset: int | None = None, *, now: InstantLike | None = None
     ) -> list[Classified]:
         """Adds the rows of a batch, as `add_batch` of the operator does; waits while too much is emitted."""
-        kinds: list[Classified] = await self._outputs.step(
-            lambda: self.operator.add_batch(rows, offset, now=now)
-        )
-        return kinds
+        return await self._outputs.step(lambda: self.operator.add_batch(rows, offset, now=now))
 
     async def timeout(self, now: InstantLike | None = None) -> None:
         """Reads the clock, and lets windows emit; waits while too much is emitted."""
@@ -89,27 +84,4 @@ class AsyncWindows:
 
     async def retire(self, end: InstantLike, session_key: SessionKey | None = None) -> int:
         """Removes full windows, as `retire` of the operator does; waits while too much is emitted."""
-        removed: int = await self._outputs.step(lambda: self.operator.retire(end, session_key))
-        return removed
-
-    async def end(self) -> None:
-        """Ends the loop over the outputs, once it has received them. Nothing can be added afterwards.
-
-        A flush follows when all outputs are accepted. Windows that are not full emit nothing. It waits while
-        too much is emitted.
-        """
-        await self._outputs.step(lambda: None)
-        self._outputs.end()
-
-    def __aiter__(self) -> AsyncIterator[WindowOutput]:
-        """Begins a loop, which takes the place of an earlier one.
-
-        The output that the earlier loop took last, and has not accepted, comes again.
-        """
-        return aiter(self._outputs)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self.operator.close()
+        return await self._outputs.step(lambda: self.operator.retire(end, session_key))

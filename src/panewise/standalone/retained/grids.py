@@ -4,12 +4,11 @@ Windows are opened when their first message arrives. A window is full when the p
 The progress is the watermark for windows of time, and the number of the last message otherwise.
 """
 
-from dataclasses import dataclass, field, replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from itertools import islice, takewhile
-from typing import Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.standalone.retained.results import joined
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.table import WindowTable
 from panewise.standalone.retained.window import Arrival, Window
@@ -32,41 +31,43 @@ class Placement:
     merged: list[Window] = field(default_factory=list)
 
 
-class Grid(Protocol):
-    """The windows of a measure."""
+class Grid(ABC):
+    """The windows of a measure. Windows that have no instants do not end before a floor."""
 
+    @abstractmethod
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
         """Returns the windows of a message. It opens and merges windows, and covers the message."""
-        ...
 
+    @abstractmethod
     def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
         """Returns the windows that `place` would combine with the message, for each of its windows."""
-        ...
 
     def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
         """Returns whether all windows of a message have expired: they end at `floor` or before."""
-        ...
+        return False
 
     def in_range(self, time: int) -> bool:
         """Returns whether a window of an event time has bounds that are instants (semantics 6.3)."""
-        ...
+        return True
 
     def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
         """Returns the first time or offset at which a message can belong to a window in retention.
+
+        Messages of sessions have no such bound: each can extend a session, and they are deleted by key.
 
         Args:
             windows: the windows in the table.
             floor: the instant up to which windows have expired.
             mark: the highest offset of an applied message.
         """
-        ...
+        return MIN_INSTANT
 
 
 def grid_of(settings: AggregatorSettings) -> Grid:
     """Returns the windows that the settings describe."""
     if settings.session_key is not None:
-        return TimeSessions(settings) if settings.by_time else TupleSessions(settings)
-    return TimeGrid(settings) if settings.by_time else TupleGrid(settings)
+        return _TimeSessions(settings) if settings.by_time else _TupleSessions(settings)
+    return _TimeGrid(settings) if settings.by_time else _TupleGrid(settings)
 
 
 def _opened(arrival: Arrival, start: int, boundary: int, end: int) -> Window:
@@ -76,7 +77,7 @@ def _opened(arrival: Arrival, start: int, boundary: int, end: int) -> Window:
     )
 
 
-class TimeGrid:
+class _TimeGrid(Grid):
     """Windows of a fixed length of time, [start, start + size)."""
 
     def __init__(self, settings: AggregatorSettings) -> None:
@@ -91,7 +92,6 @@ class TimeGrid:
         return range(first, min(last, highest) + 1, self._step)
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
-        """Returns the windows of a message."""
         placement = Placement([])
         for start in self._starts(arrival.time, floor):
             window = windows.at((start, b""))
@@ -105,16 +105,13 @@ class TimeGrid:
         return placement
 
     def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
-        """Returns the windows that the message would be added to."""
         found = (windows.at((start, b"")) for start in self._starts(arrival.time, floor))
         return [[] if window is None else [window] for window in found]
 
     def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
-        """Returns whether all windows of a message have expired."""
         return not self._starts(arrival.time, floor)
 
     def in_range(self, time: int) -> bool:
-        """Returns whether a window of an event time has bounds that are instants."""
         return bool(self._starts(time, MIN_INSTANT))
 
     def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
@@ -128,7 +125,7 @@ class TimeGrid:
         return max(MIN_INSTANT, first if present is None else min(first, present.start))
 
 
-class TupleGrid:
+class _TupleGrid(Grid):
     """Windows of a fixed number of messages: every `advance` messages one of them starts."""
 
     def __init__(self, settings: AggregatorSettings) -> None:
@@ -136,7 +133,6 @@ class TupleGrid:
         self._full_at = self._size - (settings.full == "at_size")
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
-        """Returns the windows of a message."""
         placement = Placement(self._containing(windows, arrival))
         for window in placement.windows:
             window.cover(arrival)
@@ -158,17 +154,8 @@ class TupleGrid:
         return found[::-1]
 
     def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
-        """Returns the windows that the message would be added to."""
         opens: list[list[Window]] = [[]] if arrival.number % self._step == 0 else []
         return [[window] for window in self._containing(windows, arrival)] + opens
-
-    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
-        """Returns False: the windows of the last message are open."""
-        return False
-
-    def in_range(self, time: int) -> bool:
-        """Returns True: these windows have no instants."""
-        return True
 
     def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
         """Returns the start of the first window. Without a window only later messages will be in one."""
@@ -176,7 +163,7 @@ class TupleGrid:
         return mark + 1 if first is None else first.start
 
 
-class TimeSessions:
+class _TimeSessions(Grid):
     """Sessions of a key: two messages at most a gap of event time apart are in the same one."""
 
     def __init__(self, settings: AggregatorSettings) -> None:
@@ -201,9 +188,9 @@ class TimeSessions:
         before = first.start, first.end
         for window in replaced:
             windows.remove(window)
-        window = first if first not in replaced else _renamed(first, start)
+        window = first if first not in replaced else first.renamed(start)
         for other in others:
-            _merge(window, other)
+            window.absorb(other)
         window.cover(arrival)
         window.end = window.boundary = window.last_time + self._gap + 1
         windows.put(window)
@@ -211,7 +198,6 @@ class TimeSessions:
         return Placement([window], grown=grown, merged=replaced)
 
     def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
-        """Returns the sessions that the message would be combined with."""
         return [self._touching(windows, arrival)]
 
     def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
@@ -222,12 +208,8 @@ class TimeSessions:
         """Returns whether the end of a session of this event time is an instant."""
         return time + self._gap + 1 <= MAX_INSTANT
 
-    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
-        """Returns no bound: messages, each a gap before the one before it, can extend a session."""
-        return MIN_INSTANT
 
-
-class TupleSessions:
+class _TupleSessions(Grid):
     """Sessions of a key that end after more than a number of messages with other keys."""
 
     def __init__(self, settings: AggregatorSettings) -> None:
@@ -238,7 +220,6 @@ class TupleSessions:
         return [one for one in sessions if arrival.number - one.last_number - 1 <= self._most]
 
     def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
-        """Returns the session of a message."""
         placement = Placement(self._last(windows, arrival))
         if not placement.windows:
             window = _opened(arrival, arrival.offset, 0, 0)
@@ -250,35 +231,4 @@ class TupleSessions:
         return placement
 
     def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
-        """Returns the session that the message would be added to."""
         return [self._last(windows, arrival)]
-
-    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
-        """Returns False: a message that is added now belongs to the last session, or to a new one."""
-        return False
-
-    def in_range(self, time: int) -> bool:
-        """Returns True: these sessions have no instants."""
-        return True
-
-    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
-        """Returns no bound: the messages of a session are deleted by its key."""
-        return MIN_INSTANT
-
-
-def _renamed(window: Window, start: int) -> Window:
-    """Returns a session with another start, which has emitted nothing yet."""
-    return replace(window, start=start, emitted=None, full=False, fresh=list(window.fresh))
-
-
-def _merge(window: Window, other: Window) -> None:
-    """Adds another session to a session. Their partials are merged when the results are needed."""
-    window.start_offset = min(window.start_offset, other.start_offset)
-    window.last_offset = max(window.last_offset, other.last_offset)
-    window.last_time = max(window.last_time, other.last_time)
-    since = [one.pending_since for one in (window, other) if one.pending_since is not None]
-    window.pending_since = min(since, default=None)
-    window.fresh = sorted(window.fresh + other.fresh, key=lambda one: one.offset)
-    window.rows = window.rows + other.rows
-    window.partial = other.partial if window.partial is None else joined(window.partial, other.partial)
-    window.incomplete = window.incomplete or other.incomplete

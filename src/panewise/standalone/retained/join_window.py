@@ -1,21 +1,23 @@
 """S1's join window operator: the new messages of each window, and access to windows and messages."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from panewise.calls import one_at_a_time
 from panewise.errors import InputError, SpecError
 from panewise.functions import count
 from panewise.spec import Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.delivery import Delivery, Mode
+from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.codec import of_json
+from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outbox import Downstream, ErrorOutput, Mode, Outbox
 from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.rows import checked
 from panewise.standalone.retained.settings import JoinWindowSettings
+from panewise.standalone.retained.state import WindowState
 from panewise.standalone.retained.window import Arrival, FreshMessage, RetainedMessage, Window, WindowMetadata
 from panewise.stores.keys import decode_key
 from panewise.stores.message_codec import MessageKey, encode_fields
@@ -62,8 +64,8 @@ class JoinWindowOperator(RetainedWindows):
         schema: Mapping[str, Any],
         *,
         mode: Mode = "standalone",
-        downstream: Downstream | None = None,
-        error_output: ErrorOutput | None = None,
+        downstream: Callable[[WindowOutput], object] | None = None,
+        error_output: Callable[[RejectedMessage], object] | None = None,
         store: str | Path | None = None,
         callbacks: Callbacks | None = None,
     ) -> None:
@@ -71,77 +73,62 @@ class JoinWindowOperator(RetainedWindows):
         if kind is not JoinWindowSettings:
             rule = "a join window operator has JoinWindowSettings"
             raise SpecError(f"settings of the type {kind.__name__}", rule, "give JoinWindowSettings(...)")
-        spec, columns = checked(_spec(settings), schema)
         callbacks = callbacks or Callbacks()
-        super().__init__(
-            settings,
-            spec,
-            columns,
-            stores_messages=True,
-            join_keys=settings.equal_fields,
-            outbox=Outbox(mode, downstream, error_output, callbacks.write),
-            store=store,
-            callbacks=callbacks,
+        delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
+        spec, columns = checked(_spec(settings), schema)
+        fields = settings.equal_fields
+        state = WindowState(
+            settings, spec, columns, stores_messages=True, join_keys=fields, store=store, callbacks=callbacks
         )
+        super().__init__(state, _NewMessages(state), delivery)
 
-    @one_at_a_time
-    def put_window(self, metadata: WindowMetadata) -> None:
-        """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
 
-        It emits nothing by itself. A window of messages can be replaced, but not added.
+class _NewMessages(Content):
+    """The messages of windows that have not been emitted. Nothing is computed from them.
 
-        Raises:
-            InputError: if the metadata do not fit the windows of this operator, or have a value.
-        """
-        self._check_open()
-        window = self._window_of(metadata)
+    So adding a message raises nothing: the message store refuses it before it changes. Messages that were
+    emitted stay emitted when sessions merge.
+    """
+
+    def __init__(self, state: WindowState) -> None:
+        self._state = state
+
+    def put(self, window: Window, metadata: WindowMetadata) -> None:
         if metadata.value is not None or metadata.partial:
             rule = "the windows of a join window operator have no value and no partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
-        self._put(window)
 
-    def _include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+    def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
         if not windows:  # windows of messages that were deleted
             return []
         first = windows[0]
-        join_keys = encode_fields(self._keys.join_keys(arrival.message)) or b""
+        join_keys = encode_fields(self._state.keys.join_keys(arrival.message)) or b""
         first.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
         return [first]
 
-    def _try(self, arrival: Arrival, floor: int) -> None:
-        """Adding a message raises nothing: the message store refuses it before it changes."""
-
-    def _output(self, window: Window, firing: Firing) -> WindowOutput | None:
-        found = self._fresh_messages(window)
-        window.fresh = [one for one in window.fresh if one.offset not in found] if self.restoring else []
+    def output(self, window: Window, firing: Firing) -> WindowOutput | None:
+        found, state = self._fresh_messages(window), self._state
+        window.fresh = [one for one in window.fresh if one.offset not in found] if state.restoring else []
         if not found:
             return None
-        described, sequence = self._metadata([window])[0], self._progress.sequence + 1
-        return WindowOutput(described, sequence, firing, tuple(found.values()))
+        return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(found.values()))
 
     def _fresh_messages(self, window: Window) -> dict[int, RetainedMessage]:
         """Returns the stored messages of a window that have not been emitted, in the order of keys."""
-        assert self._messages is not None
-        keys = [_key_of(one, window) for one in window.fresh if self._is_in(window, one.time, one.offset)]
-        found = self._messages.get_many(keys)
+        state = self._state
+        assert state.messages is not None
+        keys = [_key_of(one, window) for one in window.fresh if state.is_in(window, one.time, one.offset)]
         return {
-            one.offset: RetainedMessage(of_json(one.value, self._schema), one.offset)
-            for one in found
-            if self._is_applied(one)
+            one.offset: RetainedMessage(of_json(one.value, state.schema), one.offset)
+            for one in state.messages.get_many(keys)
+            if state.is_applied(one)
         }
 
-    def _retraction(self, window: Window) -> WindowOutput | None:
-        """Returns None: messages that were emitted stay emitted when sessions merge."""
-        return None
-
-    def _corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+    def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
         return [one for one in windows if _is_fresh(one, arrival.offset)]
 
-    def _metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
-        return [self._bounds(window) for window in windows]
-
-    def _fold(self, windows: Sequence[Window]) -> None:
-        """Windows of this operator contain nothing that is computed."""
+    def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+        return [self._state.bounds(window) for window in windows]
 
 
 def _spec(settings: JoinWindowSettings) -> WindowOperator:

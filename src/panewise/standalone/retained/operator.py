@@ -1,4 +1,4 @@
-"""What S1's two window operators have in common: messages and time in, outputs out, flush and restore.
+"""Retained windows: messages and time in, outputs out, and access to windows and messages while they run.
 
 Invariant: a flush follows the delivery of all outputs that led to it. So an output is delivered at least
 once, and a repeated one has the number and the content of the first time.
@@ -11,19 +11,39 @@ from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.errors import InputError
 from panewise.spec.column_values import is_long
+from panewise.standalone.delivery import Delivery, Mode
+from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.frames import Frame, frame_for
-from panewise.standalone.output_loop import OutputLoop, Source
-from panewise.standalone.retained.checkpointing import WindowCheckpoints
+from panewise.standalone.front import Front
 from panewise.standalone.retained.codec import rows_of
-from panewise.standalone.retained.outbox import Mode
-from panewise.standalone.retained.outputs import Classified, RejectedMessage, WindowOutput, copy_of
+from panewise.standalone.retained.content import Content
+from panewise.standalone.retained.core import WindowCore
+from panewise.standalone.retained.outputs import Classified, WindowOutput, copy_of
+from panewise.standalone.retained.put import window_of
+from panewise.standalone.retained.state import WindowState
+from panewise.standalone.retained.window import (
+    RetainedMessage,
+    SessionKey,
+    Window,
+    WindowMetadata,
+    session_bytes,
+)
 
 
-class RetainedWindows(WindowCheckpoints):
+class RetainedWindows(Front[WindowOutput, WindowCore]):
     """The windows of a stream that stay for a retention. Base of the two operators.
 
     One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.
     """
+
+    def __init__(self, state: WindowState, content: Content, delivery: Delivery[WindowOutput]) -> None:
+        self._state, self._content = state, content
+        try:
+            core = WindowCore(state, content, delivery)
+            super().__init__(delivery, core, continues=bool(state.files.header))
+        except BaseException:
+            state.files.close()
+            raise
 
     @one_at_a_time
     def add_message(
@@ -59,16 +79,9 @@ class RetainedWindows(WindowCheckpoints):
         is disabled until `timeout` returns True. The message has been applied or rejected, and is not
         repeated.
         """
-        return self._add_message(message, offset, now)
-
-    def _add_message(self, message: Any, offset: int | None, now: InstantLike | None) -> Classified:
-        self._check_open()
-        self._outbox.check_enabled()
+        self._delivery.check_ready()
         at = self._offset(offset)
-        self._move_clock(now)
-        kind = self._added(message, at)
-        self._settle()
-        return kind
+        return self._core.add(message, at, None if now is None else instant_us(now, "now"))
 
     @one_at_a_time
     def add_batch(
@@ -94,92 +107,21 @@ class RetainedWindows(WindowCheckpoints):
             SpecError, AggregateOverflowError, StoreError: as `add_message`, and errors of `downstream` and
                 `error_output`.
         """
-        self._check_open()
-        self._outbox.check_enabled()
+        self._delivery.check_ready()
         first, kinds = self._offset(offset), list[Classified]()
-        for number, row in enumerate(rows_of(frame_for(self._schema, rows))):
-            kinds.append(self._add_message(row, first + number, now))
-            if self._outbox.disabled:
+        reading = None if now is None else instant_us(now, "now")
+        for number, row in enumerate(rows_of(frame_for(self._state.schema, rows))):
+            kinds.append(self._core.add(row, self._offset(first + number), reading))
+            if self._delivery.disabled:
                 break
         return kinds
 
     @one_at_a_time
-    def timeout(self, now: InstantLike | None = None) -> bool:
-        """Delivers the outputs that wait from where it stopped, reads the clock, and lets windows emit.
-
-        Args:
-            now: processing time; None: the clock does not move.
-
-        Returns:
-            Whether delivery is enabled. If `downstream` refuses an output that waited before, the clock does
-            not move. It has moved if an output of this call is the first that is refused.
-
-        Raises:
-            SpecError: if `now` is not an instant.
-            StoreError: if the store cannot be used.
-        """
-        self._check_open()
-        reading = None if now is None else instant_us(now, "now")
-        if not self._outbox.deliver():
-            return False
-        self._move_clock(reading)
-        self._update()
-        self._settle()
-        return not self._outbox.disabled
-
-    @one_at_a_time
-    def get_result(self) -> list[WindowOutput]:
-        """Returns copies of all outputs that wait. They stay, and a copy may be changed.
-
-        Raises:
-            InputError: in `mode="automatic"`, where `downstream` receives them.
-        """
-        self._check_standalone("get_result()")
-        return [copy_of(output) for output in self._outbox.outputs]
-
-    @one_at_a_time
-    def drain(self) -> list[WindowOutput]:
-        """Returns all outputs that wait, and removes them. It makes nothing durable.
-
-        Raises:
-            InputError: in `mode="automatic"`, where `downstream` receives them.
-        """
-        self._check_standalone("drain()")
-        found = list(self._outbox.outputs)
-        self._outbox.outputs.clear()
-        return found
-
-    @one_at_a_time
     def drain_rejected(self) -> list[RejectedMessage]:
         """Returns the rejected messages that wait, and removes them. With an `error_output` none waits."""
-        self._check_open()
-        found = list(self._outbox.rejected)
-        self._outbox.rejected.clear()
-        return found
-
-    @one_at_a_time
-    def flush(self) -> list[WindowOutput]:
-        """Makes messages, metadata and the position durable, in this order, and clears the outputs.
-
-        In `mode="automatic"` outputs are delivered before, and none is cleared.
-
-        Returns:
-            The outputs that it cleared.
-
-        Raises:
-            DeliveryDisabledError: in `mode="automatic"`, if `downstream` refuses an output.
-            StoreError: if the files cannot be written. Outputs are then not cleared.
-        """
-        return self._flush()
-
-    def _flush(self) -> list[WindowOutput]:
-        self._check_open()
-        if self._outbox.automatic:
-            self._outbox.deliver()
-            self._outbox.check_enabled()
-        self._write()
-        found = list(self._outbox.outputs)
-        self._outbox.outputs.clear()
+        self._delivery.check_open()
+        found = list(self._delivery.rejected)
+        self._delivery.rejected.clear()
         return found
 
     @property
@@ -190,13 +132,22 @@ class RetainedWindows(WindowCheckpoints):
         It is the lowest offset of a window in retention. None if nothing is missing. Messages below it
         change nothing.
         """
-        return min((one.start_offset for one in self._windows), default=None) if self.restoring else None
+        return (
+            min((one.start_offset for one in self._state.windows), default=None)
+            if self._state.restoring
+            else None
+        )
 
     @one_at_a_time
     def end_restore(self) -> None:
         """Ends the restoring, if the input no longer has the message with the highest offset."""
-        self._check_open()
-        self._progress.restore_until = None
+        self._delivery.check_open()
+        self._state.end_restore()
+
+    @property
+    def restoring(self) -> bool:
+        """Whether the message store was lost, and messages of windows in retention are still missing."""
+        return self._state.restoring
 
     @property
     def counts(self) -> Counts:
@@ -204,60 +155,157 @@ class RetainedWindows(WindowCheckpoints):
 
         Messages out of retention are counted as late, and restored ones as replays.
         """
-        return self._progress.counts
+        return self._state.progress.counts
 
     @property
     def position(self) -> int | None:
         """The offset of the last flush, None before it. After a restart the caller continues after it."""
-        return self._files.position
-
-    @property
-    def clock(self) -> int:
-        """The last reading of processing time in microseconds; 0 before the first one."""
-        return self._progress.clock
+        return self._state.files.position
 
     @property
     def mode(self) -> Mode:
         """The mode, "standalone" or "automatic"."""
-        return "automatic" if self._outbox.automatic else "standalone"
+        return "automatic" if self._delivery.automatic else "standalone"
 
-    @property
-    def delivery_enabled(self) -> bool:
-        """Whether messages can be added. False after `downstream` has refused an output."""
-        return not self._outbox.disabled
+    @one_at_a_time
+    def get_windows(
+        self, start: InstantLike, end: InstantLike, session_key: SessionKey | None = None
+    ) -> list[WindowMetadata]:
+        """Returns the metadata of the windows that overlap a range, in the order of their starts.
 
-    def _check_standalone(self, call: str) -> None:
-        """Raises InputError in `mode="automatic"`, and as `_check_open`."""
-        self._check_open()
-        if self._outbox.automatic:
-            rule = "in mode='automatic' the downstream receives all outputs"
-            raise InputError(call, rule, "use mode='standalone', or timeout()")
+        Args:
+            start: the first instant; the first offset for windows of messages.
+            end: the last instant or offset, which belongs to the range.
+            session_key: only sessions of this key.
+
+        Raises:
+            InputError: for a session key without sessions, or of another type than its column.
+            SpecError: if a bound is not an instant.
+        """
+        self._delivery.check_open()
+        key = self._state.keys.session_of_call(session_key)
+        return self._content.metadata(
+            self._state.overlapping(instant_us(start, "start"), instant_us(end, "end"), key)
+        )
+
+    @one_at_a_time
+    def get_window(self, start: InstantLike, session_key: SessionKey | None = None) -> WindowMetadata | None:
+        """Returns the metadata of the window with this start, or None.
+
+        The start is an offset for windows of messages.
+        """
+        window = self._at(start, session_key)
+        return None if window is None else self._content.metadata([window])[0]
+
+    @one_at_a_time
+    def put_window(self, metadata: WindowMetadata) -> None:
+        """Adds or replaces a window by metadata that `get_window` or `get_windows` returned.
+
+        It emits nothing by itself. A window of messages can be replaced, but not added.
+
+        Raises:
+            InputError: if the metadata do not fit the windows of this operator, or the value is not the
+                result of the partial. Windows of a join window operator have no value and no partial.
+        """
+        self._delivery.check_open()
+        window = window_of(self._state, metadata)
+        self._content.put(window, metadata)
+        self._state.put(window)
+
+    @one_at_a_time
+    def del_window(self, start: InstantLike, session_key: SessionKey | None = None) -> bool:
+        """Deletes a window with what it has not emitted. Returns whether there was one.
+
+        A later message in its range opens it again, without the messages that it had (semantics 26.9).
+        """
+        window = self._at(start, session_key)
+        if window is not None:
+            self._state.remove(window)
+        return window is not None
+
+    @one_at_a_time
+    def get_messages(
+        self,
+        start: InstantLike,
+        end: InstantLike,
+        session_key: SessionKey | None = None,
+        join_keys: tuple[Any, ...] | None = None,
+    ) -> list[RetainedMessage]:
+        """Returns the stored messages in a range, in the order of the keys of the message store.
+
+        Each is a dict with an attribute `offset`.
+
+        Args:
+            start: the first event time; the first offset for windows of messages.
+            end: the last event time or offset, which belongs to the range.
+            session_key: only messages of this session key.
+            join_keys: only messages whose equal fields have these values.
+
+        Raises:
+            InputError: if the operator stores no messages; for a session key without sessions, or join keys
+                without equal fields; for a value of another type than its column.
+            SpecError: if a bound is not an instant.
+        """
+        self._delivery.check_open()
+        key, fields = (
+            self._state.keys.session_of_call(session_key),
+            self._state.keys.fields_of_call(join_keys),
+        )
+        found = self._state.stored_messages(instant_us(start, "start"), instant_us(end, "end"), key, fields)
+        return [RetainedMessage(message, offset) for offset, message in found]
+
+    @one_at_a_time
+    def retire(
+        self,
+        end: InstantLike,
+        session_key: SessionKey | None = None,
+        join_keys: tuple[Any, ...] | None = None,
+    ) -> int:
+        """Removes full windows up to an end, and their messages, as if they had expired.
+
+        What the windows have not emitted yet is emitted before.
+
+        Args:
+            end: windows that end at or before it are removed: those with `end_time <= end`, but sessions
+                with `end_time < end`, because the `end_time` of a session is its last instant. For windows of
+                messages: those whose last offset is at most `end`.
+            session_key: only sessions of this key.
+            join_keys: values of the equal fields. Then no window is removed, but only the messages with these
+                values, and with the session key if there are sessions. `end` is exclusive for event times,
+                and inclusive for offsets. A removed message that was not emitted is never emitted.
+
+        Returns:
+            The number of windows, or with `join_keys` of messages.
+
+        Raises:
+            DeliveryDisabledError: if `downstream` or `error_output` has refused what still waits.
+            InputError: for a session key without sessions; for join keys that are not the first part of the
+                keys of messages, or without the session key that is; for a value of another type than its
+                column.
+            SpecError: if `end` is not an instant.
+            StoreError: if the store cannot be used.
+        """
+        self._delivery.check_ready()
+        key, fields = (
+            self._state.keys.session_of_call(session_key),
+            self._state.keys.fields_of_call(join_keys),
+        )
+        limit = instant_us(end, "end")
+        if fields is None:
+            return self._core.retire(limit, key)
+        return self._core.retire_fields(limit, key, fields)
+
+    def _copied(self, output: WindowOutput) -> WindowOutput:
+        return copy_of(output)
+
+    def _at(self, start: InstantLike, session_key: SessionKey | None) -> Window | None:
+        self._delivery.check_open()
+        key = self._state.keys.session_of_call(session_key, needed=True)
+        return self._state.windows.at((instant_us(start, "start"), session_bytes(key)))
 
     def _offset(self, offset: Any) -> int:
         if offset is None:
-            offset = 0 if self._progress.mark is None else self._progress.mark + 1
+            offset = 0 if self._state.progress.mark is None else self._state.progress.mark + 1
         if not is_long(offset):
             raise InputError(f"offset={offset!r}", "an offset is a whole number of 64 bits", "give an int")
         return int(offset)
-
-
-def output_loop(operator: RetainedWindows, capacity: int) -> OutputLoop[WindowOutput]:
-    """Returns the outputs of an operator for the front of asyncio. A flush follows when all are accepted."""
-    outbox = operator._outbox
-
-    def commit() -> None:
-        if operator._flush_due and not outbox.outputs:
-            operator._flush()
-
-    source = Source(
-        outbox.calls,
-        outbox.outputs,
-        not operator._in_memory,
-        operator._check_open,
-        lambda: operator._closed,
-        commit,
-        operator._flush,
-    )
-    loop = OutputLoop(source, capacity)
-    outbox.changed = loop.changes.notify
-    return loop

@@ -1,8 +1,9 @@
 """What S1's window operators emit: outputs of windows, and messages that no window takes."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from panewise.standalone.buffer import copied
 from panewise.standalone.retained.window import RetainedMessage, WindowMetadata
 
 Firing: TypeAlias = Literal["early", "full", "late", "retraction"]
@@ -34,30 +35,8 @@ class WindowOutput:
     messages: tuple[RetainedMessage, ...] = ()
 
 
-@dataclass(frozen=True)
-class RejectedMessage:
-    """A message that no window takes: S1's error output.
-
-    Attributes:
-        message: the message as it was given.
-        offset: its offset.
-        reason: "out of retention", or why the message is invalid (semantics 15).
-    """
-
-    message: Any
-    offset: int
-    reason: str
-
-
 def copy_of(output: WindowOutput) -> WindowOutput:
     """Returns a copy that shares no dict and no list with an output."""
-    window = output.window._replace(value=_copied(output.window.value))
-    messages = tuple(RetainedMessage(_copied(dict(one)), one.offset) for one in output.messages)
+    window = output.window._replace(value=copied(output.window.value))
+    messages = tuple(RetainedMessage(copied(dict(one)), one.offset) for one in output.messages)
     return replace(output, window=window, messages=messages)
-
-
-def _copied(value: Any) -> Any:
-    """Returns a value with copies of its dicts and lists. Nothing else in it can be changed."""
-    if isinstance(value, dict):
-        return {name: _copied(one) for name, one in value.items()}
-    return [_copied(one) for one in value] if isinstance(value, list) else value

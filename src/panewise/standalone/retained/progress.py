@@ -37,6 +37,11 @@ class Progress:
         self.watermark = time if self.watermark is None else max(self.watermark, time)
         self.count("applied")
 
+    def read_clock(self, now: int | None) -> None:
+        """Moves the clock, unless the reading is an earlier one or None."""
+        if now is not None:
+            self.clock = max(self.clock, now)
+
     def count(self, kind: str) -> None:
         """Counts a message that was added, and what became of it."""
         self.counts += Counts(rows_in=1, **{kind: 1})

@@ -8,11 +8,44 @@ from panewise.errors import InputError
 from panewise.spec.column_values import is_long
 from panewise.standalone.retained.progress import Progress
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.window import Window, WindowMetadata
+from panewise.standalone.retained.state import WindowState
+from panewise.standalone.retained.window import Window, WindowMetadata, session_bytes
 from panewise.stores.keys import KeyValue
 
 
-def check_types(metadata: WindowMetadata) -> None:
+def window_of(state: WindowState, metadata: WindowMetadata) -> Window:
+    """Returns a new window with these metadata. It is not put in the table.
+
+    Raises:
+        InputError: if they do not fit the windows of the operator.
+    """
+    _check_types(metadata)
+    settings, progress = state.settings, state.progress
+    session_key = state.keys.session_of_call(metadata.session_key, needed=True)
+    stored = state.windows.at((metadata.start, session_bytes(session_key)))
+    window = _made_of(settings, metadata, session_key, stored, progress)
+    if settings.by_time:
+        if session_key is not None:
+            _check_apart(state, window)
+        if state.retention.floor_at(progress.watermark) >= window.end:
+            rule = "a window in retention ends after the instant up to which windows have expired"
+            raise InputError(f"end_time={window.end}", rule, "put later windows")
+    return window
+
+
+def _check_apart(state: WindowState, window: Window) -> None:
+    """Raises InputError for a session of time that is within the gap of another one of its key."""
+    gap = state.settings.length
+    for other in state.windows.backward(window.session_key, window.last_time + gap):
+        if other.last_time + gap < window.start:
+            break
+        if other.start != window.start:
+            rule = "two messages of different sessions of a key are more than the gap apart"
+            given = f"start={window.start}, end_time={window.end - 1}"
+            raise InputError(given, rule, f"delete the session at {other.start} first")
+
+
+def _check_types(metadata: WindowMetadata) -> None:
     """Raises InputError if metadata have a value of another type than `WindowMetadata` says."""
     if not isinstance(metadata, WindowMetadata):
         _refuse(f"metadata of the type {type(metadata).__name__}", "a window is put by its WindowMetadata")
@@ -31,7 +64,7 @@ def _refuse(given: str, rule: str) -> NoReturn:
     raise InputError(given, rule, "give what get_window returned")
 
 
-def made_of(
+def _made_of(
     settings: AggregatorSettings,
     metadata: WindowMetadata,
     session_key: KeyValue | None,

@@ -151,11 +151,6 @@ class Results:
         return partial.select(self._aggregation.results).select(*types)
 
 
-def joined(one: pl.DataFrame, other: pl.DataFrame | None) -> pl.DataFrame:
-    """Returns the partials of two windows as rows of one frame, which the next fold merges."""
-    return one if other is None else pl.concat([one, other])
-
-
 def to_bytes(frame: pl.DataFrame | None) -> bytes:
     """Returns a frame as an Arrow file; no bytes for None."""
     if frame is None:

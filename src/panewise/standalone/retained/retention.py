@@ -5,7 +5,7 @@ it. So one instant, the *floor*, says which windows have expired, also those tha
 expire one by one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from panewise.chrono import MIN_INSTANT, saturating_add
@@ -45,6 +45,10 @@ class Retention:
         if following is not None:
             self.add(following)
 
+    def raise_floor(self, ends: Iterable[int]) -> None:
+        """Notes that windows with these ends, and all before them, have expired."""
+        self.floor = max([self.floor, *ends])
+
     def floor_at(self, watermark: int | None) -> int:
         """Returns the instant up to which windows have expired."""
         if watermark is None:
@@ -62,7 +66,7 @@ class Retention:
             if window.end > floor and window.last_number >= oldest:
                 break
             if self._by_time:
-                self.floor = max(self.floor, window.end)
+                self.raise_floor([window.end])
             yield window
 
     def _sessions_expired(

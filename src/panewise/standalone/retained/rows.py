@@ -5,8 +5,8 @@ way of all rows: it becomes a frame, which the engine validates.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,14 +17,10 @@ from panewise.engine.protocol import Schema
 from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import WindowOperator
-from panewise.spec.column_values import is_long, is_text
-from panewise.standalone.messages import PLAIN, check_columns, fitted
+from panewise.standalone.messages import LIMITS, PLAIN, check_columns, fitted
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.window import Message
 from panewise.standalone.schema import for_schemas, schemas_of
-
-# What a value of a plain type has to be besides.
-_LIMITS: Final[Mapping[type, Callable[[Any], bool]]] = {int: is_long, str: is_text}
 
 
 class ValidMessage(NamedTuple):
@@ -57,7 +53,9 @@ class Rows:
     def __init__(self, spec: WindowOperator, schema: Schema, compared: Sequence[str]) -> None:
         self._spec, self._schema, self._compared = spec, schema, compared
         (self._time,) = spec.time_columns
-        self._kinds = [(name, PLAIN.get(dtype, set())) for name, dtype in schema.items()]
+        self._columns = [
+            (name, plain := PLAIN.get(dtype), LIMITS.get(plain)) for name, dtype in schema.items()
+        ]
         self._names = frozenset(schema)
         self._plain_time = schema[self._time] == pl.Int64()
 
@@ -84,12 +82,12 @@ class Rows:
     def _quick(self, message: Mapping[str, Any]) -> ValidMessage | None:
         """Returns the message if it is valid for sure."""
         row = {}
-        for name, kinds in self._kinds:
+        for name, plain, limit in self._columns:
             value = row[name] = message.get(name)
             if value is None:
                 if name == self._time or name in self._spec.keys:
                     return None
-            elif (kind := type(value)) not in kinds or (kind in _LIMITS and not _LIMITS[kind](value)):
+            elif type(value) is not plain or (limit is not None and not limit(value)):
                 return None
         time: Any = row[self._time]
         return ValidMessage(row, time) if time != MIN_INSTANT else None

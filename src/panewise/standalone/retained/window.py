@@ -1,6 +1,6 @@
 """A window as an operator has it in memory, and what its users see of it: its metadata."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
@@ -154,6 +154,23 @@ class Window:
         self.start_offset = min(self.start_offset, arrival.offset)
         self.last_offset = max(self.last_offset, arrival.offset)
         self.last_number, self.last_time = arrival.number, max(self.last_time, arrival.time)
+
+    def renamed(self, start: int) -> "Window":
+        """Returns a session with another start, which has emitted nothing yet."""
+        return replace(self, start=start, emitted=None, full=False, fresh=list(self.fresh))
+
+    def absorb(self, other: "Window") -> None:
+        """Adds another session. Partials become rows of one frame, which the next fold merges."""
+        self.start_offset = min(self.start_offset, other.start_offset)
+        self.last_offset = max(self.last_offset, other.last_offset)
+        self.last_time = max(self.last_time, other.last_time)
+        since = [one.pending_since for one in (self, other) if one.pending_since is not None]
+        self.pending_since = min(since, default=None)
+        self.fresh = sorted(self.fresh + other.fresh, key=lambda one: one.offset)
+        self.rows = self.rows + other.rows
+        partials = [one.partial for one in (self, other) if one.partial is not None]
+        self.partial = pl.concat(partials) if partials else None
+        self.incomplete = self.incomplete or other.incomplete
 
 
 def session_bytes(session_key: KeyValue | None) -> bytes:

@@ -1,25 +1,14 @@
 """Windows as values of a map: JSON, and Arrow for partials and emitted results."""
 
 import json
+from dataclasses import fields
 from typing import Final
 
 from panewise.standalone.retained.results import of_bytes, to_bytes
 from panewise.standalone.retained.window import FreshMessage, Window
 
-_PLAIN: Final = (
-    "session_key",
-    "start",
-    "boundary",
-    "end",
-    "start_offset",
-    "last_offset",
-    "first_number",
-    "last_number",
-    "last_time",
-    "full",
-    "pending_since",
-    "incomplete",
-)
+_NOT_PLAIN: Final = {"fresh", "partial", "rows", "emitted"}
+_PLAIN: Final = [field.name for field in fields(Window) if field.name not in _NOT_PLAIN]
 
 
 def encode_window(window: Window) -> bytes:

@@ -1,0 +1,243 @@
+"""The windows, messages and progress of retained windows: what steps change, and what reads look for."""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from panewise.chrono import MIN_INSTANT
+from panewise.engine.protocol import Schema
+from panewise.errors import InputError
+from panewise.spec import WindowOperator
+from panewise.spec.codec import to_dict
+from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.retained.codec import of_json, to_json
+from panewise.standalone.retained.files import WindowFiles
+from panewise.standalone.retained.grids import grid_of
+from panewise.standalone.retained.key_columns import KeyColumns
+from panewise.standalone.retained.progress import Progress
+from panewise.standalone.retained.retention import Retention
+from panewise.standalone.retained.retirement import Retirements
+from panewise.standalone.retained.rows import Rows
+from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.table import WindowTable
+from panewise.standalone.retained.updates import Updates
+from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
+from panewise.stores.keys import KeyValue
+from panewise.stores.message_codec import Message as StoredMessage
+
+
+class WindowState:
+    """Windows, messages and progress of an operator.
+
+    Args:
+        settings: the settings.
+        spec: what is read of a message, checked against the schema.
+        schema: the columns of messages.
+        stores_messages: whether messages are stored.
+        join_keys: the columns of equal fields.
+        store: a directory for windows and messages; None: in memory.
+        callbacks: `write` is called before each write.
+    """
+
+    def __init__(
+        self,
+        settings: AggregatorSettings,
+        spec: WindowOperator,
+        schema: Schema,
+        *,
+        stores_messages: bool,
+        join_keys: Sequence[str] = (),
+        store: str | Path | None,
+        callbacks: Callbacks,
+    ) -> None:
+        self.settings, self.schema, self.in_memory = settings, schema, store is None
+        self.keys = KeyColumns(settings.session_key, join_keys, schema)
+        self.rows, self.grid = Rows(spec, schema, self.keys.names), grid_of(settings)
+        layout = settings.layout() if stores_messages else None
+        made_with = self._made_with(spec)
+        self.files = WindowFiles(store, made_with, layout, settings.session_key is not None, callbacks.write)
+        self.messages = self.files.messages
+
+    def _made_with(self, spec: WindowOperator) -> dict[str, Any]:
+        """Returns what a store has to be opened with again."""
+        types = {name: str(dtype) for name, dtype in self.schema.items()}
+        return {**self.settings.to_json(), "spec": to_dict(spec), "types": types}
+
+    def begin(self) -> None:
+        """Begins with what is stored, in place of all that the operator has in memory."""
+        self.windows, self.progress = WindowTable(), Progress.of_json(self.files.header)
+        self.retention = Retention(self.settings, self.progress.floor)
+        self.updates = Updates(self.settings, self.windows)
+        self.retirements: Retirements | None = None
+        if self.messages is not None:
+            self.retirements = Retirements(self.messages, in_memory=self.in_memory)
+        self._load()
+
+    def _load(self) -> None:
+        """Takes what is stored."""
+        for window in self.files.windows():
+            self.windows.put(window)
+            self.updates.add(window)
+            self.retention.add(window)
+        self.windows.changed.clear()
+        self._check_order()
+        self._purge_messages()
+        self._end_restore_without_windows()
+
+    def _check_order(self) -> None:
+        """Notes whether the last offsets of windows of messages are in the order of their starts."""
+        if not self.settings.by_time and self.progress.mark is not None:
+            self.windows.check_order(self.progress.mark)
+
+    def _end_restore_without_windows(self) -> None:
+        """Ends the restoring if no window is left that can miss messages (26.11)."""
+        until = self.progress.restore_until
+        if until is not None and not any(one.start_offset <= until for one in self.windows):
+            self.progress.restore_until = None
+
+    def end_restore(self) -> None:
+        """Ends the restoring of messages."""
+        self.progress.restore_until = None
+
+    def _purge_messages(self) -> None:
+        """Removes the messages of expired windows that a failure after the metadata has left (26.10)."""
+        mark, messages = self.progress.mark, self.messages
+        if self.retirements is not None:
+            self.retirements.load(self.files.retired())
+        if self.settings.session_key is None:
+            self.retire_to_first()
+        elif messages is not None and mark is not None:
+            messages.purge(lambda one: one.offset > mark or bool(self.containing(_arrival_of(one))))
+
+    @property
+    def restoring(self) -> bool:
+        """Whether the message store was lost, and messages of windows in retention are still missing."""
+        return self.progress.restore_until is not None
+
+    def window_progress(self) -> int:
+        """Returns the progress that boundaries of windows are compared with."""
+        if self.settings.by_time:
+            mark = self.progress.watermark
+            return MIN_INSTANT if mark is None else mark
+        return self.progress.received - 1
+
+    def bounds(self, window: Window) -> WindowMetadata:
+        """Returns the metadata of a window without a value."""
+        session = self.settings.session_key is not None
+        times = (window.start, window.end - session) if self.settings.by_time else (None, None)
+        shown = self.keys.shown(window.session_key)
+        return WindowMetadata(shown, window.start, window.start_offset, window.last_offset, *times)
+
+    def overlapping(self, low: int, high: int, session_key: KeyValue | None) -> list[Window]:
+        """Returns the windows that share an instant or an offset with [low, high], only those of a key.
+
+        Invariant: starts and ends are in the same order, except over the sessions of several keys. So the
+        search is backward from `high`, and stops at the first window before `low`.
+        """
+        by_time, sessions = self.settings.by_time, self.settings.session_key is not None
+
+        def reaches(window: Window) -> bool:
+            return window.end > low if by_time else window.last_offset >= low
+
+        found = self.windows.backward(session_key, high)
+        in_order = (by_time or self.windows.in_order) and (not sessions or session_key is not None)
+        return list((takewhile if in_order else filter)(reaches, found))[::-1]
+
+    def containing(self, arrival: Arrival) -> list[Window]:
+        """Returns the windows that contain a message, which is not above the mark."""
+        by_time = self.settings.by_time
+        at = arrival.time if by_time else arrival.offset
+        return [
+            one
+            for one in self.windows.latest(at, arrival.session_key, self.settings.windows_per_message)
+            if (not by_time or one.end > at)
+            and one.start_offset <= arrival.offset <= one.last_offset
+            and arrival.time <= one.last_time
+        ]
+
+    def stored_messages(
+        self,
+        low: int,
+        high: int,
+        session_key: KeyValue | None,
+        join_keys: tuple[Any, ...] | None = None,
+    ) -> Iterator[tuple[int, Message]]:
+        """Returns the offsets and the messages of a range."""
+        if self.messages is None:
+            rule = "this operator stores results, and no messages"
+            raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
+        with self.messages.get_messages(
+            start=low, end=high, session_key=session_key, join_keys=join_keys
+        ) as found:
+            for one in found:
+                if self.is_applied(one):
+                    yield one.offset, of_json(one.value, self.schema)
+
+    def is_applied(self, message: StoredMessage) -> bool:
+        """Returns whether a stored message is one of the state: applied, and not of an expired window.
+
+        After a failure the store has messages above the mark. They are not applied yet.
+        """
+        mark, retirements = self.progress.mark, self.retirements
+        assert retirements is not None  # as there is a message store
+        return mark is not None and message.offset <= mark and not retirements.hides(message)
+
+    def is_in(self, window: Window, time: int, offset: int) -> bool:
+        """Returns whether a window has an event time and an offset in its range."""
+        in_time = not self.settings.by_time or window.start <= time < window.end
+        return in_time and window.start_offset <= offset <= window.last_offset
+
+    def messages_of(self, window: Window) -> list[tuple[int, Message]]:
+        """Returns the offsets and the stored messages of a window, in the order of their keys.
+
+        Its range may have others: those of a window that was deleted, and messages that were rejected.
+        """
+        by_time = self.settings.by_time
+        low, high = (window.start, window.end - 1) if by_time else (window.start, window.last_offset)
+        stored = self.stored_messages(low, high, window.session_key)
+        return [one for one in stored if window.start_offset <= one[0] <= window.last_offset]
+
+    def retire_to_first(self) -> None:
+        """Retires the messages before the first one that a window of a fixed size can contain."""
+        if self.retirements is not None and self.progress.mark is not None:
+            floor = self.retention.floor_at(self.progress.watermark)
+            if self.settings.by_time:  # a longer retention later opens no window whose messages are deleted
+                self.retention.raise_floor([floor])
+                self.progress.floor = floor
+            position = self.grid.first_position(self.windows, floor, self.progress.mark)
+            if position > MIN_INSTANT:
+                self.retirements.add(position if self.settings.by_time else position - 1)
+
+    def store(self, arrival: Arrival) -> None:
+        """Puts a message into the message store, if there is one."""
+        if self.messages is not None:
+            self.messages.add(
+                to_json(arrival.message, self.schema),
+                offset=arrival.offset,
+                time=arrival.time,
+                session_key=arrival.session_key,
+                join_keys=self.keys.join_keys(arrival.message),
+            )
+
+    def put(self, window: Window) -> None:
+        """Puts a window in the table. It replaces the one with the same start and session key."""
+        stored = self.windows.at(window.place)
+        self.windows.put(window)
+        self.updates.add(window)
+        self.retention.add(window)
+        if stored is None or stored.last_offset != window.last_offset:
+            self._check_order()
+        self._end_restore_without_windows()
+
+    def remove(self, window: Window) -> None:
+        """Removes a window from the table."""
+        self.windows.remove(window)
+        self.retention.removed(window, self.windows)
+        self._end_restore_without_windows()
+
+
+def _arrival_of(stored: StoredMessage) -> Arrival:
+    """Returns where a stored message belongs. Its values do not matter for that."""
+    assert stored.time is not None  # `_store` gives each message its event time
+    return Arrival({}, stored.offset, stored.time, 0, stored.session_key)
