@@ -20,10 +20,9 @@ from panewise.families import FAMILIES, Family, part
 from tests.house.sources import SRC, check_each, files, module_of, nodes, shown
 
 
-def family_of(value: Any) -> Family | None:
+@cache
+def family_of(value: type) -> Family | None:
     """Returns the family of a class: of a specification, a plan, or anything in its folders; else None."""
-    if not isinstance(value, type):
-        return None
     stated = getattr(value, "family", None)
     if isinstance(stated, Family):
         return stated
@@ -59,20 +58,24 @@ def classes_asked(all_nodes: Iterator[ast.AST] | tuple[ast.AST, ...]) -> Iterato
     """Yields line and name of the classes that isinstance, issubclass and match statements name."""
     for node in all_nodes:
         tests: list[ast.expr] = []
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            tests = node.args[1:] if node.func.id in ("isinstance", "issubclass") else []
+        if isinstance(node, ast.Call):
+            tests = node.args[1:] if _called(node) in ("isinstance", "issubclass") else []
         elif isinstance(node, ast.MatchClass):
             tests = [node.cls]
-        elif isinstance(node, ast.Compare) and ast.unparse(node.left).startswith("type("):
-            tests = node.comparators
+        elif isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
+            tests = node.comparators if _called(node.left) == "type" else []
         for test in tests:
             for name in ast.walk(test):
                 if isinstance(name, (ast.Name, ast.Attribute)):
                     yield test.lineno, ast.unparse(name)
 
 
+def _called(call: ast.Call) -> str | None:
+    return call.func.id if isinstance(call.func, ast.Name) else None
+
+
 def names_of(path: Path) -> dict[str, Any]:
-    """Returns what a file imports by name from panewise, and what it defines."""
+    """Returns what a file imports by name from panewise."""
     found: dict[str, Any] = {}
     for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "panewise":
@@ -91,7 +94,7 @@ def questions(path: Path) -> Iterator[str]:
         value = known.get(first, own.get(first))
         for attribute in rest.split(".") if rest else ():
             value = getattr(value, attribute, None)
-        family = family_of(value)
+        family = family_of(value) if isinstance(value, type) else None
         if family is not None and not is_own(path, family):
             yield f"{shown(path)}:{line}: asks for {name} of {family.name}"
 
