@@ -295,6 +295,14 @@ def test_a_left_row_waits_for_later_right_rows(match: AsOf, waits: int, reach: t
     assert (match.waits, match.reach) == (waits, reach)
 
 
+def test_ports_are_made_once() -> None:
+    """They are no part of the value: a join whose ports were read equals one whose ports were not."""
+    spec, other = (JoinOperator(left=Side(), right=Side(prefix="r_"), match=Interval(0, 5)) for _ in range(2))
+    assert spec.ports is spec.ports
+    assert spec == other
+    assert (hash(spec), repr(spec)) == (hash(other), repr(other))
+
+
 def test_all_columns_are_emitted_with_shared_keys_once() -> None:
     """Semantics 40.2."""
     sides = {"left": Side(keys=["a", "b"], prefix="l_"), "right": Side(keys=["b", "b2"], prefix="r_")}

@@ -16,8 +16,8 @@ from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
 from tests.engine.effort import FEW
 from tests.engine.join.streams.test_operator import join
+from tests.engine.join.test_by_arrival import SCHEMAS, rows
 from tests.engine.join.test_properties import agree
-from tests.engine.join.test_windows import SCHEMAS, rows
 
 MATCHES = [
     WindowedStreams(JoinWindow(retention_rows=2), JoinWindow(retention_rows=1, early=10)),

@@ -25,7 +25,7 @@ from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
 from panewise.state import MemoryRunStore
 from panewise.testing import run
-from tests.engine.join.test_windows import SCHEMAS, rows, steps
+from tests.engine.join.test_by_arrival import SCHEMAS, rows, steps
 
 MAX, MIN = 2**63 - 1, -(2**63)
 TYPES = {"left": {"k": "bigint", "t": "bigint"}, "right": {"k": "bigint", "t": "bigint"}}
