@@ -10,8 +10,9 @@ from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, encode_int64, encode_key
-from panewise.stores.ordered_map import Snapshot, prefix_end
+from panewise.stores.ordered_map import Snapshot
 from panewise.stores.store import Store
+from panewise.stores.timed_layout import time_range
 from panewise.stores.values import decode_value, encode_value
 
 _PREFIX = b"v"
@@ -88,7 +89,8 @@ class TimeSeriesStore(Store):
         self, key: KeyValue, *, start: InstantLike, end: InstantLike, backward: bool = False
     ) -> Entries[TimedValue]:
         """Returns the values of a key with start <= time < end, in the order of time, or in the opposite."""
-        first, last, at = self._range(key, start, end)
+        first, last = self._range(key, start, end)
+        at = len(first) - 8  # where the time is in a place
 
         def found(opened: Snapshot) -> Iterator[TimedValue]:
             for place, data in opened.scan(first, last, backward=backward):
@@ -100,18 +102,15 @@ class TimeSeriesStore(Store):
     def delete(self, key: KeyValue, *, start: InstantLike, end: InstantLike) -> int:
         """Deletes the values of a key with start <= time < end. Returns their number."""
         self._check_open()
-        first, last, _ = self._range(key, start, end)
-        return self._map.delete_range(first, last)
+        return self._map.delete_range(*self._range(key, start, end))
 
-    def _range(self, key: KeyValue, start: InstantLike, end: InstantLike) -> tuple[bytes, bytes | None, int]:
-        """Returns the range of the map, and where the time is in its keys."""
-        prefix = _PREFIX + encode_key(key)
+    def _range(self, key: KeyValue, start: InstantLike, end: InstantLike) -> tuple[bytes, bytes | None]:
+        """Returns the range of the map."""
         first, last = _time(start, "start"), _time(end, "end")
         if first > last:
             given, rule = f"start={start!r}, end={end!r}", "the end of a range is not before its start"
             raise InputError(given, rule, "exchange them")
-        behind = prefix_end(prefix) if last == MAX_INSTANT else prefix + encode_int64(last)
-        return prefix + encode_int64(first), behind, len(prefix)
+        return time_range(_PREFIX + encode_key(key), first, last - (last < MAX_INSTANT))
 
     def _state(self) -> dict[str, Any]:
         return {"sequence": self._sequence}

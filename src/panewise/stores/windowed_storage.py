@@ -16,11 +16,12 @@ from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
 from panewise.stores.ordered_map import Snapshot, prefix_end
 from panewise.stores.store import Store
+from panewise.stores.timed_layout import BY_KEY, time_range
 from panewise.stores.values import decode_value, encode_value
 
 WindowLike: TypeAlias = tuple[InstantLike, InstantLike]
 
-_BY_WINDOW, _BY_KEY = b"w", b"k"
+_BY_WINDOW = b"w"
 
 
 class StoredWindow(NamedTuple):
@@ -38,7 +39,7 @@ class StoredWindow(NamedTuple):
 class _Storage(Store):
     """What all storages do: entries in the order of end, start and key; purging; counting."""
 
-    def __init__(self, directory: str | Path | None, cache_bytes: int) -> None:
+    def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
         self._count = 0
         super().__init__({}, directory, cache_bytes=cache_bytes)
 
@@ -134,9 +135,6 @@ class WindowedStorage(_Storage):
 
     _kind = "windowed"
 
-    def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
-        super().__init__(directory, cache_bytes)
-
     @one_thread_at_a_time
     def put(self, value: Any, *, window: WindowLike) -> None:
         """Sets the value of a window."""
@@ -176,9 +174,6 @@ class KeyedWindowedStorage(_Storage):
     """
 
     _kind = "keyed windowed"
-
-    def __init__(self, *, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE) -> None:
-        super().__init__(directory, cache_bytes)
 
     @one_thread_at_a_time
     def put(self, key: KeyValue, value: Any, *, window: WindowLike) -> None:
@@ -247,7 +242,7 @@ class SessionWindowedStorage(KeyedWindowedStorage):
 
         The defaults are no bounds. A range that ends before it starts is empty.
         """
-        prefix = _BY_KEY + encode_key(key)
+        prefix = BY_KEY + encode_key(key)
         first, last = instant_us(start, "start"), instant_us(end, "end")
         # A session of no length at one of these instants overlaps no range that has it as a bound.
         from_first, to_last = first == MIN_INSTANT, last == MAX_INSTANT
@@ -255,7 +250,7 @@ class SessionWindowedStorage(KeyedWindowedStorage):
         def found(opened: Snapshot) -> Iterator[StoredWindow]:
             if first > last:
                 return
-            for place, _ in opened.scan(prefix + encode_int64(first), prefix_end(prefix)):
+            for place, _ in opened.scan(*time_range(prefix, first, MAX_INSTANT)):
                 bounds = place[len(prefix) :]
                 session_start, session_end = decode_int64(bounds, 8), decode_int64(bounds)
                 if (from_first or session_end > first) and (to_last or session_start < last):
@@ -293,7 +288,7 @@ def _place(window: WindowLike) -> bytes:
 
 def _by_key(place: bytes) -> bytes:
     """Returns the key of the second place of a session: key, end, start."""
-    return _BY_KEY + place[17:] + place[1:17]
+    return BY_KEY + place[17:] + place[1:17]
 
 
 def _entry(place: bytes, data: bytes) -> StoredWindow:
