@@ -1,19 +1,13 @@
 """Cogroups: engine and oracle agree, in memory and with a run store (semantics 43 to 43.8)."""
 
-import json
-import warnings
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise import CogroupOperator
-from panewise.errors import SpecWarning
-from panewise.spec.codec import from_dict, to_dict
-from panewise.testing.cogroups import USERS, cogroup_specs
+from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.join_events import join_events
-from panewise.testing.samples import USER_WINDOWS
 from tests.engine.effort import SOAK, examples
 from tests.engine.join.test_properties import agree
 
@@ -44,12 +38,3 @@ def test_stored_engine_is_oracle(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
     check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
-
-
-@FEWER
-@given(spec=cogroup_specs())
-def test_json_is_read_back(spec: CogroupOperator) -> None:
-    document = json.loads(json.dumps(to_dict(spec)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
-        assert from_dict(document, USERS, user_windows=USER_WINDOWS) == spec

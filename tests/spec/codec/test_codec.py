@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from panewise import (
     AfterCount,
@@ -35,11 +36,29 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
-from panewise.testing.cogroups import IN_ORDER, SURPLUS
-from panewise.testing.policies import COUNTING, EVICTING
+from panewise.testing.chains import chains
+from panewise.testing.cogroups import IN_ORDER, SURPLUS, cogroup_specs
+from panewise.testing.deduplicates import deduplicate_specs
+from panewise.testing.frames import frame_specs
+from panewise.testing.joins import join_specs, window_join_specs
+from panewise.testing.policies import COUNTING, EVICTING, stream_windows
 from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
+from panewise.testing.windowed_joins import windowed_join_specs
 
+AGGREGATES = {**USER_AGGREGATES, IN_ORDER.name: IN_ORDER, SURPLUS.name: SURPLUS}
+LISTENERS = {COUNTING.name: COUNTING, EVICTING.name: EVICTING}
+SPECS: dict[str, st.SearchStrategy[Any]] = {
+    "windows": specs(),
+    "chain": chains(),
+    "over": frame_specs(),
+    "deduplicate": deduplicate_specs(),
+    "policy": stream_windows(),
+    "join": join_specs(),
+    "join of windows": window_join_specs(),
+    "windowed join": windowed_join_specs(),
+    "cogroup": cogroup_specs(),
+}
 SMALL: dict[str, Any] = {
     "window": {"kind": "tumbling", "size": 10},
     "aggregates": [{"fn": "count", "name": "n"}],
@@ -71,17 +90,19 @@ OTHER_VALUES: dict[str, Any] = {
 }
 
 
-@settings(max_examples=300, derandomize=True, database=None, deadline=None)
-@given(spec=specs())
-def test_round_trips(spec: WindowOperator) -> None:
+@pytest.mark.parametrize("family", SPECS)
+@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@given(data=st.data())
+def test_round_trips(family: str, data: st.DataObject) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
-        assert from_json(to_json(spec), USER_AGGREGATES, USER_WINDOWS) == spec
-        assert from_json(to_json(spec, indent=2).encode(), USER_AGGREGATES, USER_WINDOWS) == spec
-        again = from_dict(json.loads(json.dumps(to_dict(spec))), USER_AGGREGATES, USER_WINDOWS)
+        spec = data.draw(SPECS[family])
+        assert from_json(to_json(spec), AGGREGATES, USER_WINDOWS, LISTENERS) == spec
+        assert from_json(to_json(spec, indent=2).encode(), AGGREGATES, USER_WINDOWS, LISTENERS) == spec
+        again = from_dict(json.loads(json.dumps(to_dict(spec))), AGGREGATES, USER_WINDOWS, LISTENERS)
+        assert changed_fields(to_dict(spec), to_dict(again)) == []
     assert again == spec
     assert to_dict(again) == to_dict(spec)
-    assert changed_fields(to_dict(spec), to_dict(again)) == []
 
 
 @pytest.mark.parametrize(
@@ -187,12 +208,10 @@ def test_a_field_left_out_has_its_default() -> None:
 
 def test_documents_are_written_as_in_earlier_releases() -> None:
     """The documents have every field of every class of specifications, as an earlier release wrote them."""
-    aggregates = {**USER_AGGREGATES, IN_ORDER.name: IN_ORDER, SURPLUS.name: SURPLUS}
-    listeners = {COUNTING.name: COUNTING, EVICTING.name: EVICTING}
     written = (Path(__file__).parent / "documents.jsonl").read_text().splitlines()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
-        specs = [from_json(text, aggregates, USER_WINDOWS, listeners) for text in written]
+        specs = [from_json(text, AGGREGATES, USER_WINDOWS, LISTENERS) for text in written]
     assert [to_json(spec) for spec in specs] == written
     for text, spec in zip(written, specs, strict=True):
         assert changed_fields(json.loads(text), to_dict(spec)) == []

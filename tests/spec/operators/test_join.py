@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from panewise import CogroupOperator, Duration, FixedLag, Position, StreamTime, Tumbling
 from panewise import functions as F
@@ -22,7 +21,6 @@ from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.protocol import parts
 from panewise.streamwindow import count, delta, punct, time
-from panewise.testing.joins import join_specs
 
 ALL = StreamTime(per="all")
 WITHIN = Interval("-5 minutes", "1 hour")
@@ -358,12 +356,6 @@ def test_the_rows_of_a_stream_drive_the_watermark_of_its_side() -> None:
     assert parts(lag).for_delays(lag, delays).left.watermark == FixedLag(1)
     both = join(watermark=ALL)
     assert parts(both).for_delays(both, delays) == both
-
-
-@given(join_specs())
-def test_json_is_read_back(spec: JoinOperator) -> None:
-    assert from_json(to_json(spec)) == spec
-    assert from_dict(json.loads(json.dumps(to_dict(spec)))) == spec
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import Rows
-from panewise.spec.codec import from_json, to_json
 from panewise.spec.describe import describe
 
 COUNT = [F.count().alias("n")]
@@ -16,15 +15,6 @@ COUNT = [F.count().alias("n")]
 
 def spec(**fields: Any) -> pw.WindowOperator:
     return pw.WindowOperator(**{"window": pw.Sliding("1 minute"), "aggregates": COUNT, **fields})
-
-
-@pytest.mark.parametrize(
-    "window", [pw.Sliding("1 minute"), pw.Sliding(0, "both"), pw.Sliding(5, "start"), pw.Sliding(Rows(3))]
-)
-def test_json_gives_it_back(window: pw.Sliding) -> None:
-    made = spec(window=window)
-    assert from_json(to_json(made)) == made
-    assert from_json(to_json(made)).window == window
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Window joins: engine and oracle agree, in memory and with a run store (semantics 37.10 to 37.13)."""
 
-import json
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import AfterWatermark, SpecError, Tumbling
-from panewise.errors import SpecWarning
 from panewise.oracle import interpreter
-from panewise.spec.codec import from_dict, to_dict
 from panewise.spec.operators.join.columns import OF_PANES
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
@@ -20,7 +16,6 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import window_join_specs
-from panewise.testing.samples import USER_WINDOWS
 from tests.engine.effort import FEW, SOAK, examples
 from tests.engine.join.test_properties import agree
 from tests.oracle.join.test_invariances import cut, played, together
@@ -79,15 +74,6 @@ def test_no_row_is_behind_the_output_watermark(data: st.DataObject) -> None:
         assert all(mark is None or pane["join_time"] >= mark for pane in played(oracle, event))
         after = oracle.output_watermark()
         assert mark is None or (after is not None and after >= mark)
-
-
-@FEW
-@given(spec=window_join_specs())
-def test_json_is_read_back(spec: JoinOperator) -> None:
-    document = json.loads(json.dumps(to_dict(spec)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
-        assert from_dict(document, user_windows=USER_WINDOWS) == spec
 
 
 @FEWER
