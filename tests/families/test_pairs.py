@@ -169,7 +169,7 @@ def test_a_query_and_its_state(
         frames[port] = stream.withWatermark(side.event_time, "0 seconds")
     result = apply(dict(reversed(frames.items())), SPEC, shards=2)
     assert list(result.dataflow.dfs) == [LEFT, RIGHT]  # Spark numbers sources by their order
-    with pytest.raises(SpecError, match=r"a sink for 'late' \| the outputs are \['panes', 'late@left'"):
+    with pytest.raises(SpecError, match=r"write\(late=...\) \| the outputs are \['panes', 'late@left'"):
         result.write({"late": lambda df, _: None}, checkpoint=str(tmp_path / "none"))
     assert not hasattr(result, "late")  # each input has late rows of its own
     assert result.output("late", RIGHT).columns == ["row", "reason", "windows", "late_by", "partial"]

@@ -284,7 +284,7 @@ def test_outputs_of_all_operators_of_a_query(feed: Feed, other: Feed) -> None:
     assert counts["rows_in"].sum() == counts["applied"].sum() + counts["late"].sum() + counts["invalid"].sum()
     assert rows.height == sums["n"].sum() == feed.read("panes")["n"].sum() > 10
     unknown = (
-        r"^write\(first_late=...\) \| the outputs of earlier operators .*'first_left_late'.* \| give one"
+        r"^write\(first_late=...\) \| the outputs are .* earlier operators .*'first_left_late'.* \| give one"
     )
     with pytest.raises(SpecError, match=unknown):
         third.write(first_late=ParquetSink(feed.sink("x")), checkpoint=feed.sink("other"), available_now=True)

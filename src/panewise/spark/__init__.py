@@ -19,15 +19,10 @@ if TYPE_CHECKING:
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
     from panewise.spark.query import WindowQuery
-    from panewise.spark.results.cogroup import CogroupResult
-    from panewise.spark.results.deduplicate import DeduplicateResult
-    from panewise.spark.results.join import JoinResult
     from panewise.spark.results.over import OverResult
-    from panewise.spark.results.policy import PolicyResult
     from panewise.spark.results.rows_between import ResultRows
-    from panewise.spark.results.sides import JoinSide
-    from panewise.spark.results.windowed_join import WindowedJoinResult
-    from panewise.spark.results.windows import WindowResult
+    from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
+    from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
     from panewise.spark.window_builder import WindowBuilder, windowed
@@ -40,15 +35,10 @@ _MODULES = {
     "join_builder": ("JoinBuilder", "joined"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
-    "results.cogroup": ("CogroupResult",),
-    "results.deduplicate": ("DeduplicateResult",),
-    "results.join": ("JoinResult",),
     "results.over": ("OverResult",),
-    "results.policy": ("PolicyResult",),
     "results.rows_between": ("ResultRows",),
-    "results.sides": ("JoinSide",),
-    "results.windowed_join": ("WindowedJoinResult",),
-    "results.windows": ("WindowResult",),
+    "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
+    "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "settings": ("configure",),
     "sinks": ("ParquetSink",),
     "window_builder": ("WindowBuilder", "windowed"),

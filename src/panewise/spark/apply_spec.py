@@ -22,15 +22,11 @@ from panewise.spark.checks import (
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of, result_of
 from panewise.spark.names import input_of
-from panewise.spark.results.cogroup import CogroupResult
-from panewise.spark.results.deduplicate import DeduplicateResult
-from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
-from panewise.spark.results.policy import PolicyResult
 from panewise.spark.results.registry import RESULTS, result_class
-from panewise.spark.results.windowed_join import WindowedJoinResult
-from panewise.spark.results.windows import WindowResult
+from panewise.spark.results.sides import CogroupResult, JoinResult, WindowedJoinResult
+from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
 from panewise.spark.static_side import static_ports
 from panewise.spark.watermarks import check_batch, check_inputs, check_sides, makes_own, with_watermark
 from panewise.spec import (

@@ -11,7 +11,7 @@ from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
 from panewise.spark.feeding import Source, default_time
-from panewise.spark.results.deduplicate import DeduplicateResult
+from panewise.spark.results.single_input import DeduplicateResult
 from panewise.spec import DeduplicateOperator, Watermark
 from panewise.spec.operators.deduplicate import By, Emit, Keep
 

@@ -10,7 +10,7 @@ from panewise.spark.builder import check_unset
 from panewise.spark.checks import same_name
 from panewise.spark.feeding import Source, frame_of
 from panewise.spark.names import matches
-from panewise.spark.results.join import JoinResult
+from panewise.spark.results.sides import JoinResult
 from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of

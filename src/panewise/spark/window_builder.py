@@ -12,7 +12,7 @@ from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
 from panewise.spark.feeding import Source, default_time
-from panewise.spark.results.windows import WindowResult
+from panewise.spark.results.single_input import WindowResult
 from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
 

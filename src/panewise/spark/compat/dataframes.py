@@ -59,10 +59,7 @@ class ResultBehind(OverResult):
     """The outputs of the OVER operator behind a DataFrame, which has its rows and what Spark adds to them."""
 
     def _write(
-        self,
-        sinks: Mapping[str, Sink | None],
-        options: WriteOptions,
-        others: Mapping[str, Sink | None] | None = None,
+        self, sinks: Mapping[str, Sink | None], options: WriteOptions, others: Mapping[str, Sink | None]
     ) -> WindowQuery:
         if sinks.get("panes") is not None:
             raise _without_steps("write(rows=...)")

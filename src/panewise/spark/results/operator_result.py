@@ -123,21 +123,69 @@ class OperatorResult:
         """
         return ResultRows(self).withColumns(columns)
 
-    def _write(
+    def write(
         self,
-        sinks: Mapping[str, Sink | None],
-        options: WriteOptions,
-        others: Mapping[str, Sink | None] | None = None,
+        sinks: Mapping[str, Sink | None] | None = None,
+        /,
+        *,
+        checkpoint: str | None = None,
+        available_now: bool = False,
+        processing_time: str | None = None,
+        name: str | None = None,
+        **by_name: Sink | None,
+    ) -> WindowQuery:
+        """Writes outputs to their sinks from one query, exactly once.
+
+        The names of the outputs are:
+
+        - the emitted rows: `panes`; those of OVER operators, deduplications and joins `rows`; those of policy
+          windows `events`;
+        - with one input: `late`, `invalid` and `counts`;
+        - with two sides: `left_late`, `right_late`, `left_invalid`, `right_invalid`, `left_counts` and
+          `right_counts`;
+        - with several inputs of an operator of another package's family: `late@left` and the like, with the
+          name of the input;
+        - if an input is a result, the outputs of the earlier operators: `first_late`, `first_counts`,
+          `second_panes`, ... (semantics 42.9): the number of the operator, in the order in which rows pass
+          them, and the name of its output.
+
+        A sink is a ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same
+        batch. No two ParquetSinks may have the same path.
+
+        Args:
+            sinks: the sinks by the names of the outputs, for names that cannot be those of arguments.
+            checkpoint: directory of the query's checkpoint. Required on a stream.
+            available_now: whether the query stops once it has processed all input that is available.
+            processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
+            name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
+            by_name: the sinks by the names of the outputs, such as `panes=ParquetSink("panes")`.
+
+        Raises:
+            SpecError: if there is no sink, no output of such a name, a sink cannot take rows, two sinks have
+                one path, a stream has no checkpoint, `available_now` and `processing_time` are both given, or
+                finish("at_end") is set without `available_now`.
+            StateError: if the checkpoint was made by another specification or number of shards, or at another
+                path.
+        """
+        options = WriteOptions(checkpoint, available_now, processing_time, name)
+        kinds, named = self._outputs(), {**(sinks or {}), **by_name}
+        own = {kinds[output]: sink for output, sink in named.items() if output in kinds}
+        return self._write(
+            own, options, {output: sink for output, sink in named.items() if output not in kinds}
+        )
+
+    def _write(
+        self, sinks: Mapping[str, Sink | None], options: WriteOptions, others: Mapping[str, Sink | None]
     ) -> WindowQuery:
         """Starts a query that writes outputs; a sink of None is no sink.
 
         Args:
             sinks: the sinks of outputs of this operator, by the kinds of envelopes.
             options: the other arguments of `write`.
-            others: the sinks of outputs of earlier operators, by their arguments of `write`.
+            others: the sinks of outputs of earlier operators, by their names in `write`.
         """
         given = {kind: sink for kind, sink in sinks.items() if sink is not None}
-        earlier = self._earlier_outputs(others or {})
+        earlier = self._earlier_outputs(others)
         for result, kind in [*((self, kind) for kind in given), *((one.result, one.kind) for one in earlier)]:
             check_output(port_of(kind), kind_of(kind), result.dataflow.static)
         check_sinks(
@@ -178,8 +226,9 @@ class OperatorResult:
                 known[f"{_ordinal(number)}_{name}"] = result, kind, number
         for argument in sinks:
             if argument not in known:
-                rule = f"the outputs of earlier operators of this query are {sorted(known)} (semantics 42.9)"
-                raise SpecError(f"write({argument}=...)", rule, "give one of these, or one of this operator")
+                earlier = f", those of earlier operators {sorted(known)} (semantics 42.9)" if known else ""
+                rule = f"the outputs are {list(self._outputs())}{earlier}"
+                raise SpecError(f"write({argument}=...)", rule, "give one of these")
         return [_Earlier(*known[name], name, sink) for name, sink in sinks.items() if sink is not None]
 
     def _argument(self, kind: str) -> str:

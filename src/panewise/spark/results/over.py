@@ -8,11 +8,8 @@ from typing import Any, ClassVar, overload
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
-from panewise.spark.query import WindowQuery
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.single_input import SingleInputResult
-from panewise.spark.sinks import Sink
-from panewise.spark.writer import WriteOptions
 from panewise.spec import Over, OverOperator, WindowSpec, over_operator
 
 
@@ -96,39 +93,3 @@ class OverResult(SingleInputResult):
         made = {one.name: Over(one.what, replace(window, frame=one.frame)) for one in spec.columns}
         names = ("position", "null_keys", "max_future_skew", "watermark", *(() if timed else ("order",)))
         return made, {name: getattr(spec, name) for name in names}
-
-    def write(
-        self,
-        *,
-        checkpoint: str | None = None,
-        rows: Sink | None = None,
-        late: Sink | None = None,
-        invalid: Sink | None = None,
-        counts: Sink | None = None,
-        available_now: bool = False,
-        processing_time: str | None = None,
-        name: str | None = None,
-        **earlier: Sink | None,
-    ) -> WindowQuery:
-        """Writes the outputs to their sinks from one query, exactly once.
-
-        Args:
-            checkpoint: directory of the query's checkpoint. Required on a stream.
-            rows: sink of the OVER rows.
-            late: sink of the late rows.
-            invalid: sink of the invalid rows.
-            counts: sink of the counts.
-            available_now: as in :meth:`panewise.spark.WindowResult.write`.
-            processing_time: as in :meth:`panewise.spark.WindowResult.write`.
-            name: as in :meth:`panewise.spark.WindowResult.write`.
-            earlier: as in :meth:`panewise.spark.WindowResult.write`.
-
-        Raises:
-            SpecError: as in :meth:`panewise.spark.WindowResult.write`.
-            StateError: as in :meth:`panewise.spark.WindowResult.write`.
-        """
-        return self._write(
-            {"panes": rows, "late": late, "invalid": invalid, "counts": counts},
-            WriteOptions(checkpoint, available_now, processing_time, name),
-            earlier,
-        )

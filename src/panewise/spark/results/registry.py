@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
-from panewise.spark.results.cogroup import CogroupResult
-from panewise.spark.results.deduplicate import DeduplicateResult
 from panewise.spark.results.family import FamilyResult
-from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.over import OverResult
-from panewise.spark.results.policy import PolicyResult
-from panewise.spark.results.windowed_join import WindowedJoinResult
-from panewise.spark.results.windows import WindowResult
+from panewise.spark.results.sides import CogroupResult, JoinResult, WindowedJoinResult
+from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
 from panewise.spec import (
     Chain,
     CogroupOperator,

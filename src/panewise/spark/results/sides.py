@@ -1,17 +1,15 @@
-"""What all outputs of operators with two sides have in common."""
+"""The outputs of operators with two sides: joins, windows over joins, and cogroups."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from pyspark.sql import DataFrame
 
 from panewise.spark.envelope import kind_of, labelled, port_of
-from panewise.spark.query import WindowQuery
 from panewise.spark.results.operator_result import OperatorResult
-from panewise.spark.sinks import Sink
-from panewise.spark.writer import WriteOptions
+from panewise.spec import Aggregate, AnyWindow, CogroupOperator, JoinOperator, WindowedJoin
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 
@@ -28,17 +26,6 @@ class SidesResult(OperatorResult):
     def right(self) -> "JoinSide":
         """The late rows, the invalid rows and the counts of the right side."""
         return JoinSide(self, RIGHT)
-
-    def _write_sides(
-        self,
-        panes: Sink | None,
-        of_sides: Mapping[str, Mapping[str, Sink | None]],
-        options: WriteOptions,
-        earlier: Mapping[str, Sink | None],
-    ) -> WindowQuery:
-        """Starts a query that writes outputs. `of_sides` are the sinks by side, then by kind."""
-        sinks = {labelled(kind, side): sink for side, of in of_sides.items() for kind, sink in of.items()}
-        return self._write({"panes": panes, **sinks}, options, earlier)
 
     def _argument(self, kind: str) -> str:
         return self.OUTPUT if kind == "panes" else f"{port_of(kind)}_{kind_of(kind)}"
@@ -81,3 +68,91 @@ class JoinSide:
         There is one row for each shard and micro-batch.
         """
         return self.result._alone(labelled("counts", self.side), whole_rows=False)
+
+
+@dataclass(frozen=True, repr=False)
+class PanesOfSides(SidesResult):
+    """The outputs of an operator with two sides that emits panes.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """The panes, as those of window operators (semantics 20).
+
+        This query only counts late rows.
+        """
+        return self._alone("panes", whole_rows=False)
+
+
+@dataclass(frozen=True, repr=False)
+class WindowedJoinResult(PanesOfSides):
+    """The outputs of windows over a join.
+
+    Each of the DataFrames is a query of its own. `write` writes several outputs from one query.
+    """
+
+    spec: WindowedJoin
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "WindowedJoinResult":
+        """Returns the outputs with one more stage, whose rows are these panes (semantics 30).
+
+        Raises:
+            SpecError: if the stage breaks a rule.
+        """
+        spec = self.spec.then(keys=keys, aggregates=aggregates)
+        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec))
+
+
+@dataclass(frozen=True, repr=False)
+class JoinResult(SidesResult):
+    """The outputs of a join.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
+
+    OUTPUT: ClassVar[str] = "rows"
+
+    spec: JoinOperator
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The emitted rows: the selected columns, op, missing and join_time (semantics 40).
+
+        Types "semi" and "anti" have no column `missing`. This query only counts late rows.
+        """
+        return self._alone("panes", whole_rows=False)
+
+    def then(
+        self, *, window: AnyWindow, aggregates: Iterable[Aggregate], keys: Iterable[str] = (), **options: Any
+    ) -> WindowedJoinResult:
+        """Returns the outputs of windows over these rows, in the same operator (semantics 42).
+
+        Args:
+            window: the windows, by the event time `join_time`.
+            aggregates: the aggregates of a pane. They read columns of the rows.
+            keys: the keys of the windows: columns whose values are keys of the join in every row.
+            options: further fields of WindowOperator, such as `trigger` and `accumulation`.
+
+        Example::
+
+            pairs = joined(orders, shipments).on("shop", "id").within("-5 minutes", "1 hour").how("inner")
+            shipped = F.count().alias("shipped")
+            daily = pairs.then(keys=["shop"], window=pw.Tumbling("1 day"), aggregates=[shipped])
+
+        Raises:
+            SpecError: if a value breaks a rule, or the join emits retractions.
+        """
+        spec = self.spec.then(window=window, aggregates=aggregates, keys=keys, **options)
+        return WindowedJoinResult(spec, self.dataflow.with_spec(spec), self.at_end, self.given, self.before)
+
+
+@dataclass(frozen=True, repr=False)
+class CogroupResult(PanesOfSides):
+    """The outputs of a cogroup.
+
+    Each of the DataFrames is a query of its own. `write` writes several outputs from one query.
+    """
+
+    spec: CogroupOperator

@@ -1,11 +1,14 @@
-"""What the outputs of operators with one input have in common."""
+"""The outputs of operators with one input, except OVER operators."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
 from panewise.spark.results.operator_result import OperatorResult
+from panewise.spec import Aggregate, Chain, DeduplicateOperator, StreamWindow, WindowOperator
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,3 +40,78 @@ class SingleInputResult(OperatorResult):
         There is one row for each shard and micro-batch.
         """
         return self._alone("counts", whole_rows=False)
+
+
+@dataclass(frozen=True, repr=False)
+class WindowResult(SingleInputResult):
+    """The outputs of a window operator or a chain.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
+
+    spec: WindowOperator | Chain
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """The panes: keys, window_start, window_end, aggregates, timing, index and others (semantics 20).
+
+        This query only counts late rows. :attr:`late` and :meth:`write` return them.
+        """
+        return self._alone("panes", whole_rows=False)
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "WindowResult":
+        """Returns the outputs of a chain with one more stage, whose rows are these panes (semantics 30).
+
+        Example::
+
+            hourly = windowed(df, "ts").groupBy("origin", "carrier").window(pw.Tumbling("1 hour"))
+            by_carrier = hourly.agg(F.count().alias("flights"))
+            sums = [F.sum("flights").alias("flights"), F.max("flights").alias("most")]
+            by_origin = by_carrier.then(keys=["origin"], aggregates=sums)
+
+        Raises:
+            SpecError: if the stage breaks a rule.
+        """
+        chain = self.spec.then(keys=keys, aggregates=aggregates)
+        return replace(self, spec=chain, dataflow=self.dataflow.with_spec(chain))
+
+
+@dataclass(frozen=True, repr=False)
+class DeduplicateResult(SingleInputResult):
+    """The outputs of a deduplication.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
+
+    OUTPUT: ClassVar[str] = "rows"
+
+    spec: DeduplicateOperator
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The chosen rows with all their columns. With emit="retracting" also retractions, and a column `op`.
+
+        This query only counts late rows. :attr:`late` and :meth:`write` return them.
+        """
+        return self._alone("panes", whole_rows=False)
+
+
+@dataclass(frozen=True, repr=False)
+class PolicyResult(SingleInputResult):
+    """The outputs of policy windows. Only rows after the end of input are late.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
+
+    OUTPUT: ClassVar[str] = "events"
+
+    spec: StreamWindow
+
+    @cached_property
+    def events(self) -> DataFrame:
+        """The events (semantics 10.16).
+
+        Columns: those of partition_by, event, tuples and processing_time. The columns of aggregates or of a
+        listener replace `tuples`.
+        """
+        return self._alone("panes", whole_rows=False)
