@@ -159,7 +159,6 @@ class SpecParts:
         to_dict: the specification as a dict of plain values, with every field. That of another package's
             family has the field `family`, with the name of the family.
         from_dict: the specification that a dict describes, given what the user defined, by name.
-        complete: the dict with the defaults of the fields that it leaves out. It looks up no functions.
         describe: what the operator does, as lines of text.
         check_types: checks the types of columns, which are given by port and name (semantics 24.19).
         check_names: refuses other names of columns, given by the user's names, that the user would see.
@@ -199,7 +198,6 @@ class SpecParts:
     reads: Callable[[Mapping[str, Any]], bool]
     to_dict: Callable[[Any], dict[str, Any]]
     from_dict: Callable[[Mapping[str, Any], Users], Any]
-    complete: Callable[[Mapping[str, Any]], dict[str, Any]]
     # Words and checks
     describe: Callable[[Any], str]
     check_types: Callable[[Any, Mapping[str, Types]], None]

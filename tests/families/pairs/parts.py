@@ -29,10 +29,6 @@ def _side(value: Any, where: str) -> Side:
     return Side(*(text(members[name], f"{where}.{name}") for name in ("key", "event_time")))
 
 
-def complete(document: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(document)
-
-
 def describe(spec: Pairs) -> str:
     return f"Counts the rows of two inputs by {spec.left.key} and {spec.right.key}."
 
@@ -69,7 +65,6 @@ PARTS = SpecParts(
     reads=reads,
     to_dict=to_dict,
     from_dict=from_dict,
-    complete=complete,
     describe=describe,
     check_types=check_types,
     renamed=renamed,

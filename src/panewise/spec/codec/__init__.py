@@ -9,10 +9,11 @@ names it in the field `family`.
 """
 
 import json
+import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
-from panewise.errors import SpecError
+from panewise.errors import SpecError, SpecWarning
 from panewise.families import FAMILIES, family_named, part
 from panewise.spec.codec.users import ANY_USER
 from panewise.spec.codec.users import users as by_kind
@@ -130,9 +131,13 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the dict with the defaults of the fields that it leaves out.
 
     User-defined functions are not looked up.
+
+    Raises:
+        SpecError: as :func:`from_dict` does.
     """
-    plain = _of_this_version(document)
-    return _reader(plain).complete(plain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)  # whoever built the operator was warned
+        return to_dict(without_functions(document))
 
 
 def _mark(document: Mapping[str, Any]) -> str | None:

@@ -40,7 +40,7 @@ _SIMPLE: Final[dict[Any, Reader]] = {
 }
 
 
-def _made(decoder: "Decoder", cls: Any, values: dict[str, Any], where: str) -> Any:
+def _call(decoder: "Decoder", cls: Any, values: dict[str, Any], where: str) -> Any:
     return cls(**values)
 
 
@@ -70,7 +70,7 @@ class Form:
     left_out: Mapping[str, Any] | None = None
     sparse: bool = False
     parts: Mapping[str, Any] | None = None
-    make: Callable[["Decoder", Any, dict[str, Any], str], Any] = _made
+    make: Callable[["Decoder", Any, dict[str, Any], str], Any] = _call
     read: ReadPart | None = None
     write: Callable[["Encoder", Any], Any] | None = None
 
@@ -155,10 +155,10 @@ class Decoder:
         if not isinstance(value, (list, tuple)) or len(value) < least:
             count = f"{least} or more " if least else ""
             raise wrong(where, value, f"a list of {count}{self._forms.get(kind, _BY_FIELDS).several}")
-        found = []
+        items = []
         for n, item in enumerate(value):  # no comprehension, so that nested conditions need fewer frames
-            found.append(self.read(kind, item, f"{where}[{n}]"))
-        return tuple(found)
+            items.append(self.read(kind, item, f"{where}[{n}]"))
+        return tuple(items)
 
     def one_of(self, classes: tuple[Any, ...], value: Any, where: str) -> Any:
         """Returns the value of the class that the field `kind` names. A single class may be without kinds."""

@@ -39,6 +39,12 @@ from panewise.spec.windows.measure import Rows
 THEN: Final = "then"  # the field of the stages of a chain, and of the windows over a join
 _MICROSECONDS: Final = "a whole number of microseconds"
 _MEASURE: Final = f"{_MICROSECONDS}, or {{'rows': n}}"
+_USERS: Final = {  # what the user gives, and the argument of the reader that has it
+    "aggregates": ("user-defined aggregates", "user_aggregates"),
+    "merge_aggregates": ("user-defined aggregates of both sides that are", "user_aggregates"),
+    "windows": ("user-defined windows", "user_windows"),
+    "listeners": ("listeners", "user_listeners"),
+}
 _AGGREGATE_DEFAULTS: Final[dict[str, dict[str, Any]]] = {  # the defaults of panewise.functions
     "approx_count_distinct": {"rsd": 0.05},
     "sort_list": {"ascending": True},
@@ -132,52 +138,47 @@ def _columns_of_sides(decoder: Decoder, value: Any, where: str) -> tuple[Any, ..
 # What a user defines, which documents name
 
 
-def _name(encoder: Encoder, value: Any) -> str:
+def _write_name(encoder: Encoder, value: Any) -> str:
     return str(value.name)
 
 
-def _user_aggregate(decoder: Decoder, value: Any, where: str) -> Any:
-    name, users = text(value, where), decoder.users["aggregates"]
+def _given(decoder: Decoder, kind: str, name: str, where: str) -> Any:
+    """Returns what the user gives for a name, which is of a kind of :data:`panewise.spec.protocol.Users`."""
+    users, (what, argument) = decoder.users[kind], _USERS[kind]
     if name not in users:
-        known = f"the user-defined aggregates given are {sorted(users)}"
-        raise SpecError(f"{where}={name!r}", known, f"give user_aggregates={{{name!r}: ...}}")
+        rule = f"the {what} given are {sorted(users)}"
+        raise SpecError(f"{where}={name!r}", rule, f"give {argument}={{{name!r}: ...}}")
     return users[name]
+
+
+def _user_aggregate(decoder: Decoder, value: Any, where: str) -> Any:
+    return _given(decoder, "aggregates", text(value, where), where)
 
 
 def _user_merge_aggregate(decoder: Decoder, value: Any, where: str) -> Any:
-    name, users = text(value, where), decoder.users["merge_aggregates"]
-    if name not in users or not isinstance(users[name], UserMergeAggregate):
-        known = sorted(name for name, one in users.items() if isinstance(one, UserMergeAggregate))
-        rule = f"the user-defined aggregates of both sides that are given are {known}"
-        raise SpecError(f"{where}={name!r}", rule, f"give user_aggregates={{{name!r}: ...}}")
-    return users[name]
+    return _given(decoder, "merge_aggregates", text(value, where), where)
 
 
 def _custom(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Custom:
     """Returns the window with the function that the user gives for its name."""
-    window, windows = Custom(len, **values), decoder.users["windows"]
-    if window.name not in windows:
-        known = f"the user-defined windows given are {sorted(windows)}"
-        raise SpecError(f"{where}.name={window.name!r}", known, f"give user_windows={{{window.name!r}: ...}}")
-    return replace(window, function=windows[window.name].function)
+    window = Custom(len, **values)
+    return replace(window, function=_given(decoder, "windows", window.name, f"{where}.name").function)
 
 
 def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
-    listeners = decoder.users["listeners"]
-    any_listener = isinstance(listeners, AnyListener)  # a placeholder cannot say what its outputs are
+    any_listener = isinstance(
+        decoder.users["listeners"], AnyListener
+    )  # a placeholder cannot say what its outputs are
     needed = ("name", "outputs") if any_listener else ("name",)
     members = members_of(value, where, {"name", "outputs"}, needed)
     name = text(members["name"], f"{where}.name")
     if any_listener:
         return WindowListener(object, name=name, outputs=members["outputs"])
-    if name not in listeners:
-        known = f"the listeners given are {sorted(listeners)}"
-        raise SpecError(f"{where}.name={name!r}", known, f"give user_listeners={{{name!r}: ...}}")
-    found: WindowListener = listeners[name]
-    if dict(found.outputs) != members.get("outputs", dict(found.outputs)):
-        rule = f"the outputs of the listener given as {name!r} are {dict(found.outputs)}"
+    listener: WindowListener = _given(decoder, "listeners", name, f"{where}.name")
+    if dict(listener.outputs) != members.get("outputs", dict(listener.outputs)):
+        rule = f"the outputs of the listener given as {name!r} are {dict(listener.outputs)}"
         raise SpecError(f"{where}.outputs={members['outputs']!r}", rule, "leave outputs out, or give these")
-    return found
+    return listener
 
 
 # Aggregates and row functions: their names have defaults
@@ -324,8 +325,8 @@ FORMS: Final[Mapping[Any, Form]] = {
     DeltaPolicy: Form(parts={"amount": _read(_amount)}, write=_write_delta),
     Trigger: Form(several="triggers"),
     **dict.fromkeys((AfterAny, AfterAll, AfterEach), Form(make=_several)),
-    UserFunctions: Form(read=_user_aggregate, write=_name),
-    UserMergeAggregate: Form(read=_user_merge_aggregate, write=_name),
+    UserFunctions: Form(read=_user_aggregate, write=_write_name),
+    UserMergeAggregate: Form(read=_user_merge_aggregate, write=_write_name),
     Custom: Form(hidden=("function",), make=_custom),
     WindowListener: Form(
         read=_listener, write=lambda encoder, value: {"name": value.name, "outputs": dict(value.outputs)}

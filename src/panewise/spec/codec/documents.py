@@ -1,10 +1,8 @@
-"""The documents of the families of this package: how each is recognised, written, read and completed."""
+"""The documents of the families of this package: how each is recognised, written and read."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
-from panewise.errors import SpecWarning
 from panewise.spec.codec.by_fields import Decoder, Encoder
 from panewise.spec.codec.differences import FORMS
 from panewise.spec.codec.users import ANY_USER
@@ -45,9 +43,4 @@ def documents(spec: type, *marks: str) -> dict[str, Any]:
     def from_dict(document: Mapping[str, Any], users: Users) -> Any:
         return read(spec, document, users)
 
-    def complete(document: Mapping[str, Any]) -> dict[str, Any]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpecWarning)  # who built the operator has been warned
-            return to_dict(from_dict(document, ANY_USER))
-
-    return {"reads": reads, "to_dict": to_dict, "from_dict": from_dict, "complete": complete}
+    return {"reads": reads, "to_dict": to_dict, "from_dict": from_dict}

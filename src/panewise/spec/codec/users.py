@@ -1,6 +1,6 @@
 """The functions and classes that users define, which documents name and do not contain."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from panewise.spec.aggregates.user import UserAggregate
@@ -10,36 +10,24 @@ from panewise.spec.protocol import Users
 from panewise.spec.windows.custom import Custom
 
 
-class _AnyAggregate(dict[str, UserAggregate]):
-    """Contains an aggregate for every name."""
+class _Any(dict[str, Any]):
+    """Contains what a function makes for every name."""
 
-    def __missing__(self, name: str) -> UserAggregate:
-        return UserAggregate(name, init=str, accumulate=max, merge=max, finish=str)
+    def __init__(self, make: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._make = make
 
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
-class _AnyMergeAggregate(dict[str, UserMergeAggregate]):
-    """Contains an aggregate of both sides for every name."""
-
-    def __missing__(self, name: str) -> UserMergeAggregate:
-        return UserMergeAggregate(
-            name, init=str, accumulate_left=max, accumulate_right=max, merge=max, finish=str
-        )
+    def __missing__(self, name: str) -> Any:
+        return self._make(name)
 
     def __contains__(self, name: object) -> bool:
         return True
 
 
-class _AnyWindow(dict[str, Custom]):
-    """Contains windows for every name."""
-
-    def __missing__(self, name: str) -> Custom:
-        return Custom(len, name=name)
-
-    def __contains__(self, name: object) -> bool:
-        return True
+def _merge_aggregate(name: str) -> UserMergeAggregate:
+    return UserMergeAggregate(
+        name, init=str, accumulate_left=max, accumulate_right=max, merge=max, finish=str
+    )
 
 
 class AnyListener(dict[str, WindowListener]):
@@ -51,9 +39,9 @@ class AnyListener(dict[str, WindowListener]):
 
 # Placeholders for whatever a document names: documents can be read and compared without the functions.
 ANY_USER: Final[Users] = {
-    "aggregates": _AnyAggregate(),
-    "merge_aggregates": _AnyMergeAggregate(),
-    "windows": _AnyWindow(),
+    "aggregates": _Any(lambda name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str)),
+    "merge_aggregates": _Any(_merge_aggregate),
+    "windows": _Any(lambda name: Custom(len, name=name)),
     "listeners": AnyListener(),
 }
 
@@ -64,9 +52,11 @@ def users(
     listeners: Mapping[str, Any] | None = None,
 ) -> Users:
     """Returns what a user defined, by kind and name. `aggregates` may also have aggregates of both sides."""
+    given = aggregates or {}
+    of_both = {name: one for name, one in given.items() if isinstance(one, UserMergeAggregate)}
     return {
-        "aggregates": aggregates or {},
-        "merge_aggregates": aggregates or {},
+        "aggregates": given,
+        "merge_aggregates": of_both,
         "windows": windows or {},
         "listeners": listeners or {},
     }
