@@ -108,9 +108,9 @@ bench-peers: $(READY) $(FLINK_READY) $(PEERS_READY) ## compare with Flink, Bytew
 	@$(PYTHON) -m bench.joins flink
 	@$(PYTHON) -m bench.standalone_peers
 
-nightly: $(READY) ## the tests that `make test` leaves out for their length, and those of each PySpark version
+nightly: $(READY) ## the tests and examples that `make test` leaves out, and the tests of each PySpark version
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -m nightly -n 2 --dist loadfile --no-loadscope-reorder
+	@PANEWISE_EXAMPLES=full $(PYTHON) -m pytest -m "(nightly or drawn) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
 	@$(PYTHON) tools/matrix.py all -n 3 --dist loadfile
 
 soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted

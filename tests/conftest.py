@@ -105,9 +105,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they use.
 
     A test that requests the session is a spark test; `-m "not spark"` leaves out all of them. Spark tests,
-    and all tests in the folders about Spark, depend on its version; `-m versions` selects them.
+    and all tests in the folders about Spark, depend on its version; `-m versions` selects them. `-m drawn`
+    selects the tests whose examples Hypothesis draws.
     """
     for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.drawn)
         needs_session = "spark" in getattr(item, "fixturenames", ())
         if needs_session:
             item.add_marker(pytest.mark.spark)

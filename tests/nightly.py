@@ -7,8 +7,10 @@ import pytest
 
 
 def first_here(values: Iterable[Any], count: int = 1) -> list[Any]:
-    """Returns the parameters. All but the first `count` are marked as nightly."""
+    """Returns the parameters. A tuple is several. All but the first `count` are marked as nightly."""
     return [
-        one if number < count else pytest.param(one, marks=pytest.mark.nightly)
+        one
+        if number < count
+        else pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=pytest.mark.nightly)
         for number, one in enumerate(values)
     ]

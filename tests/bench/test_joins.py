@@ -121,6 +121,7 @@ def test_spark_joins_as_by_hand(
     assert f'"{NATIVE[name]["spark.sql.streaming.join.stateFormatVersion"]}"' in metadata
 
 
+@pytest.mark.nightly
 def test_two_aggregations_of_spark_are_a_cogroup(
     beside: "SparkSession", sides: data.Sides, tmp_path: Path
 ) -> None:

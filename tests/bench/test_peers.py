@@ -195,6 +195,7 @@ def test_rows_agree(beside: "SparkSession", events: Events, runner: Any, tmp_pat
     )
 
 
+@pytest.mark.nightly
 def test_rows_in_the_order_of_time_agree(beside: "SparkSession", events: Events, tmp_path: Path) -> None:
     """Only the rows that the watermark has passed are emitted and compared."""
     found = sorted(sent(ours.query(session.read(beside, events), ROWS["over_time"]), tmp_path))

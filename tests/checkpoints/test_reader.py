@@ -19,6 +19,7 @@ from panewise.checkpoints.unknown import UnknownFormatError
 from panewise.cli import main
 from panewise.errors import StateError
 from panewise.spark import ParquetSink, windowed
+from tests.nightly import first_here
 from tests.spark.conftest import Feed, read_state
 
 STORE = "spark.sql.streaming.stateStore."
@@ -86,7 +87,7 @@ def checkpoints(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.mark.versions
-@pytest.mark.parametrize("name", sorted(CONFS))
+@pytest.mark.parametrize("name", first_here(sorted(CONFS)))
 def test_states_are_those_that_spark_reads(
     spark: SparkSession, checkpoints: Callable[[str], str], name: str
 ) -> None:

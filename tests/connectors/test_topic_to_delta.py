@@ -1,12 +1,14 @@
 """From a Kafka topic into Delta tables, with a repeated micro-batch (semantics 4, 33 and 35).
 
-Every test run has this test. `make soak` also runs test_kafka.py and test_delta.py, which kill processes.
+`make test` plays one phase of the topic, and `make nightly` the repeated micro-batch. `make soak` also runs
+test_kafka.py and test_delta.py, which kill processes.
 """
 
 from collections import Counter
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.connectors.broker import Broker
 from tests.connectors.jars import DELTA, KAFKA_CONNECTOR, jars
@@ -18,16 +20,30 @@ from tests.faults.rounds import PATIENCE
 APPLIED = set(range(PHASES * PHASE)) - LATE - INVALID
 
 
-def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
-    """Messages that come twice count once, and panes of a repeated micro-batch are in the table once."""
+def run(tmp_path: Path, phases: int) -> Path:
+    """Runs the job over some phases of the topic; returns its directory."""
     out = tmp_path / "out"
     out.mkdir()
     with Broker(tmp_path / "broker", PARTITIONS).running() as broker:
         classes = ",".join(map(str, [*jars(KAFKA_CONNECTOR), *jars(DELTA)]))
-        given = (broker.address, str(out), classes)
+        given = (broker.address, str(out), classes, str(phases))
         job = ConnectorJob(tmp_path, "topic_to_delta", given)
         with job.started() as process:
             assert process.wait(PATIENCE) == 0, job.log
+    return out
+
+
+def test_one_phase_of_a_topic(tmp_path: Path) -> None:
+    """Messages that come twice count once."""
+    table = pl.read_parquet(run(tmp_path, 1) / "merged-copy" / "part-*.parquet")
+    ids = table["ids"].explode(empty_as_null=False).to_list()
+    assert Counter(ids) == Counter(APPLIED & set(range(PHASE)))
+
+
+@pytest.mark.nightly
+def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
+    """Panes of a repeated micro-batch are in the table once."""
+    out = run(tmp_path, PHASES)
     assert "the sink fails when both tables are written" in (out / "failed").read_text(encoding="utf-8")
     appended = pl.read_parquet(out / "appended-copy" / "part-*.parquet")
     batches = len(list((out / "checkpoint" / "commits").glob("[0-9]*")))

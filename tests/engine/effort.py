@@ -1,4 +1,7 @@
-"""The number of examples of Hypothesis: small in every test run, large in `make soak`."""
+"""The number of examples of Hypothesis: small in `make test`, full in `make nightly`, large in `make soak`."""
+
+import os
+from typing import Final
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -16,8 +19,17 @@ _SLOW_IS_FINE = [
 ]
 
 
+FULL: Final = os.environ.get("PANEWISE_EXAMPLES") == "full"  # `make nightly` sets it
+_PART: Final = 3  # `make test` draws every third example, and at least _LEAST
+_LEAST: Final = 5
+
+
 def examples(count: int) -> settings:
-    """Returns settings with this number of examples, which are the same in every run."""
+    """Returns settings with this number of examples, which are the same in every run.
+
+    `make test` takes a part of them: the first ones.
+    """
+    count = count if FULL else min(count, max(_LEAST, count // _PART))
     return settings(
         phases=_PHASES,
         max_examples=count,

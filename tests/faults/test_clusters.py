@@ -8,6 +8,7 @@ from tests.faults.clusters import shipped, spark_home, standalone
 from tests.faults.conftest import Expected
 from tests.faults.rounds import Job, Plan, play
 from tests.faults.sinks import check_same, contents
+from tests.nightly import first_here
 
 FILES = 4
 SPEC = "hopping-retracting"
@@ -36,13 +37,14 @@ def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
     check_same(contents(job.out, FILES), expected, "")
 
 
-def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected) -> None:
-    source, expected = undisturbed(SPEC, FILES)
+@pytest.mark.parametrize("files", first_here([1, FILES]))
+def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected, files: int) -> None:
+    source, expected = undisturbed(SPEC, files)
     with standalone(tmp_path / "cluster") as (master, _):
         job = Job(tmp_path, source, SPEC, master, shipped(tmp_path))
         job.run()
     _check_shipped(job)
-    check_same(contents(job.out, FILES), expected, master)
+    check_same(contents(job.out, files), expected, master)
 
 
 @pytest.mark.soak

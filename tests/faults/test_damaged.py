@@ -75,6 +75,7 @@ def test_a_damaged_change_log(
     no_wrong_row(stage)
 
 
+@pytest.mark.nightly
 def test_a_flipped_bit_in_a_change_log(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> None:
     """LZ4 detects nearly every flipped bit.
 

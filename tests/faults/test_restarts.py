@@ -77,6 +77,7 @@ def test_fewer_cores(stage: Stage) -> None:
     stage.check()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shards", [pytest.param("", marks=pytest.mark.soak), "3"])
 def test_other_shuffle_partitions(stage: Stage, shards: str) -> None:
     """Spark keeps the checkpoint's number of partitions, and panewise its number of shards, given or not."""

@@ -168,6 +168,7 @@ def test_every_type_of_column(spark: SparkSession) -> None:
     assert_frame_equal(left, right, rel_tol=1e-12)
 
 
+@pytest.mark.nightly
 def test_reduce_and_fold_over_micro_batches(spark: SparkSession) -> None:
     """Closures reach the workers, and the states of batches are combined (semantics 24.14)."""
     product = pw.UserAggregate.reduce("product", lambda one, other: one * other, result="bigint")

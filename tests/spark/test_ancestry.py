@@ -108,6 +108,7 @@ def test_a_batch_of_panes(feed: Feed) -> None:
     assert sorted(row.v for row in hours.panes.collect()) == [3, 4]
 
 
+@pytest.mark.nightly
 def test_a_stream_joined_with_a_batch_of_panes(feed: Feed) -> None:
     """The batch side waits for nothing, and has no metrics."""
     feed.put((0, "a", 1), (61, "a", 2))

@@ -8,6 +8,7 @@ import pytest
 import panewise as pw
 from panewise.errors import SpecError
 from panewise.spark import JoinResult, ParquetSink, joined
+from tests.nightly import first_here
 from tests.spark.conftest import Feed
 
 TOLERANCE = 4
@@ -45,13 +46,15 @@ def rows_of(result: JoinResult, feed: Feed) -> pl.DataFrame:
 
 @pytest.mark.parametrize(
     ("strategy", "far", "exact"),
-    [
-        ("backward", TOLERANCE, True),
-        ("backward", TOLERANCE, False),
-        ("forward", TOLERANCE, True),
-        ("forward", None, False),
-        ("nearest", TOLERANCE, True),
-    ],
+    first_here(
+        [
+            ("backward", TOLERANCE, True),
+            ("backward", TOLERANCE, False),
+            ("forward", TOLERANCE, True),
+            ("forward", None, False),
+            ("nearest", TOLERANCE, True),
+        ]
+    ),
 )
 def test_polars_finds_the_same_rows(
     filled: tuple[Feed, Feed], strategy: str, far: int | None, exact: bool
@@ -86,6 +89,7 @@ def test_polars_finds_the_same_rows(
     assert expected.select(found.columns).sort(pl.all()).equals(found.sort(pl.all()))
 
 
+@pytest.mark.nightly
 def test_a_condition_is_part_of_the_match(filled: tuple[Feed, Feed]) -> None:
     """Rows for which it is not true are emitted without a partner, by the stream as by Spark's join."""
     left, right = filled

@@ -81,6 +81,7 @@ def native_windows(df: DataFrame, feed: Feed) -> dict[tuple[str, datetime], int]
     return by_window(pl.DataFrame(feed.spark.read.parquet(feed.sink("native")).toArrow()))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("upstream", first_here(UPSTREAM))
 def test_windows_contain_what_those_of_spark_contain(
     minutes: Feed, upstream: Callable[[DataFrame], DataFrame]
@@ -117,6 +118,7 @@ def of_sides(left: DataFrame, right: DataFrame) -> dict[str, Any]:
     return {"an interval join": within.how("left"), "a cogroup": both}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("family", first_here(["an interval join", "a cogroup"]))
 def test_no_row_of_spark_s_join_is_late_on_a_side(minutes: Feed, family: str) -> None:
     """The left side is delayed by Spark; the rows of the right one drive its watermark (semantics 36.9)."""
@@ -127,6 +129,7 @@ def test_no_row_of_spark_s_join_is_late_on_a_side(minutes: Feed, family: str) ->
     assert found["right_counts"]["applied"].sum() == 6 * MINUTES
 
 
+@pytest.mark.nightly
 def test_a_row_that_spark_s_window_accepts_is_not_late(feed: Feed) -> None:
     """Rows are late by the watermark of the micro-batch before (semantics 18.3)."""
     for seconds in ([10], [130, 20], [30], [250]):  # 20 and 30 are behind 130
@@ -181,7 +184,7 @@ def test_sides_that_follow_the_query(minutes: Feed) -> None:
     assert rows.how("inner").spec.left.watermark == pw.StreamTime(0, per="all")
 
 
-@pytest.mark.parametrize("order", ["fast first", "slow first"])
+@pytest.mark.parametrize("order", first_here(["fast first", "slow first"]))
 def test_a_union_of_streams_with_different_delays(feed: Feed, order: str, tmp_path: Path) -> None:
     """No row of the slow stream is late, whichever stream comes first (semantics 36.10)."""
     other, right = (Feed(feed.spark, tmp_path / name) for name in made("slow", "right", within=tmp_path))

@@ -81,6 +81,7 @@ def test_windows_are_completed_by_timers(feed: Feed) -> None:
     assert set(panes["timing"]) == {"ON_TIME"}
 
 
+@pytest.mark.nightly
 def test_a_key_moves_between_aggregates(feed: Feed) -> None:
     """If the key of a stage is an aggregate, it retracts, and there is one shard (semantics 30.4, 30.11)."""
     feed.put((0, "a", 1), (1, "b", 1), (2, "b", 1))

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import ParquetSink, WindowBuilder, WindowResult, windowed
+from tests.nightly import first_here
 from tests.spark.conftest import Feed
 
 SINKS = ("panes", "late", "counts")
@@ -25,6 +26,7 @@ def run(feed: Feed, result: WindowResult) -> None:
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
 
 
+@pytest.mark.nightly
 def test_a_fixed_lag_needs_no_watermark_of_the_stream(feed: Feed) -> None:
     """Rows of 2024 are years behind the clock, and late. A row ahead of the clock is not (semantics 12.4)."""
     feed.put((0, "a", 1), (YEARS_40, "a", 2), (70, "b", 3))
@@ -40,6 +42,7 @@ def test_a_fixed_lag_needs_no_watermark_of_the_stream(feed: Feed) -> None:
     assert feed.read("panes")["s"].to_list() == [2]
 
 
+@pytest.mark.nightly
 def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> None:
     """The larger of the stream's watermark and the fixed lag wins (semantics 12.4)."""
     feed.put((0, "a", 1))
@@ -75,7 +78,7 @@ def test_windows_of_processing_time(feed: Feed) -> None:
     assert feed.read("late").is_empty()
 
 
-@pytest.mark.parametrize(("policy", "sent"), [("min", [1]), ("max", [1, 2, 4])])
+@pytest.mark.parametrize(("policy", "sent"), first_here([("min", [1]), ("max", [1, 2, 4])]))
 def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sent: list[int]) -> None:
     """The stream that is behind decides the watermark, unless Spark's policy is `max` (semantics 12.5)."""
     (feed.folder / "other").mkdir()
@@ -96,6 +99,7 @@ def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sen
     assert sorted(feed.read("panes")["s"]) == sent
 
 
+@pytest.mark.nightly
 def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
     """Rows of fast keys do not make those of slow keys late, in any number of shards (semantics 12.8)."""
     feed.put(*((n * 100, f"key {n}", 1) for n in range(8)), (3, "key 0", 2))

@@ -100,6 +100,7 @@ def test_a_stream_emits_what_a_batch_and_spark_emit(
     assert read_state(feed.spark, feed.sink("checkpoint")).operators[0].spec.family.name == "cogroup"
 
 
+@pytest.mark.nightly
 def test_a_second_operator_and_apply(feed: Feed, other: Feed) -> None:
     """semantics 43.8: panes with a timestamp are the input of windows. Expressions are columns of a side."""
     feed.put((1, "a", 1), (2, "a", 2), (13, "b", 3))

@@ -91,6 +91,7 @@ def test_the_same_code_on_a_stream_and_on_a_batch(feed: Feed) -> None:
     assert_equal(told, wanted.join(told, on=["k", "ts"], how="semi").sort("k", "ts"))
 
 
+@pytest.mark.nightly
 def test_every_function_of_a_frame(feed: Feed) -> None:
     put_some(feed)
     rows = feed.batch().count()

@@ -4,21 +4,25 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.spark.conftest import Feed
 
+STREAMED = [["a", 2, 3], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]]
+BATCH = [["a", 3, 103], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]]
 
-@pytest.mark.spark
-def test_streaming_and_batch_through_connect(feed: Feed) -> None:
+
+def run(feed: Feed, part: str) -> Any:
+    """Runs a part of the job; returns what it writes."""
     feed.put((0, "a", 1), (5, "a", 2), (7, "b", 3))
     feed.put((130, "a", 5), (None, "b", 1))
     feed.put()  # the watermark moves before the next rows (semantics 18.3)
     feed.put((1, "a", 100), (300, "c", 9))
     job = Path(__file__).parent / "connect_job.py"
     done = subprocess.run(
-        [sys.executable, str(job), str(feed.path), str(feed.folder)],
+        [sys.executable, str(job), str(feed.path), str(feed.folder), part],
         capture_output=True,
         text=True,
         timeout=600,
@@ -26,7 +30,18 @@ def test_streaming_and_batch_through_connect(feed: Feed) -> None:
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("told ")]
     assert lines, done.stderr[-3000:]
-    assert json.loads(lines[0].removeprefix("told ")) == {
+    return json.loads(lines[0].removeprefix("told "))
+
+
+@pytest.mark.spark
+def test_a_stream_and_a_batch_through_connect(feed: Feed) -> None:
+    assert run(feed, "smoke") == ["pyspark.sql.connect.session", STREAMED, BATCH]
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+def test_all_through_connect(feed: Feed) -> None:
+    assert run(feed, "all") == {
         "connect": "pyspark.sql.connect.session",
         "refused": True,
         "timely": ["timestamp"],
@@ -39,10 +54,10 @@ def test_streaming_and_batch_through_connect(feed: Feed) -> None:
         "as_pyspark": [["a", 1, None], ["a", 2, 1], ["b", 3, None], ["a", 5, 3]],
         "joined": [["A", 1, 2], "behind"],
         "counted": [[1, 2], [2, 1], [3, 1], [5, 1]],
-        "streamed": [["a", 2, 3], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]],
+        "streamed": STREAMED,
         "expressions": ["sum((V * 2))", "sum((v * 2)) FILTER (WHERE ((v % 2) = 1))"],
         "expressed": [[6, 6], [10, 10], [18, 18], [206, 2]],
         "late": ["expired"],
         "invalid": ["event time is null"],
-        "batch": [["a", 3, 103], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]],
+        "batch": BATCH,
     }

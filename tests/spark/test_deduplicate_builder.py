@@ -64,6 +64,7 @@ def test_a_stream_emits_what_spark_emits(feed: Feed) -> None:
     assert dict(rows.select("k", "v").iter_rows()) == earliest
 
 
+@pytest.mark.nightly
 def test_late_and_invalid_rows_are_outputs(feed: Feed) -> None:
     feed.put((0, "a", 1), (1, "a", 2), (None, "b", 3), (30, "c", 4))
     feed.put((31, "d", 5))
@@ -77,6 +78,7 @@ def test_late_and_invalid_rows_are_outputs(feed: Feed) -> None:
     assert [counts[name] for name in ("rows_in", "applied", "late", "invalid")] == [8, 5, 2, 1]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("keep", first_here(["last", "first"]))
 def test_complete_groups_of_a_stream_are_those_of_a_batch(feed: Feed, keep: Any) -> None:
     """Rows are taken in the order of event time, so restarts and micro-batches change nothing (45.4)."""
@@ -94,6 +96,7 @@ def test_complete_groups_of_a_stream_are_those_of_a_batch(feed: Feed, keep: Any)
     assert isinstance(state.spec, pw.DeduplicateOperator)
 
 
+@pytest.mark.nightly
 def test_the_latest_row_of_each_key_with_retractions(feed: Feed) -> None:
     """Rows that are not retracted are the latest of each key (semantics 45.8)."""
     put_copies(feed, 0)
@@ -107,6 +110,7 @@ def test_the_latest_row_of_each_key_with_retractions(feed: Feed) -> None:
     assert set(net.values()) <= {0, 1}
 
 
+@pytest.mark.nightly
 def test_deduplicate_then_window(feed: Feed) -> None:
     """One query: its rows are those of the windows, and none is late there (semantics 45.18)."""
     put_copies(feed, 0, 3)
@@ -127,6 +131,7 @@ def test_deduplicate_then_window(feed: Feed) -> None:
     assert feed.read("late").is_empty()
 
 
+@pytest.mark.nightly
 def test_a_deduplication_behind_windows(feed: Feed) -> None:
     feed.put((0, "a", 1), (11, "a", 1), (21, "b", 1), (100, "c", 1))
     panes = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k")

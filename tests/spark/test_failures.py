@@ -96,6 +96,7 @@ def own(feed: Feed, lateness: str) -> None:
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
+@pytest.mark.nightly
 def test_a_query_of_ones_own(feed: Feed) -> None:
     """An error of panewise in a worker is reported in one line, without a traceback."""
     feed.put((0, "a", 1))
@@ -131,6 +132,7 @@ def test_a_written_query(feed: Feed) -> None:
     assert found.reason == caught.value.reason
 
 
+@pytest.mark.nightly
 def test_a_sink_that_fails(feed: Feed) -> None:
     def sink(rows: DataFrame, batch_id: int) -> None:
         raise ValueError("the disk is full")

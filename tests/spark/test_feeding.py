@@ -73,6 +73,7 @@ def summed(rows: Any) -> WindowResult:
     return windowed(rows, "join_time").groupBy("v").window(TEN).agg(*sums)
 
 
+@pytest.mark.nightly
 def test_windows_over_a_join_with_other_keys(feed: Feed, other: Feed) -> None:
     """A stream emits what a batch emits, also over a restart (semantics 42.5 to 42.7)."""
     put(feed, other, 0, 1)
@@ -115,6 +116,7 @@ def with_panes(feed: Feed, other: Feed, *, stream: bool) -> JoinResult:
     )
 
 
+@pytest.mark.nightly
 def test_a_join_of_panes_and_rows(feed: Feed, other: Feed) -> None:
     """The first operator waits for the watermark of the query, and its timers report it (semantics 42.6).
 
@@ -304,6 +306,7 @@ def test_rows_between_keep_their_event_time(feed: Feed) -> None:
             windowed(given, "ts").window(TEN).agg(F.count())
 
 
+@pytest.mark.nightly
 def test_metrics_of_two_second_operators(feed: Feed, spark: SparkSession) -> None:
     """semantics 15.5, 42.5: two chains of operators in one query need names of their own."""
     one = second(by_minutes(feed, timestamp="window_time"))

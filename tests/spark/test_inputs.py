@@ -96,6 +96,7 @@ def test_the_least_of_a_union_whose_streams_take_turns(feed: Feed) -> None:
     assert feed.read("counts").filter(feed.read("counts")["late"] > 0)["watermark"].null_count() == 0
 
 
+@pytest.mark.nightly
 def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None:
     """A clock stream makes an input idle, also in later runs without rows (semantics 12.6, 12.7)."""
     one, other = feeds(feed)

@@ -95,6 +95,7 @@ def test_an_interval_without_a_bound_retains_rows(feed: Feed) -> None:
     assert "the last 2 right rows of each key" in " ".join(result.explain().split())
 
 
+@pytest.mark.nightly
 def test_processing_time_is_a_column_and_the_clock(feed: Feed, other: Feed) -> None:
     """semantics 36.12: whatever the times of the rows are, none is late; each is paired as it arrives."""
     for row in ((50, "a", 1), (3, "a", 2), (4, "b", 3)):
@@ -278,6 +279,7 @@ def test_spark_emits_the_same_of_batches(feed: Feed, other: Feed, how: Any) -> N
     assert table(chosen_as(batches(feed, other), how).rows.select(names(how))).equals(wanted)
 
 
+@pytest.mark.nightly
 def test_restarts_shards_and_batches_change_nothing(feed: Feed, other: Feed) -> None:
     """A run for each file emits what one batch does (semantics 33). Counts are by side."""
     chosen, all_rows = random.Random(3), {feed: list[Any](), other: list[Any]()}
@@ -310,6 +312,7 @@ def test_restarts_shards_and_batches_change_nothing(feed: Feed, other: Feed) -> 
     assert state.spec == streams(feed, other).how("full").spec
 
 
+@pytest.mark.nightly
 def test_the_watermark_of_the_query_is_that_of_no_side(feed: Feed, other: Feed) -> None:
     """Watermarks that follow the clock are not raised by withWatermark (semantics 36.1)."""
     for side in (feed, other):
@@ -355,6 +358,7 @@ def test_a_self_join_and_two_operators_in_one_query(feed: Feed) -> None:
     assert observed == {"panewise", "panewise_2"}
 
 
+@pytest.mark.nightly
 @FEW
 @given(data=st.data())
 def test_drawn_joins_emit_what_the_oracle_emits(spark: SparkSession, data: st.DataObject) -> None:

@@ -34,6 +34,7 @@ def emitted(result: JoinResult, feed: Feed) -> list[tuple[object, ...]]:
     return sorted(found.select("v", "r_v").rows(), key=repr)
 
 
+@pytest.mark.nightly
 def test_windows_last_from_run_to_run(feed: Feed, other: Feed) -> None:
     """semantics 37.4, 37.5, 33: right rows by count, and left rows by processing time."""
     result = streams(feed, other).rows(2, left=time("1 day")).how("left")

@@ -16,6 +16,7 @@ from panewise import functions as F
 from panewise.spark import ParquetSink, WindowBuilder, configure, over, policy_windows, windowed
 from panewise.spark.metrics import NAMES, joined
 from panewise.streamwindow import count
+from tests.nightly import first_here
 from tests.spark.conftest import START, Feed, read_state
 
 ROWS = [
@@ -82,7 +83,7 @@ QUERIES: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", first_here(QUERIES))
 def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
     """Metrics are reported whichever output a query has, and are not part of that output (semantics 15.5)."""
     build, expected = QUERIES[name]
@@ -112,6 +113,7 @@ def saved(feed: Feed, output: DataFrame) -> pl.DataFrame:
     return feed.read("out")
 
 
+@pytest.mark.nightly
 def test_counts_of_a_query_whose_panes_have_text_in_lists(feed: Feed) -> None:
     """Such panes are encoded before the state is committed. No count of the step is lost (semantics 15.1)."""
     for rows in ROWS:
@@ -171,7 +173,7 @@ def test_a_micro_batch_says_what_is_stored(feed: Feed) -> None:
     assert sum(one["panes_on_time"] for one in of_batch) == 1
 
 
-@pytest.mark.parametrize("output", ["panes", "late"])
+@pytest.mark.parametrize("output", first_here(["panes", "late"]))
 def test_late_rows_by_reason(feed: Feed, output: str) -> None:
     """Also of rows that were combined before they reached the state."""
     for rows in ROWS:
@@ -194,6 +196,7 @@ def named(spark: SparkSession, name: str | None) -> Iterator[None]:
         configure(spark, metrics="panewise")
 
 
+@pytest.mark.nightly
 def test_two_operators_in_one_query_have_two_names(feed: Feed, spark: SparkSession) -> None:
     """An operator has the name that the session has when the operator is built (semantics 15.5)."""
     feed.put((0, "a", 1), (1, "b", 2), (None, "b", 2))

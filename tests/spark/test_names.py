@@ -75,6 +75,7 @@ def test_a_column_by_its_name_is_that_column(feed: Feed) -> None:
     assert result.spec.aggregates == (F.sum("v"),)
 
 
+@pytest.mark.nightly
 def test_names_in_another_case(feed: Feed) -> None:
     """A key has the spelling of groupBy, late and invalid rows have that of the input (semantics 35.2)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
@@ -314,6 +315,7 @@ def test_functions_over_windows_of_expressions_and_dotted_names(feed: Feed) -> N
     ]
 
 
+@pytest.mark.nightly
 def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
     """Such keys are grouped as in Spark, over several micro-batches (semantics 15.2, 15.4)."""
     for rows in (((0, None, 0), (1, "a", 1)), ((2, None, 0), (3, "a", 2)), ((200, "z", 9), (201, "z", 9))):
@@ -396,6 +398,7 @@ def reserved(df: DataFrame) -> DataFrame:
     return df.withColumnsRenamed({"ts": "__time", "k": "__end", "v": "__row"}).withColumn("__now", SF.lit(7))
 
 
+@pytest.mark.nightly
 def test_names_that_begin_with_underscores_on_a_stream(feed: Feed) -> None:
     """Such names are in all outputs, and collide with none of the operator's (semantics 35.4)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3), (6, None, 4))
@@ -432,6 +435,7 @@ def test_names_that_begin_with_underscores_on_a_stream(feed: Feed) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_panes_of_such_names_leave_the_step_as_columns(feed: Feed) -> None:
     """Also an aggregate with the name of the column of metrics (semantics 15.5, 35.4)."""
     feed.put((0, "a", 1), (5, "a", 2))

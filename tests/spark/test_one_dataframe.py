@@ -115,6 +115,7 @@ def test_two_queries_at_the_same_time(feed: Feed, source: Input) -> None:
                     query.check()
 
 
+@pytest.mark.nightly
 def test_a_loop_in_a_notebook(feed: Feed, source: Input) -> None:
     """Each query has a new checkpoint and other rows, and all are made from one DataFrame."""
     panes = daily(feed).panes
@@ -138,6 +139,7 @@ def test_a_checkpoint_that_is_restored_from_an_older_copy(feed: Feed, source: In
         query.run(source.put())
 
 
+@pytest.mark.nightly
 def test_copies_of_a_checkpoint(feed: Feed, source: Input) -> None:
     panes = daily(feed).panes
     query = Query(panes, feed.sink("checkpoint"))
@@ -185,6 +187,7 @@ def test_a_mirror_that_is_harmed_while_queries_run(
         harm(mine)
 
 
+@pytest.mark.nightly
 def test_a_session_without_a_mirror(spark: SparkSession, feed: Feed, source: Input) -> None:
     spark.conf.set("panewise.mirrorMegabytes", "0")
     panes = daily(feed).panes

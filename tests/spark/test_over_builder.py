@@ -135,6 +135,7 @@ def assert_equal(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
 COLUMNS = made(F, windows(Window, Window.partitionBy("k").orderBy("ts"), spark=False))
 
 
+@pytest.mark.nightly
 def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
     """Every function and kind of frame agrees with Spark, over several micro-batches and shards.
 
@@ -228,6 +229,7 @@ def test_rows_are_sent_by_timers(feed: Feed) -> None:
     assert isinstance(state.spec, pw.OverOperator)
 
 
+@pytest.mark.nightly
 def test_rows_that_are_taken_as_they_arrive_are_sent_at_once(feed: Feed) -> None:
     """Without a watermark rows pass as they arrive, those of one micro-batch in the order of event time."""
     feed.put((5, "a", 1), (3, "a", 2), (4, "b", 4))
@@ -257,6 +259,7 @@ def test_rows_go_through_a_window_after_it(feed: Feed) -> None:
     assert [row.steps for row in panes.collect()] == [9]
 
 
+@pytest.mark.nightly
 def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
     columns = [
         pw.OverColumn(F.sum("v").alias("s"), pw.Frame("rows", -2, 0)),

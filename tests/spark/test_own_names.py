@@ -48,6 +48,7 @@ def test_every_name_of_the_operator_passes_through(feed: Feed) -> None:
     assert values(row["tuples"][0]) == wanted
 
 
+@pytest.mark.nightly
 def test_such_names_pass_through_two_operators_on_a_stream(feed: Feed) -> None:
     """Late rows and the rows that a second operator takes have them, too (semantics 35.4, 42.5)."""
     feed.put((1, "a", 1))

@@ -96,6 +96,7 @@ def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
     assert counts["rows_in"].sum() == 7 == counts["applied"].sum() + counts["invalid"].sum()
 
 
+@pytest.mark.nightly
 def test_time_passes_between_micro_batches(feed: Feed) -> None:
     """Tuples arrive at the time of their micro-batch; the next reads the clock (semantics 10.24, 10.25)."""
     spec = StreamWindow.tumbling(
@@ -128,6 +129,7 @@ LISTENER = type("Total", (), {"__init__": Total.__init__, "handle": Total.handle
 TOTAL = WindowListener(LISTENER, name="total", outputs={"total": "bigint"})
 
 
+@pytest.mark.nightly
 def test_a_listener_on_a_stream(feed: Feed) -> None:
     spec = StreamWindow.tumbling(count(2), partition_by=["k"], listener=TOTAL, order=["ts"])
     for n, row in enumerate(ROWS):
@@ -156,6 +158,7 @@ KEPT = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kept", first_here(KEPT))
 def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
     """A restart keeps the state of listeners, partitions and policies (semantics 10.24)."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import ParquetSink, WindowBuilder, windowed
@@ -30,6 +32,7 @@ def run(feed: Feed, described: WindowBuilder) -> InputWatermark:
     return [(pane["k"], pane["vs"], [tuple(row.values()) for row in pane["delta"]]) for pane in panes]
 
 
+@pytest.mark.nightly
 def test_rows_are_kept_from_run_to_run(feed: Feed) -> None:
     """The order is that of event time, then of the file. A restart changes nothing."""
     feed.put((2, "a", 2), (1, "a", 1), (2, "a", 3), (5, "b", 5))

@@ -18,6 +18,7 @@ def run(feed: Feed, result: WindowResult) -> None:
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
 
 
+@pytest.mark.nightly
 def test_a_stream_without_a_watermark_in_any_number_of_shards(feed: Feed) -> None:
     """Bounds are row numbers, and event times, some of them null, do not matter (semantics 8, 8.1, 8.5, 8.6).
 
@@ -44,6 +45,7 @@ def test_a_stream_without_a_watermark_in_any_number_of_shards(feed: Feed) -> Non
     assert counts["watermark"].is_null().all()
 
 
+@pytest.mark.nightly
 def test_late_and_invalid_rows(feed: Feed) -> None:
     """A named event time is validated, and orders the rows of a micro-batch (semantics 8.3 to 8.5)."""
     feed.put((3, "a", 3), (1, "a", 1), (None, "a", 0), (2, "a", 2), (4, "a", 4))

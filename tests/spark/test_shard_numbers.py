@@ -42,6 +42,7 @@ def sorted_outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "window", [pytest.param(pw.Hopping(20, 10), marks=pytest.mark.soak), pw.Session(10)], ids=lambda w: w.kind
 )

@@ -52,6 +52,7 @@ def one_envelope_each(spark: SparkSession) -> Iterator[None]:
     spark.conf.set(name, before)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("one_envelope_each")
 def test_a_static_side_is_one_batch_even_if_spark_cuts_it(feed: Feed, table: Feed) -> None:
     """semantics 36.8: the files arrive in any order, and with each order one key ends with the wrong row.
@@ -69,6 +70,7 @@ def test_a_static_side_is_one_batch_even_if_spark_cuts_it(feed: Feed, table: Fee
     assert dict(feed.read("rows").select("k", "r_v").iter_rows()) == {"d": 2, "e": 2}
 
 
+@pytest.mark.nightly
 def test_windows_follow_the_watermark_of_the_stream(feed: Feed, table: Feed) -> None:
     """semantics 36.8, 42: the static side holds nothing back."""
     left = feed.stream().withWatermark("ts", "1 second")

@@ -29,6 +29,7 @@ def test_panes_are_passed_on_once_and_counts_stay(monkeypatch: pytest.MonkeyPatc
     assert (outputs.passed_on, rest.panes["n"].to_list(), rest.counts) == (8, [4, 4], Counts(5, applied=5))
 
 
+@pytest.mark.nightly
 def test_many_pairs_arrive_once(feed: Feed) -> None:
     (feed.folder / "right").mkdir()
     other = Feed(feed.spark, feed.folder / "right")

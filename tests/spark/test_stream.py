@@ -68,6 +68,7 @@ def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[
     assert identity_holds(feed)
 
 
+@pytest.mark.nightly
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     """A run for each file emits the same as one query that gets the files one by one (semantics 33).
 
@@ -132,6 +133,7 @@ def test_the_watermark_is_that_of_the_query(feed: Feed) -> None:
     assert marks["watermark"].to_list()[:3] == [[None], [None], [at(90.001)]]
 
 
+@pytest.mark.nightly
 def test_sessions_and_collections(feed: Feed) -> None:
     feed.put((0, "a", 1), (20, "a", 2))
     feed.put((35, "a", 3), (0, "b", 9))
@@ -146,6 +148,7 @@ def test_sessions_and_collections(feed: Feed) -> None:
     assert rows == [("a", [1, 2, 3], 2.0), ("a", [4], 4.0), ("b", [9], 9.0), ("z", [0], 0.0)]
 
 
+@pytest.mark.nightly
 def test_the_input_may_end_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
     feed.put((0, "a", 1))
     never = (
@@ -159,6 +162,7 @@ def test_the_input_may_end_in_a_later_run(feed: Feed, sums: Callable[[], dict[An
     assert sums() == {("a", 0): 1}
 
 
+@pytest.mark.nightly
 def test_the_end_of_input_is_remembered(feed: Feed) -> None:
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
@@ -169,6 +173,7 @@ def test_the_end_of_input_is_remembered(feed: Feed) -> None:
     assert feed.read("panes").filter(pl.col("op") == "+").height == 1
 
 
+@pytest.mark.nightly
 def test_a_changed_specification_is_refused_before_the_query_starts(feed: Feed) -> None:
     """The error names the field that changed (semantics 35)."""
     feed.put((0, "a", 1))
@@ -195,6 +200,7 @@ def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> Non
         run(feed, minutes(feed.stream()).accumulation("discarding").agg(*AGGREGATES))
 
 
+@pytest.mark.nightly
 def test_rows_are_preaggregated_unless_late_rows_are_written(
     feed: Feed, sums: Callable[[], dict[Any, int]]
 ) -> None:
@@ -231,6 +237,7 @@ def test_processing_time_is_that_of_the_micro_batch(feed: Feed) -> None:
     assert times["processing_time"].to_list() == [1] * times.height
 
 
+@pytest.mark.nightly
 def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
     """Each output is a streaming DataFrame like any other."""
     feed.put((0, "a", 1), (None, "a", 2))
@@ -252,6 +259,7 @@ def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
         assert sorted(values) == sorted(expected), name
 
 
+@pytest.mark.nightly
 def test_event_times_far_ahead_of_the_micro_batch_are_invalid(feed: Feed) -> None:
     """They are counted as invalid, and still move the watermark (semantics 15, 15.1, 15.3)."""
     feed.put((0, "a", 1), (76 * 365 * 86_400, "a", 2))

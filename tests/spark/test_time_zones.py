@@ -79,6 +79,7 @@ def test_rows_enter_with_any_label(name: str) -> None:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["+05:30"])
 def test_a_stream_written_with_late_rows(feed: Feed, spark: SparkSession, name: str) -> None:
     feed.put((0, "a", 1), (40, "a", 2))

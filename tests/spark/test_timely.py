@@ -51,6 +51,7 @@ def minutes(df: DataFrame, window: Any) -> DataFrame:
     return found.select("k", SF.col("w.start").alias("start"), "n")
 
 
+@pytest.mark.nightly
 def test_sparks_windows_over_panes(halves: Feed) -> None:
     """They emit what Spark's windows over Spark's windows emit, and what a second operator emits.
 
@@ -77,6 +78,7 @@ def pairs(left: DataFrame, right: DataFrame, how: Any = "inner", **options: Any)
     return described.options(**options).how(how)
 
 
+@pytest.mark.nightly
 def test_sparks_deduplication_of_the_rows_of_a_join(halves: Feed) -> None:
     """No row of the join is late for it: each left row with a partner comes once."""
     rows = pairs(stream(halves), stream(halves)).rows

@@ -24,17 +24,17 @@ CHOSEN = [
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 
 
-def _named(pair: tuple[str, Any]) -> str:
+def named(pair: tuple[str, Any]) -> str:
     document = pair[1]
     return f"{pair[0]}: {document['name'] if isinstance(document, dict) else document.name}"
 
 
-@pytest.mark.parametrize("pair", CHOSEN, ids=_named)
+@pytest.mark.parametrize("pair", CHOSEN, ids=named)
 def test_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
     transcripts.check(pair[1], "spark", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("pair", DOCUMENTS, ids=_named)
+@pytest.mark.parametrize("pair", DOCUMENTS, ids=named)
 def test_every_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
     transcripts.check(pair[1], "spark", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)

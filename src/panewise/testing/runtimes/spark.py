@@ -8,7 +8,7 @@ time come from the notes alone, so that the script determines them. Everything e
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,16 +50,112 @@ def play(script: Script) -> list[dict[str, Any]]:
         raise InputError(
             f"options={sorted(unknown)}", "this runtime has one option: shards", "leave them out"
         )
-    own = parts_for_tests(script.spec)
-    for event in script.events:
-        if event.op in own.ops:
-            raise InputError(f"op {event.op!r}", *own.on_spark)
+    check_ops(script)
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
             return [
                 stage.after(event, given) for event, given in zip(script.events, script.given, strict=True)
             ]
+
+
+def check_ops(script: Script) -> None:
+    """Refuses events that Spark does not have.
+
+    Raises:
+        InputError: for such an event.
+    """
+    own = parts_for_tests(script.spec)
+    for event in script.events:
+        if event.op in own.ops:
+            raise InputError(f"op {event.op!r}", *own.on_spark)
+
+
+def spark_columns(script: Script, port: str) -> StructType:
+    """Returns the columns of a port as Spark reads them, with maps as maps."""
+    instants = (*script.ports[port].time_columns, NOW)
+    made = spark_schema(
+        {
+            name: pl.Datetime("us", "UTC") if name in instants else dtype
+            for name, dtype in _columns(script, port).items()
+        }
+    )
+    for column in made.fields:
+        text = script.types[port].get(column.name, "")
+        if "map<" in text:
+            parsed = StructType.fromDDL(f"c {text}")
+            assert isinstance(parsed, StructType)
+            column.dataType = parsed.fields[0].dataType
+    return made
+
+
+def _columns(script: Script, port: str) -> dict[str, pl.DataType]:
+    """Returns the columns of a port.
+
+    With `max_future_skew` each row also carries the script's processing time, for its validation.
+    """
+    now = {} if script.ports[port].max_future_skew is None else {NOW: pl.Int64()}
+    return schema(script.types[port]) | FLAGS | now
+
+
+def arrow_rows(script: Script, port: str, rows: Sequence[Row], clock: int) -> pa.Table:
+    """Returns rows of a port as Spark reads them; `clock` is the processing time."""
+    entry, columns = script.ports[port], _columns(script, port)
+    made = frame(entry, script.types[port], rows)
+    timed = made.with_columns(pl.lit(clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else made
+    instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
+    typed = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
+    names = spark_columns(script, port)
+    return pa.Table.from_batches(arrow_of(typed.select(names.names), names), arrow_schema(names))
+
+
+def note_of(event: Event) -> str:
+    """Returns the control note of an event."""
+    source = {} if event.source is None else {"input": event.source}
+    texts = {
+        "watermark": note(watermark=event.to or 0, **source),
+        "clock": note(clock=event.to or 0),
+        "finish": note(finish=event.port or 1),
+        "add": note(),
+    }
+    return texts[event.op]
+
+
+def output_of(emitted: Iterable[tuple[str, bytes]], given: Batch, script: Script) -> dict[str, Any]:
+    """Returns the output that envelopes contain, each given as (kind, payload)."""
+    tables = [
+        (kind_of(label), port_of(label), decode(payload))
+        for label, payload in emitted
+        if kind_of(label) in ("panes", "late", "invalid", "counts")
+    ]
+    return plain(tables, given, script)
+
+
+@dataclass
+class LiveWindows:
+    """The stored windows of each shard, as the shard last reported them."""
+
+    by_shard: dict[int, pl.DataFrame] = field(default_factory=dict)
+
+    def after(self, emitted: Iterable[tuple[str, bytes]]) -> list[dict[str, Any]]:
+        """Reads the reports among envelopes; returns the windows in the order of end, start and keys."""
+        for kind, payload in emitted:
+            if kind == "live":
+                windows = decode(payload)
+                self.by_shard[int(windows["shard"][0])] = windows
+        rows = [
+            row
+            for windows in self.by_shard.values()
+            for row in dicts(windows.drop("shard"))
+            if row["pending"] is not None
+        ]
+        fixed = ("window_start", "window_end", "pending", "closed")
+
+        def order(row: dict[str, Any]) -> list[tuple[bool, Any]]:
+            keys = (name for name in row if name not in fixed)
+            return [(row[name] is not None, row[name]) for name in ("window_end", "window_start", *keys)]
+
+        return sorted(rows, key=order)
 
 
 def _session() -> SparkSession:
@@ -77,7 +173,7 @@ class _Stage:
         script: the script that is played.
         scratch: the directory of the query's input files and its checkpoint.
         emitted: the envelopes that the query emitted since the last event, each as (kind, payload).
-        live: the stored windows of each shard, as the shard last reported them.
+        live: the stored windows.
         files: the number of input files written so far.
         clock: the processing time.
         next_batch: files for the next micro-batch, with the places where the query reads them.
@@ -87,7 +183,7 @@ class _Stage:
     script: Script
     scratch: Path
     emitted: list[tuple[str, bytes]] = field(default_factory=list)
-    live: dict[int, pl.DataFrame] = field(default_factory=dict)
+    live: LiveWindows = field(default_factory=LiveWindows)
     files: int = 0
     clock: int = 0
     next_batch: list[tuple[Path, Path]] = field(default_factory=list)
@@ -129,35 +225,10 @@ class _Stage:
 
     def _rows(self, session: SparkSession, port: str) -> DataFrame:
         """Returns the rows of a port as a stream. Every query needs a watermark; this one never moves."""
-        reader = session.readStream.schema(self._schema(port)).option("maxFilesPerTrigger", 1)
+        reader = session.readStream.schema(spark_columns(self.script, port)).option("maxFilesPerTrigger", 1)
         rows = reader.parquet(str(self.scratch / port))
         constant = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0)))
         return constant.withWatermark("clockless", "0 seconds").drop("clockless")
-
-    def _schema(self, port: str) -> StructType:
-        """Returns the columns of the Parquet files of a port as Spark reads them, with maps as maps."""
-        instants = (*self.script.ports[port].time_columns, NOW)
-        made = spark_schema(
-            {
-                name: pl.Datetime("us", "UTC") if name in instants else dtype
-                for name, dtype in self._columns(port).items()
-            }
-        )
-        for column in made.fields:
-            text = self.script.types[port].get(column.name, "")
-            if "map<" in text:
-                parsed = StructType.fromDDL(f"c {text}")
-                assert isinstance(parsed, StructType)
-                column.dataType = parsed.fields[0].dataType
-        return made
-
-    def _columns(self, port: str) -> dict[str, pl.DataType]:
-        """Returns the columns of the Parquet files of a port.
-
-        With `max_future_skew` each row also carries the script's processing time, for its validation.
-        """
-        now = {} if self.script.ports[port].max_future_skew is None else {NOW: pl.Int64()}
-        return schema(self.script.types[port]) | FLAGS | now
 
     def _collect(self, tagged: DataFrame, _: int) -> None:
         self.emitted += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
@@ -175,8 +246,8 @@ class _Stage:
         else:
             self._put(event)
         self.query.processAllAvailable()
-        output = self._output(given)
-        return output | ({"windows": self._windows()} if self.script.windows else {})
+        output = output_of(self.emitted, given, self.script)
+        return output | ({"windows": self.live.after(self.emitted)} if self.script.windows else {})
 
     def _put(self, event: Event) -> None:
         """Writes the event as an input file, or as one for each input that it has rows of.
@@ -189,60 +260,12 @@ class _Stage:
         name = f"{self.files:06}"
         for port, rows in event.rows.items():
             written = self.scratch / f"{name}-{port}"
-            self._write_rows(port, rows, written)
+            pq.write_table(arrow_rows(self.script, port, rows, self.clock), written)
             self.next_batch.append((written, self.scratch / port / f"{name}.parquet"))
         if len(event.rows) == 1:
             written, place = self.next_batch.pop()
             written.rename(place)
             return
-        source = {} if event.source is None else {"input": event.source}
         self.clock = max(self.clock, (event.to or 0) if event.op == "clock" else 0)
-        texts = {
-            "watermark": note(watermark=event.to or 0, **source),
-            "clock": note(clock=event.to or 0),
-            "finish": note(finish=event.port or 1),
-            "add": note(),
-        }
-        (self.scratch / name).write_text(texts[event.op])
+        (self.scratch / name).write_text(note_of(event))
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
-
-    def _write_rows(self, port: str, rows: Sequence[Row], path: Path) -> None:
-        """Writes rows of an input as a Parquet file."""
-        entry, columns = self.script.ports[port], self._columns(port)
-        made = frame(entry, self.script.types[port], rows)
-        timed = made.with_columns(pl.lit(self.clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else made
-        instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
-        typed, schema = (
-            timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC"))),
-            self._schema(port),
-        )
-        batches = arrow_of(typed.select(schema.names), schema)
-        pq.write_table(pa.Table.from_batches(batches, arrow_schema(schema)), path)
-
-    def _output(self, given: Batch) -> dict[str, Any]:
-        tables = [
-            (kind_of(label), port_of(label), decode(payload))
-            for label, payload in self.emitted
-            if kind_of(label) in ("panes", "late", "invalid", "counts")
-        ]
-        return plain(tables, given, self.script)
-
-    def _windows(self) -> list[dict[str, Any]]:
-        """Returns the stored windows of all shards, in the order of end, start and keys."""
-        for kind, payload in self.emitted:
-            if kind == "live":
-                windows = decode(payload)
-                self.live[int(windows["shard"][0])] = windows
-        rows = [
-            row
-            for windows in self.live.values()
-            for row in dicts(windows.drop("shard"))
-            if row["pending"] is not None
-        ]
-        fixed = ("window_start", "window_end", "pending", "closed")
-
-        def order(row: dict[str, Any]) -> list[tuple[bool, Any]]:
-            keys = (name for name in row if name not in fixed)
-            return [(row[name] is not None, row[name]) for name in ("window_end", "window_start", *keys)]
-
-        return sorted(rows, key=order)

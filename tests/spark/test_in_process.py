@@ -1,0 +1,143 @@
+"""The dataflow in this process: what Spark cuts, moves, repeats and restarts changes no output."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.spec import Specification, parts
+from panewise.spec.codec import from_dict
+from panewise.testing import run, transcripts
+from panewise.testing.chains import chains
+from panewise.testing.compare import same
+from panewise.testing.families import POLICY
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.policies import stream_events, stream_types, stream_windows
+from panewise.testing.runtimes import spark as on_spark
+from panewise.testing.strategies import (
+    ALL_KINDS,
+    cogroup_specs,
+    deduplicate_events,
+    deduplicate_specs,
+    events,
+    frame_events,
+    frame_specs,
+    join_specs,
+    specs,
+    types_of,
+    window_join_specs,
+    windowed_join_specs,
+    windowed_streams,
+)
+from tests.engine.effort import examples
+from tests.spark import in_process
+from tests.spark.in_process import Cut
+from tests.spark.test_transcripts import DOCUMENTS, named
+from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
+
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+
+USERS: dict[str, Any] = {"user_windows": USER_WINDOWS, "user_listeners": USER_LISTENERS}
+# With `cold` each micro-batch starts from the stored state alone, as after a restart.
+CUTS = [Cut(partitions=3, rows=2, bytes=64, cold=True), Cut(partitions=2, order=3)]
+REPEATED = Cut(partitions=2, rows=3, order=5, repeat=True)
+
+Outputs = list[dict[str, Any]]
+
+
+def shards_of(spec: Specification) -> int:
+    return 3 if parts(spec).one_shard(spec) is None else 1
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Cut], None]:
+    """Returns a function after which the runtime "spark" plays in this process."""
+    return lambda cut: monkeypatch.setattr(on_spark, "play", partial(in_process.play, cut=cut))
+
+
+def agree(script: Any, found: Outputs, wanted: Outputs) -> None:
+    for event, one, other in zip(script, found, wanted, strict=True):
+        for part in other:
+            assert same(ordered(one[part]), ordered(other[part])), (event, part, one[part], other[part])
+
+
+def ordered(part: Any) -> Any:
+    """Returns the rows of an output in an order that cuts and the number of shards do not change."""
+    return sorted(part, key=repr) if isinstance(part, list) else part
+
+
+def without_expectations(document: Any) -> Outputs:
+    return [
+        {name: value for name, value in event.items() if name not in ("expect", "state")}
+        for event in document["events"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "pair"), list(enumerate(DOCUMENTS)), ids=lambda of: named(of) if isinstance(of, tuple) else ""
+)
+def test_transcript(use: Callable[[Cut], None], number: int, pair: tuple[str, Any]) -> None:
+    """Several shards emit together what one emits, and what the oracle emits (semantics 3.1, 18.3, 33)."""
+    document = pair[1]
+    use(CUTS[number % len(CUTS)])
+    spec = from_dict(document["spec"], None, USER_WINDOWS, USER_LISTENERS)
+    if shards_of(spec) == 1 and not expects_invalid(document):
+        transcripts.check(document, "spark", **USERS)
+        return
+    script, options = without_expectations(document), {"types": document.get("types"), "windows": True}
+    found = run(spec, script, "spark", shards=shards_of(spec), **options)
+    agree(script, found, run(spec, script, "oracle", **options))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("pair", DOCUMENTS, ids=named)
+def test_transcript_in_order(use: Callable[[Cut], None], pair: tuple[str, Any]) -> None:
+    """In one shard all rows come in the order of the transcript, also from a task that is repeated."""
+    use(Cut(repeat=True) if expects_invalid(pair[1]) else Cut(partitions=2, rows=3, repeat=True))
+    transcripts.check(pair[1], "spark", **USERS)
+
+
+def expects_invalid(document: Any) -> bool:
+    """Returns whether several invalid rows are expected. Where they are found their order depends on cuts."""
+    return any(len((event.get("expect") or {}).get("invalid") or ()) > 1 for event in document["events"])
+
+
+def drawn() -> Iterator[Any]:
+    """Yields for each kind of specification a strategy of specifications, one of events, and the types."""
+    for kind in ALL_KINDS:
+        yield pytest.param(specs(kind), events, types_of, id=kind)
+    of_first: Callable[[Any], Any] = lambda chain: events(chain.first)  # noqa: E731
+    yield pytest.param(chains(), of_first, lambda chain: types_of(chain.first), id="chain")
+    yield pytest.param(frame_specs(), frame_events, types_of, id="over")
+    yield pytest.param(deduplicate_specs(), deduplicate_events, types_of, id="deduplicate")
+    yield pytest.param(stream_windows(), stream_events, stream_types, id="policy")
+    for strategy in (
+        join_specs(),
+        windowed_streams().flatmap(lambda match: join_specs(match=match)),
+        window_join_specs(),
+        cogroup_specs(),
+    ):
+        yield pytest.param(strategy, partial(join_events, max_events=6), join_types)
+    of_join: Callable[[Any], Any] = lambda spec: join_events(spec.join, max_events=6)  # noqa: E731
+    yield pytest.param(windowed_join_specs(), of_join, lambda spec: join_types(spec.join), id="windowed join")
+
+
+@pytest.mark.parametrize(("strategy", "script_of", "types"), list(drawn()))
+@examples(24)
+@given(data=st.data())
+def test_dataflow_is_engine(strategy: Any, script_of: Any, types: Any, data: st.DataObject) -> None:
+    """Drawn operators of all families, in several shards and with repeated tasks (semantics 3.1, 33)."""
+    spec = data.draw(strategy)
+    script = [one for one in data.draw(script_of(spec)) if one["op"] not in POLICY.ops]
+    cut = data.draw(st.sampled_from([*CUTS, REPEATED]))
+    if any(entry.position for entry in spec.ports.values()):
+        cut = replace(cut, partitions=1, rows=0)  # one task reads all rows of a position (semantics 4.2)
+    options: dict[str, Any] = {"types": types(spec), "windows": True}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(on_spark, "play", partial(in_process.play, cut=cut))
+        found = run(spec, script, "spark", shards=shards_of(spec), **options)
+    agree(script, found, run(spec, script, "engine", **options))
