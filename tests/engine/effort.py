@@ -1,4 +1,4 @@
-"""The number of examples of Hypothesis: small in `make test`, full in `make nightly`, large in `make soak`."""
+"""The number of examples of Hypothesis: few in `make test`, more in `make nightly`, many in `make soak`."""
 
 import os
 from typing import Final

@@ -28,7 +28,8 @@ from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.pack import NOW
 from panewise.spark.settings import configure
 from panewise.spark.shard_numbers import even_shards
-from panewise.spark.types import arrow_of, arrow_schema, spark_schema
+from panewise.spark.types import arrow_of, arrow_schema, spark_schema, spark_type
+from panewise.spec.column_values import ColumnType
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import parts_for_tests
@@ -83,9 +84,7 @@ def spark_columns(script: Script, port: str) -> StructType:
     for column in made.fields:
         text = script.types[port].get(column.name, "")
         if "map<" in text:
-            parsed = StructType.fromDDL(f"c {text}")
-            assert isinstance(parsed, StructType)
-            column.dataType = parsed.fields[0].dataType
+            column.dataType = spark_type(ColumnType.of(text))
     return made
 
 
