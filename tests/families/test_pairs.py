@@ -17,6 +17,7 @@ from panewise.spec.describe import describe
 from panewise.testing import run
 from panewise.testing.compare import same
 from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side
+from tests.nightly import first_here
 
 HERE = Path(__file__).parent
 SPEC = Pairs(Side("k", "t"), Side("id", "at"))
@@ -61,7 +62,7 @@ def test_what_it_does() -> None:
     assert list(outputs[7]["counts"]) == [LEFT, RIGHT]
 
 
-@pytest.mark.parametrize(("runtime", "options"), RUNTIMES)
+@pytest.mark.parametrize(("runtime", "options"), first_here(RUNTIMES, 2))
 def test_all_runtimes_agree(runtime: str, options: dict[str, Any]) -> None:
     expected = run(SPEC, EVENTS, types=TYPES, windows=True)
     found = run(SPEC, EVENTS, runtime, types=TYPES, windows=True, **options)

@@ -140,6 +140,7 @@ def test_a_row_that_spark_s_window_accepts_is_not_late(feed: Feed) -> None:
     assert found["counts"]["late"].sum() == 0
 
 
+@pytest.mark.nightly
 def test_every_shard_judges_by_the_watermark_of_a_micro_batch_without_rows(feed: Feed) -> None:
     """A micro-batch without rows moves the watermark in shards where nothing is due, too (semantics 18.3)."""
     keys = "abcdefgh"
@@ -184,7 +185,8 @@ def test_sides_that_follow_the_query(minutes: Feed) -> None:
     assert rows.how("inner").spec.left.watermark == pw.StreamTime(0, per="all")
 
 
-@pytest.mark.parametrize("order", first_here(["fast first", "slow first"]))
+@pytest.mark.nightly
+@pytest.mark.parametrize("order", ["fast first", "slow first"])
 def test_a_union_of_streams_with_different_delays(feed: Feed, order: str, tmp_path: Path) -> None:
     """No row of the slow stream is late, whichever stream comes first (semantics 36.10)."""
     other, right = (Feed(feed.spark, tmp_path / name) for name in made("slow", "right", within=tmp_path))

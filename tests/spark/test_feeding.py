@@ -246,7 +246,7 @@ CHAINS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", first_here(CHAINS, 2))
+@pytest.mark.parametrize("name", first_here(CHAINS))
 def test_any_operator_behind_any_other(feed: Feed, other: Feed, name: str) -> None:
     """A stream that ends emits what a batch emits (semantics 42.5, 42.8, 42.10)."""
     put(feed, other, 0, 1)

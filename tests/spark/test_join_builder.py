@@ -344,6 +344,7 @@ def test_each_output_is_a_query(feed: Feed, other: Feed) -> None:
     assert type(apply({"left": feed.batch(), "right": other.batch()}, result.given.spec)) is JoinResult
 
 
+@pytest.mark.nightly
 def test_a_self_join_and_two_operators_in_one_query(feed: Feed) -> None:
     """Each operator has metrics of its own, counted once however many inputs it has."""
     feed.put((0, "a", 1), (3, "a", 2), (100, "b", 4))

@@ -173,7 +173,8 @@ def test_a_micro_batch_says_what_is_stored(feed: Feed) -> None:
     assert sum(one["panes_on_time"] for one in of_batch) == 1
 
 
-@pytest.mark.parametrize("output", first_here(["panes", "late"]))
+@pytest.mark.nightly
+@pytest.mark.parametrize("output", ["panes", "late"])
 def test_late_rows_by_reason(feed: Feed, output: str) -> None:
     """Also of rows that were combined before they reached the state."""
     for rows in ROWS:

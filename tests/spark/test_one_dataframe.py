@@ -170,6 +170,7 @@ def delete(files: list[Path]) -> None:
         path.unlink()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("harm", first_here([exchange, truncate, delete]))
 def test_a_mirror_that_is_harmed_while_queries_run(
     spark: SparkSession, feed: Feed, source: Input, harm: Callable[[list[Path]], None]

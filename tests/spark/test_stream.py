@@ -106,6 +106,7 @@ def test_a_batch_that_is_repeated_writes_the_same_once(feed: Feed) -> None:
     assert feed.read("panes").filter(pl.col("batch_id") <= last).sort(pl.all()).equals(before)
 
 
+@pytest.mark.nightly
 def test_a_silent_shard_is_woken_by_the_watermark(feed: Feed) -> None:
     """The micro-batch without data that follows completes the windows of keys without new rows."""
     feed.put(*((1, f"key {n}", n) for n in range(40)))

@@ -14,6 +14,7 @@ import pytest
 
 from panewise.standalone import WindowOutput
 from tests.killing import Kills
+from tests.nightly import first_here
 from tests.standalone.retained import killed_job
 from tests.standalone.retained.killed_job import KINDS, play
 from tests.standalone.retained.scripts import LONG, shown
@@ -59,7 +60,7 @@ def rounds(folder: Path, kind: str, loses: bool, kills: Kills, number: int, mess
         assert in_sink(sink) == {one.sequence: repr(shown(one)) for one in emitted}
 
 
-@pytest.mark.parametrize(("kind", "loses"), CASES[1:7:2])
+@pytest.mark.parametrize(("kind", "loses"), first_here(CASES[1:7:2]))
 def test_killed_windows_continue(kind: str, loses: bool, tmp_path: Path) -> None:
     """semantics 26.10, 26.11"""
     rounds(tmp_path, kind, loses, Kills(killed_job.__name__, seed=3, longest=0.1), 1, MESSAGES)
