@@ -50,7 +50,7 @@ demo-join: $(READY) ## join these flights with the weather at their airports; dr
 	@python3 tools/check_env.py
 	@$(PYTHON) -m panewise.demo.join
 
-test: $(READY) ## all tests except the nightly ones and the long campaigns
+test: $(READY) ## the tests of every change: each property, with few drawn examples and few Spark queries
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 

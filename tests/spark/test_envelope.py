@@ -3,6 +3,7 @@
 import datetime as dt
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,12 @@ def test_a_frame_comes_back_as_it_was(values: list[int | None], dtype: pl.DataTy
     told = decode(encode(frame))
     assert told.schema == frame.schema
     assert told.equals(frame)
+
+
+@pytest.mark.parametrize("distance", [2**bits + more for bits in (8, 16, 32) for more in (-1, 0)])
+def test_the_largest_distance_of_each_width(distance: int) -> None:
+    frame = _repeated([-7, distance - 7], pl.Int64()).to_frame()
+    assert decode(encode(frame)).equals(frame)
 
 
 def test_a_short_frame_comes_back_as_it_was() -> None:
