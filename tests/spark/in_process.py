@@ -27,7 +27,8 @@ from panewise.families import INPUT
 from panewise.spark import envelope, microbatch, pack
 from panewise.spark.metrics import with_metrics
 from panewise.spark.pack import NOW, Control, Pack
-from panewise.spark.processor import Processor, Settings
+from panewise.spark.processor import Processor
+from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import PROGRESS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import arrow_schema, polars_schema

@@ -18,6 +18,10 @@ from panewise.engine.protocol import Operator
 from panewise.engine.registry import operator_for
 from panewise.families import INPUT
 from panewise.spark import step as step_module
+<<<<<<< HEAD
+=======
+from panewise.spark.reports import KIND
+>>>>>>> dataflow
 from panewise.spark.types import arrow_of, arrow_schema, polars_schema
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
@@ -246,3 +250,22 @@ def test_an_operator_behind_another(name: str, cut: Cut) -> None:
         events += [] if mark is None else [other.advance(watermark=mark)]
         wanted = [event.panes for event in events if event.panes.height]
         assert sorted_rows(rows_of(found)) == sorted_rows(pl.concat(wanted) if wanted else None), n
+<<<<<<< HEAD
+=======
+
+
+def test_shards_may_report_in_different_micro_batches() -> None:
+    """The reports are stored: the last shard that reports moves the watermark (semantics 42.6)."""
+    before = query_of(windows(pw.Tumbling("3 seconds"), timestamp="window_time"), reports=True)
+    second = SECOND["windows behind windows"]("timestamp")
+    fed = {INPUT: tuple(before.numbers)}
+    after = Query(second, {INPUT: before.emitted_columns}, 3, fed=fed)
+    emitted = before.run({INPUT: table([(1, k, 1) for k in "abcd"])}, now=1000, watermark=30_000)
+    reports = [one for one in emitted if one[0] == KIND]
+    assert len(reports) == 4
+    rest = [one for one in emitted if one != reports[-1]]
+    found = [rows_of(after.run({INPUT: before.feed(of)}, now=2000)) for of in (rest, reports[-1:])]
+    assert found[0] is None
+    assert found[1] is not None
+    assert sorted(found[1]["k"]) == list("abcd")
+>>>>>>> dataflow
