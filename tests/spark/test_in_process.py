@@ -115,15 +115,6 @@ def drawn() -> Iterator[Any]:
     yield pytest.param(frame_specs(), frame_events, types_of, id="over")
     yield pytest.param(deduplicate_specs(), deduplicate_events, types_of, id="deduplicate")
     yield pytest.param(stream_windows(), stream_events, stream_types, id="policy")
-<<<<<<< HEAD
-    for strategy in (
-        join_specs(),
-        windowed_streams().flatmap(lambda match: join_specs(match=match)),
-        window_join_specs(),
-        cogroup_specs(),
-    ):
-        yield pytest.param(strategy, partial(join_events, max_events=6), join_types)
-=======
     joins = {
         "join": join_specs(),
         "windowed streams": windowed_streams().flatmap(lambda match: join_specs(match=match)),
@@ -132,7 +123,6 @@ def drawn() -> Iterator[Any]:
     }
     for name, strategy in joins.items():
         yield pytest.param(strategy, partial(join_events, max_events=6), join_types, id=name)
->>>>>>> dataflow
     of_join: Callable[[Any], Any] = lambda spec: join_events(spec.join, max_events=6)  # noqa: E731
     yield pytest.param(windowed_join_specs(), of_join, lambda spec: join_types(spec.join), id="windowed join")
 

@@ -18,10 +18,7 @@ from panewise.engine.protocol import Operator
 from panewise.engine.registry import operator_for
 from panewise.families import INPUT
 from panewise.spark import step as step_module
-<<<<<<< HEAD
-=======
 from panewise.spark.reports import KIND
->>>>>>> dataflow
 from panewise.spark.types import arrow_of, arrow_schema, polars_schema
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
@@ -250,8 +247,6 @@ def test_an_operator_behind_another(name: str, cut: Cut) -> None:
         events += [] if mark is None else [other.advance(watermark=mark)]
         wanted = [event.panes for event in events if event.panes.height]
         assert sorted_rows(rows_of(found)) == sorted_rows(pl.concat(wanted) if wanted else None), n
-<<<<<<< HEAD
-=======
 
 
 def test_shards_may_report_in_different_micro_batches() -> None:
@@ -268,4 +263,3 @@ def test_shards_may_report_in_different_micro_batches() -> None:
     assert found[0] is None
     assert found[1] is not None
     assert sorted(found[1]["k"]) == list("abcd")
->>>>>>> dataflow
