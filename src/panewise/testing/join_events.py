@@ -34,7 +34,7 @@ _NEAR: Final = (0, 1, -1)
 def join_types(spec: JoinOperator | CogroupOperator) -> dict[str, dict[str, str]]:
     """Returns the types of the columns of each side, as :func:`panewise.testing.run` takes them.
 
-    >>> from panewise import Side
+    >>> from panewise import Interval, Side
     >>> join_types(JoinOperator(left=Side(keys=["key"]), right=Side(keys=["id"], prefix="r_"),
     ...     match=Interval(0, 5)))["right"]
     {'id': 'string', 'event_time': 'bigint', 'v': 'double', 's': 'string', 'note': 'bigint'}

@@ -15,7 +15,7 @@ from panewise.spec.operators.join.match_parts import match_parts, parts_of_kind
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 from panewise.testing.join_events import VALUES
-from panewise.testing.matches.parts import match_tests, tests_of_kind
+from panewise.testing.matches.parts import match_tests, kind_for_tests
 from panewise.testing.matches.same_window import same_windows
 
 __all__ = ["join_specs", "two_sides", "watermarks_of_sides", "window_join_specs"]
@@ -92,7 +92,7 @@ def _cells(fixed: dict[str, Any]) -> list[tuple[str, str, str | None, str | None
     given, found = fixed.get("match"), list[tuple[str, str, str | None, str | None]]()
     of_fields = ("how", "unmatched", "timestamp")
     for kind in MATCHES if given is None else (given.kind,):
-        of_kind = tests_of_kind(kind)
+        of_kind = kind_for_tests(kind)
         if given is None and not of_kind.drawn:
             continue
         alone = ("final", "early") if of_kind.emits_early(given) else ("final",)
@@ -109,7 +109,7 @@ def _cells(fixed: dict[str, Any]) -> list[tuple[str, str, str | None, str | None
 
 def _of_kind(kind: str, fixed: dict[str, Any], unmatched: str | None) -> st.SearchStrategy[Any]:
     """Returns a strategy of the matches of a kind that are allowed with these fields."""
-    of_kind = tests_of_kind(kind)
+    of_kind = kind_for_tests(kind)
     made = of_kind.strategy(unmatched == "early")
     return made if fixed.get("condition") is None else made.filter(of_kind.takes_condition)
 

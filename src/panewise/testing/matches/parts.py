@@ -43,10 +43,10 @@ class MatchTests:
 
 def match_tests(match: Any) -> MatchTests:
     """Returns the parts of the kind of a match."""
-    return tests_of_kind(match.kind)
+    return kind_for_tests(match.kind)
 
 
-def tests_of_kind(kind: str) -> MatchTests:
+def kind_for_tests(kind: str) -> MatchTests:
     """Returns the parts of a kind of matches."""
     found: MatchTests = part(MATCHES[kind].testing)
     return found
