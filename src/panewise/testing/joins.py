@@ -15,7 +15,7 @@ from panewise.spec.operators.join.match_parts import match_parts, parts_of_kind
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 from panewise.testing.join_events import VALUES
-from panewise.testing.matches.parts import match_tests, kind_for_tests
+from panewise.testing.matches.parts import kind_for_tests, match_tests
 from panewise.testing.matches.same_window import same_windows
 
 __all__ = ["join_specs", "two_sides", "watermarks_of_sides", "window_join_specs"]
