@@ -17,8 +17,9 @@ def silent(words: str) -> None:
 class ShardState:
     """The state of one shard. Instants are in microseconds (semantics 1).
 
-    The clocks are those of the shard's last commit. A shard commits when its state changes, not because time
-    has passed.
+    The clocks are those of the shard's last commit. A shard commits when its state changes and, if it follows
+    the watermark of the query, when that has moved to another millisecond. It does not commit when only
+    processing time moves.
 
     Attributes:
         shard: the number of the shard.

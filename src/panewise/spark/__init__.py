@@ -1,4 +1,6 @@
-"""Operators over Spark DataFrames: the only part of panewise that imports pyspark.
+"""Operators over Spark DataFrames.
+
+Only this package, the demo and the part of the test kit for Spark import pyspark.
 
 Each name is imported when it is first used. Every Python worker of Spark imports its modules anew, and needs
 few of these names.

@@ -10,15 +10,15 @@ inputs progress apart, so an emitted row may lie any length of time behind an ea
 An operator over a stream without a watermark cannot feed one that waits for the query's watermark either. Its
 constant watermark (:mod:`panewise.spark.watermarks`) never moves.
 
-Spark's own stateful operators may be behind an operator. They drop late rows, so these cannot reach it. Those
-that delay rows make a watermark that rows drive wrong: the rows of a side of a join then follow the watermark
-of the query (semantics 36.9).
+Spark's own stateful operators may be upstream of an operator. They drop late rows, so these cannot reach it.
+Some of them delay rows. A watermark made from delayed rows would be too high, so a side of a join that reads
+them follows the watermark of the query (semantics 36.9).
 
 An operator over the *result* of another one is not concerned: it follows the output watermark of the first
 (:mod:`panewise.spark.feeding`).
 
-The pack of each operator has a label as its name in Spark's plan. So the operator is found behind any select,
-join or union.
+The pack of each operator has a label as its name in Spark's plan. So the operator is found upstream of any
+select, join or union.
 """
 
 import re

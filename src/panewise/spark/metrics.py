@@ -60,8 +60,8 @@ class Tally:
     def add_ports(self, ports: Iterable[Output]) -> None:
         """Counts late and invalid rows by reason.
 
-        Rows that were combined before they reached the state are late without being emitted. Their number is
-        known, and by reason :attr:`Output.combined_late`.
+        A late row that was pre-aggregated is not in the late rows. :attr:`Output.combined_late` counts such
+        rows by reason.
         """
         late, invalid = (self.reasons[name] for name in _REASONS)
         for output in ports:

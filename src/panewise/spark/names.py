@@ -30,8 +30,9 @@ _DISTINCT = (
 class Input:
     """The DataFrame that the operator reads, and the specification over it.
 
-    `output_names` maps the operator's names of the user's columns to the user's names. All other columns are
-    expressions. `shape` makes such a DataFrame from another one with the columns of the user's.
+    `output_names` has the user's columns: it maps the name of each in `df` to the user's name. The other
+    columns of `df` were added for expressions. `shape` renames and adds columns in the same way in another
+    DataFrame with the user's columns.
     """
 
     df: DataFrame

@@ -58,7 +58,7 @@ class Pack:
 
     @property
     def shard_keys(self) -> list[str]:
-        """The columns that decide the shard of a row; empty: the key."""
+        """The columns that decide the shard of a row; empty if all rows have one shard."""
         return list(parts(self.spec).shard_keys(self.spec, self.port))
 
     @property

@@ -1,4 +1,7 @@
-"""Specifications: frozen values that can be compared, printed and written as JSON. They have no behaviour."""
+"""Specifications: frozen values that say what an operator does. They check themselves, and know no runtime.
+
+They can be compared, printed and written as JSON.
+"""
 
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user import UserAggregate

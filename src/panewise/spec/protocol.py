@@ -171,7 +171,7 @@ class SpecParts:
         renamed: the specification with other names of the columns of a port. All columns of the port, if
             given, take the place of "all columns" in a delta.
         with_position: the specification with a source position.
-        shard_keys: the columns of a port by which rows are spread over shards; empty: by no column.
+        shard_keys: the columns of a port by which rows are spread over shards; empty if all have one shard.
         one_shard: why only one shard is possible, and a remedy; None if several are possible.
         static_port: the port whose input may be a batch DataFrame next to streams (semantics 36.8), or None.
         check_static: refuses fields that have no effect if the static port has a batch DataFrame.

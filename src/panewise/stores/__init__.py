@@ -1,4 +1,6 @@
-"""Stores: ordered maps, and what windows and joins store, each usable alone.
+"""Stores for services: ordered maps, and stores of windows, sessions, time series and messages.
+
+Operators do not need them. They store runs (:mod:`panewise.state`), and only retained windows use these maps.
 
 A store is in memory, or durable in a directory. See docs/stores.md.
 """

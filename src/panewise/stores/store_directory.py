@@ -16,8 +16,8 @@ ROOM_TO_OPEN = 1 << 18  # bytes
 class StoreDirectory:
     """A directory with the files of a map and a header.
 
-    The header has the format, and a number of changes that the files have at least: as many as when the map
-    was closed for the last time, or after the first commit since.
+    The header has the format, and a lower bound of the number of changes in the files. It is written when the
+    map is closed, and after the first commit of a session. Files with fewer changes have lost some.
 
     Raises:
         StoreError: if the directory cannot be written, or belongs to something else, or to another format.

@@ -56,8 +56,8 @@ class Form:
         also: names that are allowed besides the fields; another reader reads their values.
         left_out: the values of fields that a document leaves out, if the class has others.
         sparse: whether fields that have their default are not written.
-        parts: for fields, the types that documents have, or forms with a reader.
-        make: makes the value of those of the fields. Default: calls the class.
+        parts: by field, the type or form by which it is read, in place of its annotation.
+        make: makes the value, given the values of the fields. Default: calls the class.
         read: reads the whole value, instead of all of these.
         write: returns the plain value of a whole value.
     """

@@ -82,7 +82,7 @@ def instants(spec: Chain) -> tuple[str, ...]:
 
 
 def emits_again(spec: Chain) -> Error | None:
-    """Refuses retractions."""
+    """Returns why panes may be retracted or emitted again, None if they are not."""
     return windows.emits_again(spec.first)
 
 

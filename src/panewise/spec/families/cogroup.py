@@ -107,7 +107,7 @@ def instants(spec: CogroupOperator) -> tuple[str, ...]:
 
 
 def emits_again(spec: CogroupOperator) -> Error | None:
-    """Refuses retractions."""
+    """Returns why panes may be retracted or emitted again, None if they are not."""
     return windows.emits_again(window_operator(spec))
 
 

@@ -24,7 +24,7 @@ def unchanged(
 
 
 def emits_again(spec: DeduplicateOperator) -> Error | None:
-    """Refuses retractions."""
+    """Returns why panes may be retracted or emitted again, None if they are not."""
     if spec.emit != "retracting":
         return None
     rule = "a second operator takes no retractions"

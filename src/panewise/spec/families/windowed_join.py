@@ -99,7 +99,7 @@ def instants(spec: WindowedJoin) -> tuple[str, ...]:
 
 
 def emits_again(spec: WindowedJoin) -> Error | None:
-    """Refuses retractions."""
+    """Returns why panes may be retracted or emitted again, None if they are not."""
     return parts(spec.windows).emits_again(spec.windows)
 
 

@@ -105,7 +105,7 @@ def instants(spec: WindowOperator) -> tuple[str, ...]:
 
 
 def emits_again(spec: WindowOperator) -> Error | None:
-    """Refuses retractions."""
+    """Returns why panes may be retracted or emitted again, None if they are not."""
     if spec.accumulation != "retracting":
         return None
     given, rule = f"accumulation={spec.accumulation!r}", "a second operator takes no retractions"

@@ -1,4 +1,4 @@
-"""Which windows end above every watermark before them, as Spark sees their panes (semantics 42.11).
+"""Which windows have panes that Spark never takes for late (semantics 42.11).
 
 Spark's watermark is in whole milliseconds. A pane is emitted when the watermark reaches the end of its
 window, so the watermark before is below that end. It is also below the last instant of the window, which is

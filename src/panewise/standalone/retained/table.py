@@ -77,8 +77,8 @@ class WindowTable:
     Attributes:
         changed: the windows that have changed since the last flush, by their place.
         removed: the stored keys of windows that were removed since then.
-        in_order: whether the last offsets of windows, with sessions of those of a key, are in the order of
-            their starts, also when others open. Messages leave them in order; windows that were put may not.
+        in_order: whether a later window, with sessions a later one of the same key, never has a lower last
+            offset. This stays so when windows open. Only windows that a caller puts can break it.
     """
 
     def __init__(self) -> None:
