@@ -27,7 +27,7 @@ _LEAST: Final = 5
 def examples(count: int) -> settings:
     """Returns settings with this number of examples, which are the same in every run.
 
-    `make test` takes a part of them: the first ones.
+    `make test` draws fewer. These may be other examples than those that `make nightly` draws.
     """
     count = count if FULL else min(count, max(_LEAST, count // _PART))
     return settings(

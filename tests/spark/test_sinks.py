@@ -104,6 +104,10 @@ def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
     result, checkpoint = described(feed.stream()), feed.sink("checkpoint")
     with pytest.raises(SpecError, match=r"^panes='out/x' \| a sink is a ParquetSink"):
         result.write(panes="out/x", checkpoint=checkpoint)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match=r"^write\('out/x'\) \| a sink is given by the name of its output"):
+        result.write("out/x", checkpoint=checkpoint)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match=r"^two sinks for panes \| an output has one sink \| give one"):
+        result.write({"panes": ParquetSink("/a")}, panes=ParquetSink("/b"), checkpoint=checkpoint)
     with pytest.raises(SpecError, match="overwrite each other"):
         result.write(panes=ParquetSink("/out"), late=ParquetSink("/out/"), checkpoint=checkpoint)
     with pytest.raises(

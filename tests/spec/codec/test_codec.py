@@ -31,7 +31,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.errors import SpecWarning
-from panewise.spec import Frame, Inputs, OverColumn, OverOperator
+from panewise.spec import Frame, Inputs, OverColumn, OverOperator, RowFunction
 from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
@@ -275,6 +275,20 @@ def test_json_says_its_version() -> None:
 )
 def test_aggregates_are_named_as_by_their_functions(made: Any, written: dict[str, Any]) -> None:
     assert from_dict({**SMALL, "aggregates": [written]}, USER_AGGREGATES).aggregates == (made,)
+
+
+def test_a_row_function_keeps_an_empty_name() -> None:
+    spec = OverOperator(
+        keys=["k"], event_time="ts", columns=[OverColumn(RowFunction("rank", column=None, name=""))]
+    )
+    assert from_dict(to_dict(spec)) == spec
+
+
+def test_an_aggregate_is_named_as_in_its_document() -> None:
+    """It may be given under another name than it has."""
+    written = {"fn": "user", "column": "s", "user": "mine"}
+    (read,) = from_dict({**SMALL, "aggregates": [written]}, {"mine": JOINED}).aggregates
+    assert read == JOINED("s").alias("mine(s)")
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ class OperatorResult:
         name: str | None = None,
         **by_name: Sink | None,
     ) -> WindowQuery:
-        """Writes outputs to their sinks from one query, exactly once.
+        """Writes outputs to their sinks from one query. A ParquetSink gets each row exactly once.
 
         The names of the outputs are:
 
@@ -168,7 +168,7 @@ class OperatorResult:
                 path.
         """
         options = WriteOptions(checkpoint, available_now, processing_time, name)
-        kinds, named = self._outputs(), {**(sinks or {}), **by_name}
+        kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
         own = {kinds[output]: sink for output, sink in named.items() if output in kinds}
         return self._write(
             own, options, {output: sink for output, sink in named.items() if output not in kinds}
@@ -283,3 +283,16 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 def _ordinal(number: int) -> str:
     """Returns the name of an earlier operator; that of the eleventh is "operator11"."""
     return _ORDINALS[number] if number < len(_ORDINALS) else f"operator{number + 1}"
+
+
+def _by_name(sinks: Any, others: Mapping[str, Any]) -> Mapping[str, Sink | None]:
+    """Returns the mapping of sinks that `write` was given. `others` are the sinks given by name."""
+    if sinks is None:
+        return {}
+    if not isinstance(sinks, Mapping):
+        rule = "a sink is given by the name of its output"
+        raise SpecError(f"write({sinks!r})", rule, "write for example write(panes=sink)")
+    twice = sorted({*sinks} & {*others})
+    if twice:
+        raise SpecError(f"two sinks for {', '.join(twice)}", "an output has one sink", "give one of them")
+    return sinks

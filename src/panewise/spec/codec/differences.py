@@ -151,14 +151,6 @@ def _given(decoder: Decoder, kind: str, name: str, where: str) -> Any:
     return users[name]
 
 
-def _user_aggregate(decoder: Decoder, value: Any, where: str) -> Any:
-    return _given(decoder, "aggregates", text(value, where), where)
-
-
-def _user_merge_aggregate(decoder: Decoder, value: Any, where: str) -> Any:
-    return _given(decoder, "merge_aggregates", text(value, where), where)
-
-
 def _custom(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Custom:
     """Returns the window with the function that the user gives for its name."""
     window = Custom(len, **values)
@@ -185,25 +177,29 @@ def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
 
 
 def _aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Aggregate:
-    fn, user = values["fn"], values.get("user")
+    fn, user = values["fn"], values.get("user")  # the name in the document, which is not that of the object
     if fn not in FUNCTIONS:
         raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted(FUNCTIONS)}", "give one of these")
     values = {**_AGGREGATE_DEFAULTS.get(fn, {}), **values}
+    if user is not None:
+        values["user"] = _given(decoder, "aggregates", user, f"{where}.user")
     ascending = fn == "min_by" or values.get("ascending") is True
     further = (*names_of(values.get("then_by", ()), ascending=ascending), *values.get("more", ()))
     arguments = [values.get("by"), *further, values.get("n"), values.get("percentage")]
-    return Aggregate(**_named(values, fn if user is None else user.name, values["column"], *arguments))
+    return Aggregate(**_named(values, user or fn, values["column"], *arguments))
 
 
 def _merge_aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> MergeAggregate:
-    return MergeAggregate(**_named(values, values["user"].name, values["left"], values["right"]))
+    user = values["user"]
+    values = {**values, "user": _given(decoder, "merge_aggregates", user, f"{where}.user")}
+    return MergeAggregate(**_named(values, user, values["left"], values["right"]))
 
 
 def _row_function(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> RowFunction:
     fn, column = values["fn"], values["column"]
     values = {"n": 1 if fn in ("lag", "lead") else None, **values}
     if column is None:
-        return RowFunction(**{**values, "name": values["name"] or f"{fn}()"})
+        return RowFunction(**{**values, "name": f"{fn}()" if values["name"] is None else values["name"]})
     return RowFunction(**_named(values, fn, column, values["n"], values.get("default")))
 
 
@@ -325,15 +321,18 @@ FORMS: Final[Mapping[Any, Form]] = {
     DeltaPolicy: Form(parts={"amount": _read(_amount)}, write=_write_delta),
     Trigger: Form(several="triggers"),
     **dict.fromkeys((AfterAny, AfterAll, AfterEach), Form(make=_several)),
-    UserFunctions: Form(read=_user_aggregate, write=_write_name),
-    UserMergeAggregate: Form(read=_user_merge_aggregate, write=_write_name),
+    **dict.fromkeys((UserFunctions, UserMergeAggregate), Form(write=_write_name)),
     Custom: Form(hidden=("function",), make=_custom),
     WindowListener: Form(
         read=_listener, write=lambda encoder, value: {"name": value.name, "outputs": dict(value.outputs)}
     ),
-    Aggregate: Form(several="aggregates", sparse=True, left_out=_NO_NAME, make=_aggregate),
+    Aggregate: Form(
+        several="aggregates", sparse=True, left_out=_NO_NAME, parts={"user": str | None}, make=_aggregate
+    ),
     OrderColumn: Form(several="order columns"),
-    MergeAggregate: Form(several="aggregates", left_out={"name": None}, make=_merge_aggregate),
+    MergeAggregate: Form(
+        several="aggregates", left_out={"name": None}, parts={"user": str}, make=_merge_aggregate
+    ),
     RowFunction: Form(sparse=True, left_out=_NO_NAME, parts={"default": _ANYTHING}, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),
     Frame: Form(left_out={"start": None}),
