@@ -127,7 +127,7 @@ def unreadable_spec(error: SpecError) -> StateError:
     """Returns the error for a manifest whose specification cannot be read."""
     return StateError(
         f"a manifest without a valid specification ({error})",
-        "a manifest is the JSON that panewise wrote",
+        "a manifest has the specification of its operator, and this release accepts it",
         REMEDY,
     )
 

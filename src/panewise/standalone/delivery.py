@@ -136,6 +136,11 @@ class Delivery(Generic[T]):
         self.disabled = False
         return True
 
+    def clear(self) -> None:
+        """Removes all outputs, and wakes the tasks that wait for room."""
+        self.outputs.clear()
+        self.changes.notify()
+
     def discard(self, is_later: Callable[[T], bool]) -> None:
         """Removes the outputs of later steps than those of a state that the operator returned to."""
         earlier = [one for one in self.outputs if not is_later(one)]

@@ -76,7 +76,7 @@ class Front(Generic[T, C_co]):
             InputError: in `mode="automatic"`, where `downstream` receives the outputs.
         """
         found = self._waiting("drain()")
-        self._delivery.outputs.clear()
+        self._delivery.clear()
         return found
 
     def _waiting(self, call: str) -> list[T]:
@@ -115,7 +115,7 @@ class Front(Generic[T, C_co]):
         delivery.check_enabled()
         found = list(delivery.outputs)
         self._core.commit()
-        delivery.outputs.clear()
+        delivery.clear()
         return found
 
     @one_at_a_time

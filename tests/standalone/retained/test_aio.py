@@ -133,6 +133,21 @@ def test_what_a_step_of_the_operator_emits_wakes_the_consumer() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("remove", [Aggregator.flush, Aggregator.drain])
+def test_outputs_that_the_operator_removes_make_room(remove: Any) -> None:
+    async def main() -> list[int]:
+        windows, done = AsyncWindows(aggregator(), capacity=1), list[int]()
+        producer = asyncio.create_task(produce(windows, 3, done))
+        await settled()
+        assert done == [0, 1]
+        assert sums(remove(windows.operator)) == [0]
+        await settled()
+        producer.cancel()
+        return done
+
+    assert asyncio.run(main()) == [0, 1, 2]
+
+
 def test_refusals() -> None:
     with pytest.raises(InputError, match=r"^capacity=0"):
         AsyncWindows(aggregator(), capacity=0)

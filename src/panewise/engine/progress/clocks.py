@@ -2,7 +2,7 @@
 
 A window is complete when the watermark has reached its end, and expired when the *horizon* has: the watermark
 minus the allowed lateness. Both are comparisons of the end with one instant or, if each key has its own
-watermark, with a column. Invariant: no clock goes back.
+watermark, with a column. Invariant: no clock decreases.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The windows that an operator stores: an immutable value, made of the newest rows and of runs.
 
 A change adds rows to the newest rows. Sealing writes these as a run, and merges runs of similar length
-(:mod:`panewise.engine.store.compaction`). A look-up goes from the newest rows through the runs, the youngest
+(:mod:`panewise.engine.store.compaction`). A look-up searches the newest rows, and then the runs, the youngest
 first, and stops when each window is found. In a run it bisects by hash.
 
 Invariant: of several rows of a window the newest is valid, and windows that end at the horizon or before it
