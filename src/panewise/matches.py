@@ -2,8 +2,9 @@
 
 A match is a rule that says which rows of two sides belong together: an interval, the row as of a time, and so
 on. Its class names its kind in the class attribute `kind`. The family of joins reaches what depends on the
-match through this table, so the code of a new match is in one folder of each layer. Besides that it needs a
-method of the builder, and its name in the union :data:`panewise.spec.operators.join.match.Match`.
+match through this table. So a new match has a class, one module or folder in each layer, and an entry here.
+It also needs a method of the builder, and its name in :data:`panewise.spec.operators.join.match.Match` and in
+the error texts that list the matches.
 """
 
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ class MatchKind:
     Attributes:
         name: the name, by which JSON documents name the kind.
         spec: checks, facts and words: a :class:`panewise.spec.operators.join.match_parts.MatchParts`.
-        engine: the operator and its inspection: a :class:`panewise.engine.join.match_engine.MatchEngine`.
-        oracle: a function of a join, its clocks and a maker of rows that returns the interpreter's method.
+        engine: a :class:`panewise.engine.join.match_engine.MatchEngine`.
+        oracle: what makes the interpreter's method, given a join, its clocks, and what makes emitted rows.
         testing: how joins and their events are drawn: a
             :class:`panewise.testing.matches.parts.MatchTests`.
     """

@@ -101,15 +101,17 @@ class MapState:
 
 @dataclass(frozen=True)
 class Cut:
-    """How Spark cuts things. Nothing of it may change an output, but for the order of rows of several shards.
+    """How Spark cuts things. It may change no output, but for the order of rows of several shards.
+
+    An input with a source position is an exception: its rows have to be in one partition and one chunk.
 
     Attributes:
         partitions: the number of partitions of each input, and of tasks.
         rows: the number of rows of an Arrow batch, and of a chunk that is packed at once; 0: all of them.
         bytes: the maximum size of an envelope, and of an Arrow batch of them; 0: that of the package.
         order: the seed of the order in which envelopes reach a shard; None: the order of the partitions.
-        cold: whether no micro-batch finds runs in the cache of its process.
-        repeat: whether each task fails at its end, and is repeated from the stored state.
+        cold: whether each micro-batch starts with an empty cache of runs.
+        repeat: whether each task runs twice from the stored state. What it emits must be equal.
     """
 
     partitions: int = 1

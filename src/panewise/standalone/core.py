@@ -57,7 +57,7 @@ class OperatorCore:
         self.settle()
 
     def collect(self) -> None:
-        """Evaluates the messages that wait; what is deferred emits nothing."""
+        """Evaluates the messages in the buffer. Deferred messages stay, as they emit nothing."""
         if not self._driver.defers:
             self._driver.evaluate()
 
@@ -74,9 +74,9 @@ class OperatorCore:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Marks a call that reads the state, after what was deferred has been evaluated.
+        """Marks a call that reads the state, after deferred steps have been evaluated.
 
-        A function that the operator calls may read, too, if nothing is deferred.
+        A function of the user may read during a call of the operator, unless deferred steps wait.
         """
         calls = self._delivery.calls
         if calls.is_mine:
@@ -103,7 +103,10 @@ class OperatorCore:
         return min(MAX_DEFERRED, self._commit_rows - self._driver.uncommitted)
 
     def timeout(self, now: int | None) -> None:
-        """Evaluates what waits and reads the clock, unless the downstream refuses an emission."""
+        """Evaluates what waits and reads the clock, unless the downstream refuses an emission.
+
+        A reading that may be deferred waits with the messages, and nothing is evaluated.
+        """
         if now is not None and self.defers_move(now, None):
             return
         self.evaluate()
@@ -119,7 +122,7 @@ class OperatorCore:
             self.evaluate()
 
     def settle(self) -> None:
-        """Delivers what steps have emitted, and commits what is due."""
+        """Delivers what steps have emitted. With a downstream it then commits, if a commit is due."""
         if self._delivery.deliver() and self._delivery.automatic:
             self.commit_due()
 
@@ -137,7 +140,7 @@ class OperatorCore:
             raise
 
     def close(self) -> None:
-        """Evaluates what was deferred, and releases the store."""
+        """Evaluates deferred messages, calls the callback `teardown`, and releases the store, once."""
         self._close(failed=False)
 
     def _close(self, *, failed: bool) -> None:
@@ -154,7 +157,7 @@ class OperatorCore:
         self.ready().save(name)
 
     def restore(self, name: str | None) -> bool:
-        """Returns to a saved state, and lets happen what is due in it."""
+        """Returns to a saved state, and emits what is due there at the present clock."""
         self.catch_up()
         now = self._driver.operator.state.clocks.processing_time
         step = self._driver.restore(name)

@@ -1,7 +1,8 @@
 """The outputs of an operator that wait, and their way to a downstream (semantics 31, 32).
 
-Invariant: a commit follows the delivery of all outputs that led to it. So each output is delivered at least
-once, and a repeated one has the numbers of the first time.
+Invariant: with a downstream or a loop of asyncio, a commit follows the acceptance of all outputs that led to
+it. So each output is delivered at least once, and a repeated one has the numbers of the first time. `flush`
+commits before it returns the outputs that it removes.
 """
 
 import inspect
@@ -49,7 +50,7 @@ class Core(Protocol):
         ...
 
     def commit(self) -> None:
-        """Makes state and positions durable, after the outputs that wait have been accepted."""
+        """Makes state and positions durable. The caller has seen to the outputs that wait."""
         ...
 
     def commit_due(self) -> None:
@@ -88,11 +89,12 @@ class Delivery(Generic[T]):
         outputs: the outputs that wait, the oldest first.
         rejected: the rejected messages that wait, if the operator emits them apart.
         automatic: whether outputs are passed to a downstream.
-        disabled: whether the downstream has refused the first output, or the error output raised an error.
+        disabled: whether the downstream has refused the first output or raised an error, or the error output
+            did. A later delivery of all that waits enables it again.
         closed: whether the operator is closed.
         failed: whether it is closed because a commit failed.
-        commits: whether steps commit, as there is a downstream or a loop of asyncio.
-        changes: wakes the tasks of asyncio after each step, and when the operator is closed.
+        commits: whether commits happen without `flush`, as there is a downstream or a loop of asyncio.
+        changes: wakes the tasks of asyncio when something was emitted, accepted or removed, and at the close.
     """
 
     def __init__(

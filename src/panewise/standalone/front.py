@@ -93,7 +93,7 @@ class Front(Generic[T, C_co]):
 
     @one_at_a_time
     def flush(self) -> list[T]:
-        """Evaluates the messages that wait, removes all outputs, and makes state and positions durable.
+        """Evaluates the messages that wait, makes state and positions durable, and removes all outputs.
 
         First pass on what :meth:`get_result` returns: outputs that are removed here are not repeated after a
         restart. In `mode="automatic"` outputs are delivered, and nothing is removed.
@@ -122,8 +122,8 @@ class Front(Generic[T, C_co]):
     def close(self) -> None:
         """Calls the callback `teardown`, and closes the store. It commits nothing.
 
-        Messages and outputs that wait are discarded: call :meth:`flush` before. With a store, what was added
-        after the last commit is to be added again.
+        Outputs and buffered messages that wait are discarded: call :meth:`flush` before. With a store, what
+        was added after the last commit is to be added again.
         """
         self._core.close()
 
@@ -149,8 +149,8 @@ class AsyncFront(Generic[T]):
     async def end(self) -> None:
         """Ends the loop over the outputs, once it has received them. Nothing can be added afterwards.
 
-        The messages that wait are evaluated first. Windows that are not full emit nothing. A commit follows
-        when all outputs are accepted. It waits while too much is emitted.
+        This call waits for room. Then the messages that wait are evaluated. Windows that are not full emit
+        nothing. The loop commits when it has accepted the last output.
         """
         await self._outputs.step(self._evaluate)
         self._outputs.end()

@@ -28,7 +28,7 @@ class OutputLoop(Generic[T]):
         self._ended = self._full = False
 
     async def step(self, work: Callable[[], R]) -> R:
-        """Does a step when there is room for what it emits, and returns its result."""
+        """Waits for room, does a step, and returns its result. After :meth:`end` it raises an error."""
         await self._changes.until(lambda: self._ended or self._delivery.closed or self._has_room())
         if self._ended:
             raise InputError("an operator that has ended", "nothing is added after end()", "make a new one")
@@ -38,15 +38,15 @@ class OutputLoop(Generic[T]):
         return result
 
     def end(self) -> None:
-        """Ends the loop once it has received what is emitted."""
+        """Refuses further steps, and stops the loop once no output waits."""
         self._ended = True
         self._changes.notify()
 
     def _has_room(self) -> bool:
         """Returns whether something can be added.
 
-        With a store there is room again when all outputs are accepted. Otherwise there might always be one
-        that is not, and nothing would be committed.
+        With a store, once it was full, there is room again when all outputs are accepted. Otherwise there
+        might always be one that is not, and nothing would be committed.
         """
         if len(self._outputs) >= self._capacity:
             self._full = True

@@ -20,7 +20,7 @@ from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 
 def behind(match: Any, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
-    """Returns which rows are behind the horizon of their side, and so are late (semantics 36.4)."""
+    """Returns which rows are late: those behind the horizon of their side, and all after its end (36.4)."""
     late: Mask = (times.to_numpy() < own) | (own == MAX_INSTANT)
     return late
 

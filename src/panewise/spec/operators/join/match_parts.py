@@ -18,34 +18,35 @@ def _late(match: Any, lateness: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchParts:
-    """What depends on the match of a join: functions of the match, or of the join that has it.
+    """What depends on the match of a join: values, and functions of the match or of the join that has it.
 
-    A match states what is special about it. The defaults are those of most matches. `spec` is the join.
+    A match states what is special about it. In the functions `spec` is the JoinOperator.
 
     Attributes:
         hows: the types of joins that the match has (semantics 27.2).
         how_rule: the rule for these types.
-        how_remedy: the remedy for another type, besides an Interval.
+        how_remedy: the remedy for another type. The error adds that an Interval has it.
         check: refuses fields of the join that the match cannot have, or that would have no effect.
         check_types: checks the types of the columns that the match reads, given by side and name.
         batch_error: why a batch DataFrame cannot be the input, None if it can.
         static_side: the side that may be a batch DataFrame next to a stream (semantics 36.8), or None.
         by_arrival: whether rows match by arrival, whatever their event times are (semantics 36.13).
         window: the windows that rows of both sides are assigned to, None if there are none.
-        windows_end: whether there are such windows and they end, so that rows can have their time.
+        windows_end: whether there are such windows and they end. Only then may `timestamp` be "window".
         window_columns: the columns that say from which firing of which window an emitted row is.
         compared: the columns of a side whose values are compared with those of earlier rows.
-        columns_read: the columns of a side that the match reads besides these.
-        emits_again: the field because of which rows are retracted or emitted again; None if each is emitted
-            once.
-        is_timely: whether no emitted row is behind the watermark, if no side has an allowed lateness.
+        columns_read: further columns of a side that the match reads, besides `compared`.
+        emits_again: the field of the match because of which rows are retracted or emitted again, or None.
+            `unmatched="early"` is a field of the join.
+        is_timely: whether every emitted row is at or after the watermark. The caller checks that no side has
+            an allowed lateness. False means that it is not known.
         renamed: the match with other names of the columns of a side.
         calls_users: whether the match has functions of the user.
         partners: which rows are partners, in words, given the columns of the event times.
-        when_final: when rows without a partner are emitted that are emitted once.
-        emission: the lines on when rows are emitted, given those on rows without a partner.
-        late: which rows of a side are late, given by how much they may be behind.
-        state: the last lines of the description: what is stored how long.
+        when_final: the text on when a row without a partner is emitted, with `unmatched="final"`.
+        emission: the lines on when rows are emitted, given the lines on rows without a partner.
+        late: the text that ends the line on the watermark of a side. Given is "" or the text on its lateness.
+        state: the last lines of the description: what is stored, and for how long.
     """
 
     # Checks
