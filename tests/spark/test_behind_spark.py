@@ -14,7 +14,7 @@ import panewise as pw
 from panewise import Window
 from panewise import functions as F
 from panewise.errors import DroppedLateRowsWarning, SetupError, SpecError
-from panewise.spark import ParquetSink, cogrouped, joined, over, policy_windows, windowed
+from panewise.spark import ParquetSink, cogrouped, deduplicate, joined, over, policy_windows, windowed
 from panewise.streamwindow import count
 from tests.nightly import first_here
 from tests.spark.conftest import Feed, at
@@ -102,6 +102,7 @@ FAMILIES: dict[str, Callable[[DataFrame], Any]] = {
         "total", F.sum("n").over(Window.partitionBy("k").orderBy("ts"))
     ),
     "policy windows": lambda df: policy_windows(df).partition_by("k").tumbling(count(2)).agg(SUM),
+    "a deduplication": lambda df: deduplicate(df, event_time="ts").on("k", "ts").within("1 minute"),
 }
 
 
@@ -113,13 +114,30 @@ def test_no_row_of_spark_s_join_is_late_in_any_family(minutes: Feed, family: str
 
 
 def of_sides(left: DataFrame, right: DataFrame) -> dict[str, Any]:
-    within = joined(left, right, "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
     both = cogrouped(left, right, "ts").on("k").window(TWO).agg(left=[SUM], right=[F.count().alias("m")])
-    return {"an interval join": within.how("left"), "a cogroup": both}
+    pairs = joined(left, right, "ts").on("k").prefix(right="r_")
+    return {
+        "an interval join": pairs.within("-1 minute", "1 minute").how("left"),
+        "a cogroup": both,
+        "an as-of join": pairs.as_of().how("left"),
+        "a window join": pairs.window(TWO).how("left"),
+        "a join with the last rows": pairs.rows(2).how("left"),
+        "a join of the latest rows": pairs.latest().how("inner"),
+    }
+
+
+SIDES = [
+    "an interval join",
+    "a cogroup",
+    "an as-of join",
+    "a window join",
+    "a join with the last rows",
+    "a join of the latest rows",
+]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("family", first_here(["an interval join", "a cogroup"]))
+@pytest.mark.parametrize("family", first_here(SIDES))
 def test_no_row_of_spark_s_join_is_late_on_a_side(minutes: Feed, family: str) -> None:
     """The left side is delayed by Spark; the rows of the right one drive its watermark (semantics 36.9)."""
     result = of_sides(paired(stream(minutes)), stream(minutes))[family]

@@ -36,7 +36,13 @@ def grouped(result: Any) -> DataFrame:
     return panes.select("k", "window_start", "n", "m")
 
 
-USES: list[Callable[[Any], DataFrame]] = [united, paired, grouped]
+def filtered(result: Any) -> DataFrame:
+    """The result with something made from itself."""
+    both = joined(result, result.where("n > 2")).on("k").within(0, 0)
+    return both.select("k", ("left", "n"), ("right", "window_start", "m")).how("inner").rows
+
+
+USES: list[Callable[[Any], DataFrame]] = [united, paired, grouped, filtered]
 
 
 @pytest.mark.parametrize("use", first_here(USES))

@@ -243,6 +243,10 @@ CHAINS: dict[str, Callable[[Any], Any]] = {
         windowed(of_policies(rows)).groupBy("k").window(pw.Tumbling(pw.rows(2))).agg(F.sum("s").alias("v"))
     ),
     "policy windows behind windows": lambda rows: of_policies(of_minutes(rows)),
+    "a join of two results": lambda rows: beside(of_minutes(rows), of_minutes(rows)),
+    "rows in the order of their event time, behind OVER": lambda rows: over(
+        totals(rows, "k", "ts").where("total > 3"), "ts"
+    ).ordered("k"),
 }
 
 

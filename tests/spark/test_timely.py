@@ -87,6 +87,24 @@ def test_sparks_deduplication_of_the_rows_of_a_join(halves: Feed) -> None:
     assert emitted(halves, first, "first") == sorted(batch.collect())
 
 
+@pytest.mark.nightly
+def test_sparks_join_of_the_rows_of_a_join(halves: Feed) -> None:
+    """semantics 42.11: a join of two streams by Spark behind ours finds what it finds on a batch."""
+
+    def triples(stream: bool) -> DataFrame:
+        rows = pairs(stream_of(stream), stream_of(stream)).rows.select("k", "v", "ts", "r_v")
+        third = stream_of(stream).select(SF.col("k").alias("k3"), SF.col("ts").alias("ts3"))
+        within = SF.expr("k = k3 AND ts3 >= ts AND ts3 <= ts + INTERVAL 5 SECONDS")
+        return rows.join(third, within).select("k", "v", "r_v", "ts3")
+
+    def stream_of(live: bool) -> DataFrame:
+        return stream(halves) if live else halves.batch()
+
+    found = emitted(halves, triples(True), "triples")
+    assert found == sorted(triples(False).collect())
+    assert len(found) > 10
+
+
 def test_sparks_windows_over_a_deduplication(halves: Feed) -> None:
     """They count each value once. Its row is emitted when it arrives, and is not late for them."""
     once = deduplicate(stream(halves), "ts").on("v").within("1 hour")

@@ -209,6 +209,17 @@ def test_a_retraction_on_time_of_an_early_row(accumulation: Any) -> None:
     ]
 
 
+def test_a_session_that_has_grown_retracts_the_row_as_it_was_emitted() -> None:
+    """semantics 20.5, 37.20: with "discarding", too."""
+    match = SameWindow(Session(5), trigger=EACH, accumulation="discarding")
+    one = oracle(match, how="left", unmatched="early")
+    assert windows(one.add(left(10), "left")) == [("+", 10, None, 10, 15, "EARLY", 14)]
+    assert windows(one.add(right(13), "right")) == [
+        ("-", 10, None, 10, 15, "EARLY", 14),
+        ("+", 10, 13, 10, 18, "EARLY", 17),
+    ]
+
+
 def test_a_firing_without_a_change_has_no_retraction() -> None:
     """semantics 37.20: the on-time firing emits nothing, so the late one retracts what was emitted early."""
     match = SameWindow(
