@@ -80,6 +80,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.skew
 	@$(PYTHON) -m bench.cold
 	@$(PYTHON) -m bench.metrics
+	@$(PYTHON) -m bench.state
 	@$(PYTHON) -m bench.joins
 	@$(PYTHON) -m bench.joins flat
 	@$(PYTHON) -m bench.joins skew

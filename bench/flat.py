@@ -25,7 +25,7 @@ FILL_ROWS = 1_000_000
 BATCHES = 24
 _WARM_UP = 4
 _START_US = 1_767_225_600_000_000  # 2026-01-01
-_WINDOW = Windows("flat", 100 * 3_600_000_000, 100 * 3_600_000_000)
+WINDOW = Windows("flat", 100 * 3_600_000_000, 100 * 3_600_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def main() -> None:
     asked = parser.parse_args()
     spark = session.start()
     runners: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
-        "ours": (lambda stream: ours.query(stream, _WINDOW), "append"),
-        "native": (lambda stream: native.query(stream, _WINDOW), "update"),
+        "ours": (lambda stream: ours.query(stream, WINDOW), "append"),
+        "native": (lambda stream: native.query(stream, WINDOW), "update"),
     }
     results: list[Flat] = []
     for keys in asked.keys:

@@ -44,6 +44,7 @@ def main(source: str, out: str, part: str) -> None:
     stamped = described(stream.withWatermark("ts", "10 seconds")).options(timestamp="window_time")
     panes = stamped.agg(*aggregates).panes
     told: dict[str, object] = {"timely": watermark_columns(panes), "refusals": refusals(panes)}
+    told |= {"twice": twice(panes, out), "behind": behind(panes, out)}
     told["as_pyspark"] = as_pyspark(stream.withWatermark("ts", "10 seconds"), out)
     told["joined"] = pairs_of(stream.withWatermark("ts", "10 seconds"), out)
     told["counted"] = counted(stream.withWatermark("ts", "10 seconds"), out)
@@ -70,6 +71,25 @@ def main(source: str, out: str, part: str) -> None:
 def rows_of(panes) -> list[object]:  # type: ignore[no-untyped-def]
     """Returns keys, counts and sums of panes."""
     return [list(row) for row in panes.select("k", "n", "s").orderBy("k", "window_start").collect()]
+
+
+def written(df, out: str, name: str) -> list[object]:  # type: ignore[no-untyped-def]
+    """Runs a query to its end; returns the rows that it writes, in order."""
+    writer = df.writeStream.format("parquet").option("checkpointLocation", f"{out}/{name}_checkpoint")
+    writer.trigger(availableNow=True).start(f"{out}/{name}").awaitTermination()
+    return sorted(map(list, df.sparkSession.read.parquet(f"{out}/{name}").collect()))
+
+
+def twice(panes, out: str) -> list[object]:  # type: ignore[no-untyped-def]
+    """Returns the rows of a query that has each pane twice (semantics 42.13)."""
+    one = panes.select("k", "n")
+    return written(one.union(one), out, "twice")
+
+
+def behind(panes, out: str) -> list[object]:  # type: ignore[no-untyped-def]
+    """Returns the counts of Spark's own windows over panes (semantics 42.11)."""
+    counts = panes.groupBy(SF.window("timestamp", "2 minutes"), "k").agg(SF.sum("n").alias("n"))
+    return written(counts.select("k", "n"), out, "behind")
 
 
 def refusals(panes) -> list[str]:  # type: ignore[no-untyped-def]

@@ -220,6 +220,27 @@ def test_a_union_of_streams_with_different_delays(feed: Feed, order: str, tmp_pa
     assert sorted(found["rows"]["k"]) == ["a"] * 8 + ["b"] * 3
 
 
+@pytest.mark.nightly
+def test_a_union_with_the_greatest_watermark(feed: Feed, tmp_path: Path) -> None:
+    """semantics 36.10: rows of the slow stream are late, as Spark's policy says, and none is lost."""
+    other, right = (Feed(feed.spark, tmp_path / name) for name in made("slow", "right", within=tmp_path))
+    for n in range(4):
+        feed.put((60 * n, "a", n), (60 * n + 50, "a", n))
+        other.put((60 * n - 120, "b", n))
+        right.put((60 * n, "a", n), (60 * n - 120, "b", n))
+    left = stream(feed).union(other.stream().withWatermark("ts", "1 hour"))
+    pairs = joined(left, right.stream().withWatermark("ts", "1 hour"), "ts").on("k").within(0, 0)
+    feed.spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
+    try:
+        found = run(pairs.select("k", ("left", "v")).how("inner"), feed, rows="rows", left_counts="counts")
+    finally:
+        feed.spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")
+    assert found["left_counts"]["late"].sum() > 0
+    assert found["rows"].filter(pl.col("k") == "a").height >= 4
+    counts = found["left_counts"].select("rows_in", "applied", "late", "invalid").sum().row(0)
+    assert counts[0] == sum(counts[1:]) == 12
+
+
 def made(*names: str, within: Path) -> tuple[str, ...]:
     """Makes folders, and returns their names."""
     for name in names:

@@ -49,6 +49,8 @@ def test_all_through_connect(feed: Feed) -> None:
             "a stream that another operator emits",
             "withWatermark('timestamp', '1 second') of emitted rows",
         ],
+        "twice": [["a", 1], ["a", 1], ["a", 2], ["a", 2], ["b", 1], ["b", 1]],
+        "behind": [["a", 1], ["a", 2], ["b", 1]],
         "name": "minutes",
         "observed": [7, 5, 0, 1, 1, 3],
         "as_pyspark": [["a", 1, None], ["a", 2, 1], ["b", 3, None], ["a", 5, 3]],

@@ -6,11 +6,15 @@ The same events go through a query of one shard, a query of five, and the oracle
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 import panewise as pw
 from panewise import functions as F
+from panewise.spark import windowed
 from panewise.testing import run
+from tests.spark.conftest import Feed
 
 ROWS = [
     [("a", 1, 0, 0), ("b", 3, 1, 0), ("c", 12, 0, 1), ("d", 25, 1, 1)],
@@ -40,6 +44,28 @@ def sorted_outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {name: value if name == "counts" else sorted(value, key=str) for name, value in output.items()}
         for output in outputs
     ]
+
+
+def of_ones_own(feed: Feed, partitions: int) -> StreamingQuery:
+    """Starts a query without `write`, under a number of shuffle partitions."""
+    feed.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    try:
+        windows = windowed(feed.stream().withWatermark("ts", "1 second"), "ts").groupBy("k")
+        panes = windows.window(pw.Tumbling("10 seconds")).agg(F.count().alias("n")).panes
+        writer = panes.writeStream.option("checkpointLocation", feed.sink("checkpoint"))
+        return writer.format("noop").trigger(availableNow=True).start()
+    finally:
+        feed.spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+
+@pytest.mark.nightly
+def test_a_query_of_ones_own_under_other_shuffle_partitions(feed: Feed) -> None:
+    """It is refused by the numbers of shards, as README says."""
+    feed.put((0, "a", 1), (20, "b", 1))
+    of_ones_own(feed, 2).awaitTermination()
+    feed.put((40, "a", 1))
+    with pytest.raises(StreamingQueryException, match=r"shards=3 \| this state was made with 2 shards"):
+        of_ones_own(feed, 3).awaitTermination()
 
 
 @pytest.mark.nightly
