@@ -23,7 +23,7 @@ from panewise.spark.types import arrow_of, arrow_schema, polars_schema
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
 from tests.engine.effort import examples
-from tests.spark.in_process import Cut, Envelope, Query, rows_of
+from tests.spark.in_process import Cut, Envelope, Query, Stored, rows_of
 
 COLUMNS = StructType(
     [StructField("t", TimestampType()), StructField("k", StringType()), StructField("v", LongType())]
@@ -165,6 +165,28 @@ def test_a_row_is_late_by_the_watermark_of_the_micro_batch_before() -> None:
     late = rows_of(emitted, "late")
     assert late is not None
     assert sorted(late["k"]) == list("abcdefgh")
+
+
+def test_a_state_of_an_earlier_release_has_older_watermarks_in_some_shards() -> None:
+    """semantics 18.3: fewer rows are late there, until its first micro-batch has passed; no row is lost."""
+    query = query_of(windows(pw.Tumbling("1 second")))
+    everyone = [(1, k, 1) for k in "abcdefgh"]
+    before: list[Batch] = [({INPUT: everyone}, 1, 0), ({INPUT: [(20, "a", 1)]}, 2, 15)]
+    next(batches := play(query, before))
+    older = {shard: Stored({**of.values}) for shard, of in query.stored.items()}  # without a timer
+    next(batches)
+    keyed = {shard: older[shard] for n, shard in enumerate(query.numbers) if n % 2 and shard in older}
+    query.stored |= keyed
+    late = [(3, k, 1) for k in "abcdefgh"]
+    found = list(play(query, [({INPUT: late}, 3, 18), ({INPUT: late}, 4, 19)]))
+    first, second = (rows_of(emitted, "late") for emitted in found)
+    assert first is not None
+    assert second is not None
+    assert 0 < first.height < 8
+    assert sorted(second["k"]) == list("abcdefgh")
+    applied = [rows_of(emitted, "counts") for emitted in found]
+    counts = [one.select("rows_in", "applied", "late").sum().row(0) for one in applied if one is not None]
+    assert counts == [(8, 8 - first.height, first.height), (8, 0, 8)]
 
 
 def test_partials_make_the_panes_of_rows() -> None:
