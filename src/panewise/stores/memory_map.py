@@ -12,6 +12,8 @@ Invariant: `_sorted` and `_fresh` together contain each key of `_values` once, a
 """
 
 from collections.abc import Iterator
+from heapq import merge
+from itertools import groupby
 from typing import Any, Generic, TypeVar, cast
 from weakref import ref
 
@@ -244,19 +246,5 @@ class MemorySnapshot(Generic[V]):
         live = self._map._sorted.irange(start, end, inclusive, backward)
         if not self.before:
             return iter(live)
-        return _merged(live, self.before.irange(start, end, inclusive, backward), backward)
-
-
-def _merged(left: Iterator[bytes], right: Iterator[bytes], backward: bool) -> Iterator[bytes]:
-    """Yields the keys of two iterators in the same order, each key once."""
-    one, two = next(left, None), next(right, None)
-    while one is not None or two is not None:
-        if two is None or (one is not None and one != two and (one > two) == backward):
-            assert one is not None
-            yield one
-            one = next(left, None)
-        else:
-            yield two
-            if one == two:
-                one = next(left, None)
-            two = next(right, None)
+        before = self.before.irange(start, end, inclusive, backward)
+        return (key for key, _ in groupby(merge(live, before, reverse=backward)))

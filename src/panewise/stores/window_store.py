@@ -23,7 +23,6 @@ from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_key, encode_int64, encode_key
-from panewise.stores.late_index import LateIndex
 from panewise.stores.recent_values import ENCODED, PLAIN, RecentValues
 from panewise.stores.retaining_store import (
     EXPIRE_EVERY,
@@ -32,7 +31,7 @@ from panewise.stores.retaining_store import (
     checked_duration,
     key_range,
 )
-from panewise.stores.timed_layout import BY_TIME, TimedEntry
+from panewise.stores.timed_layout import BY_TIME, LateIndex, TimedEntry
 from panewise.stores.values import decode_value, encode_value
 
 _SIGN, _INT = 1 << 63, ord("i")  # of the encodings of times and values
