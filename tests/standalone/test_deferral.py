@@ -30,10 +30,12 @@ from panewise import (
     StreamTime,
     Tumbling,
     WindowOperator,
+    rows,
 )
 from panewise import functions as F
 from panewise.errors import AggregateOverflowError
-from panewise.standalone import Callbacks, Emission, StandaloneOperator
+from panewise.standalone import AsyncOperator, Callbacks, Emission, StandaloneOperator
+from panewise.stores import WindowStore
 from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import examples
 from tests.standalone.test_operator import SPEC, TYPES, message, totals
@@ -142,7 +144,7 @@ def test_outputs_are_the_same(window: Any, late: Any, null_keys: bool, script: l
         trigger=AfterWatermark(late=late),
         allowed_lateness=8,
     )
-    assert StandaloneOperator(spec, TYPES)._deferral.takes(message(1))
+    assert StandaloneOperator(spec, TYPES).evaluation == "deferred"
     agree(spec, TYPES, script)
 
 
@@ -200,8 +202,7 @@ def test_other_columns_triggers_and_steps(
         allowed_lateness=8,
         accumulation="retracting",
     )
-    good = {"event_time": EPOCH, "k": "a", "x": 0.25, "other": [1]}
-    assert StandaloneOperator(spec, TIMED)._deferral.takes(good)
+    assert StandaloneOperator(spec, TIMED).evaluation == "deferred"
     script = [("checkpoint", "one"), *script]
     if not stored:
         agree(spec, TIMED, script)
@@ -232,6 +233,27 @@ def test_other_operators_are_the_same(data: st.DataObject) -> None:
     agree(
         spec, types, [{name: value for name, value in row.items() if name != "position"} for row in rows[:12]]
     )
+
+
+EACH = WindowStore(1_000, 10)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "evaluation"),
+    [
+        (SPEC, {}, "deferred"),
+        (SPEC, {"buffer": 2}, "batched"),
+        (SPEC, {"buffer": None, "materialize": EACH}, "batched"),
+        (SPEC, {"materialize": EACH}, "each"),
+        (replace(SPEC, trigger=AfterWatermark(early=Always())), {}, "each"),
+        (replace(SPEC, aggregates=[F.first("v")]), {}, "each"),
+        (replace(SPEC, window=Tumbling(rows(2))), {}, "each"),
+    ],
+)
+def test_an_operator_says_how_it_evaluates(spec: Any, options: Any, evaluation: str) -> None:
+    """semantics 31.30"""
+    assert StandaloneOperator(spec, TYPES, **options).evaluation == evaluation
+    assert AsyncOperator(spec, TYPES, **options).evaluation == evaluation
 
 
 def test_messages_wait_until_something_needs_them() -> None:

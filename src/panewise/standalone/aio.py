@@ -15,7 +15,7 @@ from panewise.standalone.frames import Frame
 from panewise.standalone.front import AsyncFront
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message
-from panewise.standalone.operator import StandaloneOperator
+from panewise.standalone.operator import Evaluation, StandaloneOperator
 from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.positions import Position
 from panewise.stores import SessionStore, WindowStore
@@ -90,6 +90,11 @@ class AsyncOperator(AsyncFront[Emission]):
         return self._operator.life_cycle
 
     @property
+    def evaluation(self) -> Evaluation:
+        """How the operator evaluates messages, as that of :class:`StandaloneOperator`."""
+        return self._operator.evaluation
+
+    @property
     def counts(self) -> dict[str, Counts]:
         """The counts of rows by input, as those of :class:`StandaloneOperator`."""
         return self._operator.counts
@@ -153,4 +158,4 @@ class AsyncOperator(AsyncFront[Emission]):
 
     async def _do(self, work: Callable[[StandaloneOperator], object]) -> None:
         """Does a step when there is room for what it emits."""
-        await self._outputs.step(lambda: work(self._operator))
+        await self._step(lambda: work(self._operator))

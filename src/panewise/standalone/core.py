@@ -1,9 +1,11 @@
-"""A standalone operator behind its host: what waits before the steps of the engine, and when it commits.
+"""What the host of operators in process needs of an operator, and the core of standalone operators.
 
-Messages wait in a buffer, or because they cannot emit anything yet (:mod:`panewise.standalone.deferral`).
-They are evaluated before a step that may emit, and before somebody looks at the state or the counts.
+In a standalone operator messages wait in a buffer, or because they cannot emit anything yet
+(:mod:`panewise.standalone.deferral`). They are evaluated before a step that may emit, and before the state or
+the counts are read.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -18,7 +20,61 @@ from panewise.standalone.emission import Emission
 MAX_DEFERRED: Final = 10_000  # steps
 
 
-class OperatorCore:
+class Core(ABC):
+    """The state of an operator, and what moves it: what the host of operators in process needs of each."""
+
+    @property
+    @abstractmethod
+    def is_durable(self) -> bool:
+        """Whether a commit survives the process."""
+
+    @property
+    @abstractmethod
+    def clock(self) -> int:
+        """Processing time, with the readings that wait."""
+
+    def collect(self) -> None:
+        """Evaluates the messages that wait, except those that emit nothing."""
+        return
+
+    def evaluate(self) -> None:
+        """Evaluates all messages that wait, and delivers what they emit."""
+        return
+
+    @abstractmethod
+    def timeout(self, now: int | None) -> None:
+        """Evaluates what waits and moves the clock to `now`, unless the downstream refuses an output."""
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Completes outstanding work."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Makes state and positions durable. The caller has seen to the outputs that wait."""
+
+    @abstractmethod
+    def commit_due(self) -> None:
+        """Commits if no output waits, and enough has happened since the last commit."""
+
+    @abstractmethod
+    def save(self, name: str) -> None:
+        """Saves the whole state under a name."""
+
+    @abstractmethod
+    def restore(self, name: str | None) -> bool:
+        """Returns to a saved state, or for None to the initial one. It returns False if there is none."""
+
+    def evict(self, partition: Mapping[str, Any]) -> bool:
+        """Evicts a partition. It returns False if the operator has no partitions."""
+        return False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Evaluates what was deferred, calls the callback `teardown`, and releases the store."""
+
+
+class OperatorCore(Core):
     """The steps of an operator of the engine, with deferral, delivery and commits.
 
     Args:

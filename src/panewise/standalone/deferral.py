@@ -51,12 +51,17 @@ class Deferral:
         self._known_state: Any = None  # the state that `_state_due` was computed from
         self._state_due = MAX_INSTANT
 
+    @property
+    def enabled(self) -> bool:
+        """Whether messages of this operator may wait."""
+        return self._ends is not None
+
     def stop(self) -> None:
         """Ends the deferral."""
         self._ends = None
 
     def reset(self) -> None:
-        """Forgets the due time of the state, after a reset has replaced the state."""
+        """Drops the cached time at which the state is due, after a reset has replaced the state."""
         if self._ends is not None:
             self._known_state = None
 

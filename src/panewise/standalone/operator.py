@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Never
+from typing import Any, Literal, Never, TypeAlias
 
 import polars as pl
 
@@ -31,6 +31,8 @@ from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
 from panewise.stores import SessionStore, WindowStore
+
+Evaluation: TypeAlias = Literal["each", "deferred", "batched"]
 
 
 class StandaloneOperator(Front[Emission, OperatorCore]):
@@ -123,6 +125,17 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
     def watermark(self) -> int | None:
         """The watermark in microseconds; None if there is none yet, or it is a number of rows."""
         return self._driver.watermark
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """How the operator evaluates messages (semantics 31.30). Only its speed depends on it.
+
+        "batched": so many together as `buffer` says. "deferred": those that cannot emit anything yet are
+        evaluated later, together. "each": each message when it is added.
+        """
+        if self._buffer != 1:
+            return "batched"
+        return "deferred" if self._deferral.enabled else "each"
 
     @property
     def counts(self) -> dict[str, Counts]:

@@ -1,13 +1,13 @@
 """What is computed of the messages of a window, and emitted: the part in which the two operators differ."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 from panewise.standalone.retained.outputs import Firing, WindowOutput
 from panewise.standalone.retained.window import Arrival, Window, WindowMetadata
 
 
-class Content(Protocol):
+class Content(ABC):
     """The results of windows, or their new messages."""
 
     def loaded(self, windows: Iterable[Window]) -> None:
@@ -18,34 +18,34 @@ class Content(Protocol):
         """Raises the error that adding a message would raise."""
         return
 
+    @abstractmethod
     def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
         """Adds a message to its windows. Returns those that have something new to emit."""
-        ...
 
+    @abstractmethod
     def output(self, window: Window, firing: Firing) -> WindowOutput | None:
         """Returns what a window emits; None if it has nothing to emit yet."""
-        ...
 
     def retraction(self, window: Window) -> WindowOutput | None:
         """Returns the retraction of a session that became a part of another one; None if none is needed."""
         return None
 
+    @abstractmethod
     def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
         """Returns those windows that can correct what they emitted, after a message of them was restored."""
-        ...
 
+    @abstractmethod
     def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
         """Returns the metadata of windows."""
-        ...
 
     def fold(self, windows: Sequence[Window]) -> None:
         """Computes what is stored of windows."""
         return
 
+    @abstractmethod
     def put(self, window: Window, metadata: WindowMetadata) -> None:
         """Gives a window the value and the partial of metadata.
 
         Raises:
             InputError: if they are not those of a window of this operator.
         """
-        ...

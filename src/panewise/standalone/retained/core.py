@@ -15,7 +15,8 @@ from typing import Any
 
 from panewise.chrono import MIN_INSTANT
 from panewise.errors import InputError
-from panewise.standalone.delivery import Core, Delivery
+from panewise.standalone.core import Core
+from panewise.standalone.delivery import Delivery
 from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.grids import Placement
