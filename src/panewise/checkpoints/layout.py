@@ -33,7 +33,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CheckpointLayout:
     """A checkpoint as of a micro-batch.
 
     Attributes:
@@ -64,7 +64,7 @@ def directory_of(checkpoint: str) -> Path:
     return path
 
 
-def layout_of(checkpoint: str, batch: int | None) -> Layout:
+def layout_of(checkpoint: str, batch: int | None) -> CheckpointLayout:
     """Returns the layout of a checkpoint as of a micro-batch, by default the last one that was committed.
 
     Raises:
@@ -84,7 +84,7 @@ def layout_of(checkpoint: str, batch: int | None) -> Layout:
     if not found:
         raise nothing_of_ours(checkpoint)
     checked = str(conf.get(f"{_STORE}rowChecksum.enabled", "false")).lower() == "true"
-    return Layout(batch, checked, tuple(found))
+    return CheckpointLayout(batch, checked, tuple(found))
 
 
 def chosen(checkpoint: str, committed: set[int], batch: int | None) -> int:

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from panewise.checkpoints.figures import CheckpointState, OperatorState, Progress, ShardState, silent
-from panewise.checkpoints.layout import Layout, Stored, directory_of, layout_of, record_in
-from panewise.checkpoints.partition import Entries, Files, shards_in
-from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_state
+from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, Progress, ShardFigures, silent
+from panewise.checkpoints.layout import CheckpointLayout, Stored, directory_of, layout_of, record_in
+from panewise.checkpoints.partition import ShardEntries, VersionFiles, shards_in
+from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_figures
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.protocol import Inspection
 from panewise.state import Manifest
 
 
-def read_files(checkpoint: str, batch: int | None = None, progress: Progress = silent) -> CheckpointState:
+def read_files(checkpoint: str, batch: int | None = None, progress: Progress = silent) -> CheckpointFigures:
     """Reads the state in a checkpoint, as of a micro-batch: by default the last one that was committed.
 
     The query may be running. Memory has about a million windows of it at once.
@@ -31,8 +31,8 @@ def read_files(checkpoint: str, batch: int | None = None, progress: Progress = s
     layout = layout_of(checkpoint, batch)
     record = record_in(directory_of(checkpoint))
     known = None if record is None else Manifest.decode(record)
-    operators = tuple(_operator_state(layout, stored, known, progress) for stored in layout.operators)
-    return CheckpointState(checkpoint, layout.batch, operators)
+    operators = tuple(_operator_figures(layout, stored, known, progress) for stored in layout.operators)
+    return CheckpointFigures(checkpoint, layout.batch, operators)
 
 
 def live_in_files(
@@ -70,35 +70,35 @@ def _listed(operator: int, shard: int, found: Inspection) -> pl.DataFrame:
     )
 
 
-def shards_of(layout: Layout, stored: Stored) -> Iterator[tuple[int, int, Entries]]:
+def shards_of(layout: CheckpointLayout, stored: Stored) -> Iterator[tuple[int, int, ShardEntries]]:
     """Yields partition, number and entries of each shard of an operator.
 
     The entries can be read until the next shard is requested.
     """
     for partition, (folder, unique_id) in enumerate(zip(stored.partitions, stored.ids, strict=True)):
-        files = Files.of(folder, layout.batch + 1, unique_id)
+        files = VersionFiles.of_version(folder, layout.batch + 1, unique_id)
         with shards_in(files, checked=layout.checked) as shards:
             for shard, entries in sorted(shards.items()):
                 yield partition, shard, entries
 
 
-def operator_state(number: int, manifest: Manifest | None, found: list[ShardState]) -> OperatorState:
+def operator_figures(number: int, manifest: Manifest | None, found: list[ShardFigures]) -> OperatorFigures:
     """Returns the state of an operator from one of its manifests, None if there is none, and its shards."""
     shards = tuple(sorted(found, key=lambda state: state.shard))
     if manifest is None:
-        return OperatorState(number, None, 0, shards)
-    return OperatorState(number, recorded_spec(manifest), manifest.shards, shards)
+        return OperatorFigures(number, None, 0, shards)
+    return OperatorFigures(number, recorded_spec(manifest), manifest.shards, shards)
 
 
-def _operator_state(
-    layout: Layout, stored: Stored, known: Manifest | None, progress: Progress
-) -> OperatorState:
-    manifest, shards, words = None, list[ShardState](), _Words(stored, progress)
+def _operator_figures(
+    layout: CheckpointLayout, stored: Stored, known: Manifest | None, progress: Progress
+) -> OperatorFigures:
+    manifest, shards, words = None, list[ShardFigures](), _Words(stored, progress)
     for partition, shard, entries in shards_of(layout, stored):
         words.partition = partition
-        shards.append(shard_state(shard, entries, words))
+        shards.append(shard_figures(shard, entries, words))
         manifest = manifest or manifest_of(entries)
-    return operator_state(stored.number, manifest or known, shards)
+    return operator_figures(stored.number, manifest or known, shards)
 
 
 class _Words:

@@ -10,7 +10,7 @@ from typing import cast
 
 import polars as pl
 
-from panewise.checkpoints.figures import ShardState
+from panewise.checkpoints.figures import ShardFigures
 from panewise.checkpoints.tables import MANY, Tables, check_sound
 from panewise.engine.checkpoint import unreadable_spec
 from panewise.engine.columns import END, ONE_KEY
@@ -28,9 +28,9 @@ def _nothing() -> None:
     """Does nothing."""
 
 
-def shard_state(
+def shard_figures(
     shard: int, stored: Mapping[str, bytes], after_run: Callable[[], None] = _nothing, many: int = MANY
-) -> ShardState:
+) -> ShardFigures:
     """Returns the state of a shard, from its manifest and its runs by name.
 
     Args:
@@ -45,7 +45,7 @@ def shard_state(
     with _of_shard(shard):
         manifest = manifest_of(stored)
         sizes = [check_sound(stored, run) for run in manifest.runs]
-        figures = _Figures(ShardState(shard, runs=len(sizes), bytes=sum(sizes)))
+        figures = _Figures(ShardFigures(shard, runs=len(sizes), bytes=sum(sizes)))
         for found in inspections(manifest, stored, after_run, many):
             figures.add(found)
     return figures.state
@@ -54,7 +54,7 @@ def shard_state(
 def live_rows(
     shard: int, stored: Mapping[str, bytes], after_run: Callable[[], None] = _nothing, many: int = MANY
 ) -> Iterator[Inspection]:
-    """Yields what is live in a shard, in parts. Arguments and errors are those of :func:`shard_state`."""
+    """Yields what is live in a shard, in parts. Arguments and errors are those of :func:`shard_figures`."""
     with _of_shard(shard):
         manifest = manifest_of(stored)
         for run in manifest.runs:
@@ -90,7 +90,7 @@ def manifest_of(stored: Mapping[str, bytes]) -> Manifest:
 class _Figures:
     """The figures of the parts of a shard that were inspected."""
 
-    state: ShardState
+    state: ShardFigures
 
     def add(self, found: Inspection) -> None:
         rows, clocks, before = found.rows, found.clocks, self.state

@@ -25,7 +25,7 @@ from panewise.standalone.emission import Emission, Numbering
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
-from panewise.standalone.positions import Position, Positions
+from panewise.standalone.positions import PartitionPositions, Position
 
 Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
 
@@ -87,7 +87,7 @@ class Driver:
     def read_notes(self) -> None:
         """Takes positions, numbers and counts from the last commit."""
         notes = self.host.notes
-        self.positions = Positions.of_json(notes.get("positions", {}))
+        self.positions = PartitionPositions.from_json(notes.get("positions", {}))
         self.numbering = Numbering(**notes.get("numbers", {}))
         self.totals = {port: Counts(**counts) for port, counts in notes.get("counts", {}).items()}
 
@@ -205,7 +205,7 @@ class Driver:
             state = operator.with_header({**operator.header(), "processing_time": now})
         self.host.put(state)
         self.note_ended()
-        self.positions = Positions.of_json(notes.get("positions", {}))
+        self.positions = PartitionPositions.from_json(notes.get("positions", {}))
         self.buffer.clear()
         saved = Numbering(**notes.get("numbers", {}))
         self.numbering = self.numbering.at_least(saved)

@@ -186,8 +186,8 @@ class MemoryMap(PlainMemoryMap[V]):
 class MemorySnapshot(Generic[V]):
     """A map in memory as it was when the snapshot was opened."""
 
-    def __init__(self, of: PlainMemoryMap[V]) -> None:
-        self._map: PlainMemoryMap[V] | None = of
+    def __init__(self, entries: PlainMemoryMap[V]) -> None:
+        self._map: PlainMemoryMap[V] | None = entries
         self.before: Any = SortedDict()  # the values at the opening of keys that have changed since
 
     def get(self, key: bytes) -> V | None:

@@ -132,7 +132,9 @@ class SessionStore(RetainingStore):
         """Returns the sessions of a key with end >= earliest_end and start <= latest_start."""
         encoded, times = encode_key(key), self._ending(earliest_end)
         limit, layout = instant_us(latest_start, "latest_start"), self._layout
-        return self._entries(lambda opened: _started(layout.of_key(opened, encoded, times, backward), limit))
+        return self._entries(
+            lambda opened: _started(layout.read_key(opened, encoded, times, backward), limit)
+        )
 
     @one_thread_at_a_time
     def find_keys(
@@ -150,7 +152,7 @@ class SessionStore(RetainingStore):
         """
         keys, times = key_range(first_key, last_key), self._ending(earliest_end)
         limit, layout = instant_us(latest_start, "latest_start"), self._layout
-        return self._entries(lambda opened: _started(layout.of_keys(opened, keys, times, backward), limit))
+        return self._entries(lambda opened: _started(layout.read_keys(opened, keys, times, backward), limit))
 
     def fetch(self, key: KeyValue, *, backward: bool = False) -> Entries[SessionEntry]:
         """Returns all sessions of a key."""

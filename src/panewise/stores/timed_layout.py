@@ -49,7 +49,7 @@ class TimedLayout:
         end = len(place) - self._rest
         return BY_KEY + place[_KEY:end] + place[1:_KEY] + place[end:]
 
-    def of_key(
+    def read_key(
         self, opened: Snapshot, key: bytes, times: tuple[int, int], backward: bool
     ) -> Iterator[TimedEntry]:
         """Yields the entries of a key from the first to the last of two times."""
@@ -62,7 +62,7 @@ class TimedLayout:
             assert data is not None, "both places of an entry are changed together"
             yield decode_int64(time), key, rest, data
 
-    def of_keys(
+    def read_keys(
         self, opened: Snapshot, keys: tuple[bytes, bytes], times: tuple[int, int], backward: bool
     ) -> Iterator[TimedEntry]:
         """Yields the entries of a range of keys from the first to the last of two times.

@@ -237,7 +237,9 @@ class WindowStore(RetainingStore):
         keys = key_range(first_key, last_key, self._encoded)
         times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
         layout = self._layout
-        return self._entries(lambda opened: map(self._decoded, layout.of_keys(opened, keys, times, backward)))
+        return self._entries(
+            lambda opened: map(self._decoded, layout.read_keys(opened, keys, times, backward))
+        )
 
     def fetch_all(
         self, *, first: InstantLike, last: InstantLike, backward: bool = False
@@ -334,7 +336,7 @@ class WindowStore(RetainingStore):
         self._unindexed.write(self._map, self._layout)
         layout = self._layout
         return self._entries(
-            lambda opened: map(self._decoded, layout.of_key(opened, encoded, times, backward))
+            lambda opened: map(self._decoded, layout.read_key(opened, encoded, times, backward))
         )
 
     def _decoded(self, entry: TimedEntry) -> WindowEntry:

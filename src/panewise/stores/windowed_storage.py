@@ -252,7 +252,7 @@ class SessionWindowedStorage(KeyedWindowedStorage):
         def read(opened: Snapshot) -> Iterator[StoredWindow]:
             if first > last:
                 return
-            for session_end, _, rest, data in _LAYOUT.of_key(opened, encoded, (first, MAX_INSTANT), False):
+            for session_end, _, rest, data in _LAYOUT.read_key(opened, encoded, (first, MAX_INSTANT), False):
                 session_start = decode_int64(rest)
                 if (from_first or session_end > first) and (to_last or session_start < last):
                     yield StoredWindow(session_start, session_end, key, decode_value(data))

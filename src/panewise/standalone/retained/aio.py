@@ -8,8 +8,7 @@ from panewise.standalone.arguments import check_number
 from panewise.standalone.frames import Frame
 from panewise.standalone.front import AsyncFront
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outputs import Classified, WindowOutput
-from panewise.standalone.retained.window import SessionKey
+from panewise.standalone.retained.outputs import Classified, SessionKey, WindowOutput
 
 
 class AsyncWindows(AsyncFront[WindowOutput]):

@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
-from panewise.standalone.retained.outputs import Firing, WindowOutput
-from panewise.standalone.retained.window import Arrival, Window, WindowMetadata
+from panewise.standalone.retained.outputs import Firing, WindowMetadata, WindowOutput
+from panewise.standalone.retained.window import Arrival, RetainedWindow
 
 
 class Content(ABC):
     """The results of windows, or their new messages."""
 
-    def loaded(self, windows: Iterable[Window]) -> None:
+    def loaded(self, windows: Iterable[RetainedWindow]) -> None:
         """Takes windows that an older release may have stored."""
         return
 
@@ -19,31 +19,31 @@ class Content(ABC):
         return
 
     @abstractmethod
-    def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+    def include(self, windows: Sequence[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         """Adds a message to its windows. Returns those that have something new to emit."""
 
     @abstractmethod
-    def output(self, window: Window, firing: Firing) -> WindowOutput | None:
+    def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
         """Returns what a window emits; None if it has nothing to emit yet."""
 
-    def retraction(self, window: Window) -> WindowOutput | None:
+    def retraction(self, window: RetainedWindow) -> WindowOutput | None:
         """Returns the retraction of a session that became a part of another one; None if none is needed."""
         return None
 
     @abstractmethod
-    def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+    def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         """Returns those windows that can correct what they emitted, after a message of them was restored."""
 
     @abstractmethod
-    def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+    def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         """Returns the metadata of windows."""
 
-    def fold(self, windows: Sequence[Window]) -> None:
+    def fold(self, windows: Sequence[RetainedWindow]) -> None:
         """Computes what is stored of windows."""
         return
 
     @abstractmethod
-    def put(self, window: Window, metadata: WindowMetadata) -> None:
+    def put(self, window: RetainedWindow, metadata: WindowMetadata) -> None:
         """Gives a window the value and the partial of metadata.
 
         Raises:

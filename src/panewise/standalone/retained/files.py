@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from panewise.errors import StoreError
-from panewise.standalone.retained.window import Window
-from panewise.standalone.retained.window_codec import decode_window, encode_window
+from panewise.standalone.retained.window import RetainedWindow, decode_window, encode_window
 from panewise.stores.durable_map import PlainDurableMap
 from panewise.stores.keys import encode_key
 from panewise.stores.memory_map import PlainMemoryMap
@@ -89,7 +88,7 @@ class WindowFiles:
         stored = self._metadata.get(_POSITION)
         return None if stored is None else int(stored)
 
-    def windows(self) -> Iterable[Window]:
+    def windows(self) -> Iterable[RetainedWindow]:
         """Returns the stored windows."""
         for _, data in self._metadata.scan(_WINDOWS, prefix_end(_WINDOWS)):
             yield decode_window(data)
@@ -101,7 +100,7 @@ class WindowFiles:
 
     def flush(
         self,
-        changed: Iterable[Window],
+        changed: Iterable[RetainedWindow],
         removed: Iterable[bytes],
         header: dict[str, Any],
         retired: Mapping[bytes, bytes],
@@ -140,7 +139,7 @@ class WindowFiles:
     def save(
         self,
         name: str,
-        windows: Iterable[Window],
+        windows: Iterable[RetainedWindow],
         header: dict[str, Any],
         messages: Iterable[tuple[bytes, bytes]],
     ) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from sortedcontainers import SortedDict
 
-from panewise.standalone.retained.window import Window, session_bytes
+from panewise.standalone.retained.window import RetainedWindow, session_bytes
 from panewise.stores.keys import KeyValue
 
 Place: TypeAlias = tuple[int, bytes]
@@ -27,7 +27,7 @@ class DueQueue:
         value: returns the present value of a window; None: nothing can happen.
     """
 
-    def __init__(self, value: Callable[[Window], int | None]) -> None:
+    def __init__(self, value: Callable[[RetainedWindow], int | None]) -> None:
         self._value = value
         self._heap: list[tuple[int, Place]] = []
         self._lowest: dict[Place, int] = {}  # the value of the valid entry of each place
@@ -35,13 +35,13 @@ class DueQueue:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def put(self, window: Window) -> None:
+    def put(self, window: RetainedWindow) -> None:
         """Adds a window with its present value."""
         value = self._value(window)
         if value is not None:
             self._push(window.place, value)
 
-    def reached(self, limit: int, windows: "WindowTable") -> Iterator[Window]:
+    def reached(self, limit: int, windows: "RetainedTable") -> Iterator[RetainedWindow]:
         """Removes and returns the windows whose value is at most `limit`."""
         if len(self._heap) > 2 * len(windows) + _SPARE:
             self._rebuild(windows)
@@ -64,14 +64,14 @@ class DueQueue:
             self._lowest[place] = value
             heappush(self._heap, (value, place))
 
-    def _rebuild(self, windows: "WindowTable") -> None:
+    def _rebuild(self, windows: "RetainedTable") -> None:
         """Drops the entries of windows that were removed, and those that are not valid."""
         found = ((place, value) for place, value in self._lowest.items() if windows.at(place) is not None)
         self._lowest = dict(found)
         self._heap = sorted((value, place) for place, value in self._lowest.items())
 
 
-class WindowTable:
+class RetainedTable:
     """The windows in retention.
 
     Attributes:
@@ -82,24 +82,24 @@ class WindowTable:
     """
 
     def __init__(self) -> None:
-        self._windows: SortedDict[Place, Window] = SortedDict()
-        self._sessions: dict[bytes, SortedDict[int, Window]] = {}
-        self.changed: dict[Place, Window] = {}
+        self._windows: SortedDict[Place, RetainedWindow] = SortedDict()
+        self._sessions: dict[bytes, SortedDict[int, RetainedWindow]] = {}
+        self.changed: dict[Place, RetainedWindow] = {}
         self.removed: set[bytes] = set()
         self.in_order = True
 
     def __len__(self) -> int:
         return len(self._windows)
 
-    def __iter__(self) -> Iterator[Window]:
+    def __iter__(self) -> Iterator[RetainedWindow]:
         return iter(self._windows.values())
 
-    def at(self, place: Place) -> Window | None:
+    def at(self, place: Place) -> RetainedWindow | None:
         """Returns the window at a place."""
-        found: Window | None = self._windows.get(place)
+        found: RetainedWindow | None = self._windows.get(place)
         return found
 
-    def first(self) -> Window | None:
+    def first(self) -> RetainedWindow | None:
         """Returns the window with the lowest start."""
         return self._windows.peekitem(0)[1] if self._windows else None
 
@@ -107,13 +107,15 @@ class WindowTable:
         """Returns the number of sessions of a key."""
         return len(self._sessions.get(session_bytes(session_key), ()))
 
-    def of_key(self, session_key: KeyValue | None) -> Iterator[Window]:
+    def of_session_key(self, session_key: KeyValue | None) -> Iterator[RetainedWindow]:
         """Returns the windows in the order of their starts, with a session key those of this key."""
         if session_key is None:
             return iter(self)
         return iter(self._sessions.get(session_bytes(session_key), {}).values())
 
-    def backward(self, session_key: KeyValue | None = None, last: int | None = None) -> Iterator[Window]:
+    def backward(
+        self, session_key: KeyValue | None = None, last: int | None = None
+    ) -> Iterator[RetainedWindow]:
         """Returns the windows from the highest start on, or from the highest one up to `last`.
 
         Args:
@@ -127,7 +129,7 @@ class WindowTable:
         found = self._sessions.get(session_bytes(session_key))
         return (found[start] for start in found.irange(None, last, reverse=True)) if found else iter(())
 
-    def latest(self, last: int, session_key: KeyValue | None, most: int) -> list[Window]:
+    def latest(self, last: int, session_key: KeyValue | None, most: int) -> list[RetainedWindow]:
         """Returns the windows with the highest starts up to `last`, of a key if there are sessions."""
         return list(islice(self.backward(session_key, last), most))[::-1]
 
@@ -137,24 +139,24 @@ class WindowTable:
         Windows that open later have last offsets above the mark, the highest offset of an applied message. So
         those of the present windows are not above it, either.
         """
-        orders: Iterable[SortedDict[Any, Window]] = self._sessions.values() or (self._windows,)
+        orders: Iterable[SortedDict[Any, RetainedWindow]] = self._sessions.values() or (self._windows,)
         lasts = ([one.last_offset for one in windows.values()] for windows in orders)
         self.in_order = all(
             one <= following for found in lasts for one, following in pairwise((*found, mark))
         )
 
-    def put(self, window: Window) -> None:
+    def put(self, window: RetainedWindow) -> None:
         """Adds a window."""
         self._windows[window.place] = window
         if window.session_key is not None:
             self._sessions.setdefault(window.place[1], SortedDict())[window.start] = window
         self.touch(window)
 
-    def touch(self, window: Window) -> None:
+    def touch(self, window: RetainedWindow) -> None:
         """Marks a window as changed."""
         self.changed[window.place] = window
 
-    def remove(self, window: Window) -> None:
+    def remove(self, window: RetainedWindow) -> None:
         """Removes a window."""
         start, session = window.place
         del self._windows[start, session]

@@ -41,7 +41,7 @@ def checked(spec: WindowOperator, given: Any) -> tuple[WindowOperator, Schema]:
     return for_schemas(spec, schemas), schemas[INPUT]
 
 
-class Rows:
+class MessageValidator:
     """Validates the messages of an operator.
 
     Args:
