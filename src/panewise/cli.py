@@ -20,7 +20,7 @@ from panewise.spec.codec import to_dict
 from panewise.spec.describe import describe
 
 if TYPE_CHECKING:
-    from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, Progress, ShardFigures
+    from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, ShardFigures, ShowProgress
 
 _HEADER = (
     "shard",
@@ -112,7 +112,7 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointFigures":
             return _read_with_spark(checkpoint, batch, progress)
 
 
-def _read_with_spark(checkpoint: str, batch: int | None, progress: "Progress") -> "CheckpointFigures":
+def _read_with_spark(checkpoint: str, batch: int | None, progress: "ShowProgress") -> "CheckpointFigures":
     try:
         from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415 - Spark is needed here
         from panewise.spark.standard_error import log_to  # noqa: PLC0415
@@ -129,7 +129,7 @@ def _read_with_spark(checkpoint: str, batch: int | None, progress: "Progress") -
 
 
 @contextmanager
-def _shown_progress() -> "Iterator[Progress]":
+def _shown_progress() -> "Iterator[ShowProgress]":
     """Yields a function that shows progress in one line of standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda words: None

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from panewise.spec import Specification
 
-Progress: TypeAlias = Callable[[str], None]  # is called with what is being read, in words
+ShowProgress: TypeAlias = Callable[[str], None]  # is called with what is being read, in words
 
 
 def silent(words: str) -> None:

@@ -77,14 +77,14 @@ def layout_of(checkpoint: str, batch: int | None) -> CheckpointLayout:
     _check_known(conf)
     committed = _lines(path / "commits" / str(batch))
     ids = (committed[1] if len(committed) > 1 else {}).get("stateUniqueIds") or {}
-    found = [
+    operators = [
         Stored(number, *_partitions(path / "state" / str(number), count, ids.get(str(number))))
         for number, count in _ours(path, batch).items()
     ]
-    if not found:
+    if not operators:
         raise nothing_of_ours(checkpoint)
     checked = str(conf.get(f"{_STORE}rowChecksum.enabled", "false")).lower() == "true"
-    return CheckpointLayout(batch, checked, tuple(found))
+    return CheckpointLayout(batch, checked, tuple(operators))
 
 
 def chosen(checkpoint: str, committed: set[int], batch: int | None) -> int:
@@ -148,7 +148,7 @@ def _check_known(conf: Mapping[str, Any]) -> None:
 
 def _ours(path: Path, batch: int) -> dict[int, int]:
     """Returns the numbers of panewise's operators, with their numbers of partitions."""
-    found = {}
+    partitions = {}
     for folder in (path / "state").glob("*/_metadata/v2"):
         known = [int(file.name) for file in folder.iterdir() if file.name.isdecimal()]
         before = [number for number in known if number <= batch]
@@ -157,8 +157,8 @@ def _ours(path: Path, batch: int) -> dict[int, int]:
         metadata = _lines(folder / str(max(before) if before else min(known)))[1]
         if has_variable(metadata.get("operatorPropertiesJson")):
             (store,) = metadata["stateStoreInfo"]
-            found[int(metadata["operatorInfo"]["operatorId"])] = int(store["numPartitions"])
-    return dict(sorted(found.items()))
+            partitions[int(metadata["operatorInfo"]["operatorId"])] = int(store["numPartitions"])
+    return dict(sorted(partitions.items()))
 
 
 def _partitions(

@@ -51,8 +51,8 @@ class VersionFiles:
         """
         if unique_id is not None:
             return cls._of_lineage(folder, version, unique_id)
-        found = (_SNAPSHOT.fullmatch(path.name) for path in folder.glob("*.zip"))
-        snapshots = [number for number in (int(one[1]) for one in found if one) if number <= version]
+        names = (_SNAPSHOT.fullmatch(path.name) for path in folder.glob("*.zip"))
+        snapshots = [number for number in (int(one[1]) for one in names if one) if number <= version]
         if not snapshots:
             raise _missing(folder / f"{version}.zip")
         last = max(snapshots)
@@ -158,16 +158,16 @@ def _by_shard(databases: list[rocksdict.Rdict], family: bytes, *, checked: bool)
     """Returns the entries of each shard. Those of a later database replace those of an earlier one."""
     places: dict[int, dict[str, tuple[int, bytes]]] = {}
     for place, database in enumerate(databases):
-        found = database.iter()
-        found.seek(family)
-        while found.valid() and bytes(key := found.key()).startswith(family):
+        entries = database.iter()
+        entries.seek(family)
+        while entries.valid() and bytes(key := entries.key()).startswith(family):
             shard, name = shard_and_name(bytes(key))
             of_shard = places.setdefault(shard, {})
             of_shard[name] = (place, bytes(key))
-            if place and found.value() == _DELETED:
+            if place and entries.value() == _DELETED:
                 del of_shard[name]
-            found.next()
-        found.status()
+            entries.next()
+        entries.status()
     return {shard: ShardEntries(databases, checked, keys) for shard, keys in places.items() if keys}
 
 

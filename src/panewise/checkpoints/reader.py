@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, Progress, ShardFigures, silent
+from panewise.checkpoints.figures import (
+    CheckpointFigures,
+    OperatorFigures,
+    ShardFigures,
+    ShowProgress,
+    silent,
+)
 from panewise.checkpoints.layout import CheckpointLayout, Stored, directory_of, layout_of, record_in
 from panewise.checkpoints.partition import ShardEntries, VersionFiles, shards_in
 from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_figures
@@ -13,7 +19,9 @@ from panewise.engine.protocol import Inspection
 from panewise.state import Manifest
 
 
-def read_files(checkpoint: str, batch: int | None = None, progress: Progress = silent) -> CheckpointFigures:
+def read_files(
+    checkpoint: str, batch: int | None = None, progress: ShowProgress = silent
+) -> CheckpointFigures:
     """Reads the state in a checkpoint, as of a micro-batch: by default the last one that was committed.
 
     The query may be running. Memory has about a million windows of it at once.
@@ -36,7 +44,7 @@ def read_files(checkpoint: str, batch: int | None = None, progress: Progress = s
 
 
 def live_in_files(
-    checkpoint: str, batch: int | None = None, progress: Progress = silent
+    checkpoint: str, batch: int | None = None, progress: ShowProgress = silent
 ) -> Iterator[pl.DataFrame]:
     """Yields the live windows in a checkpoint, in frames of about a million rows at most.
 
@@ -49,24 +57,24 @@ def live_in_files(
         words = _Words(stored, progress)
         for partition, shard, entries in shards_of(layout, stored):
             words.partition = partition
-            for found in live_rows(shard, entries, words):
-                if found.rows.height:
-                    yield _listed(stored.number, shard, found)
+            for part in live_rows(shard, entries, words):
+                if part.rows.height:
+                    yield _listed(stored.number, shard, part)
 
 
-def _listed(operator: int, shard: int, found: Inspection) -> pl.DataFrame:
-    types = found.rows.schema
+def _listed(operator: int, shard: int, part: Inspection) -> pl.DataFrame:
+    types = part.rows.schema
     keys = [
         pl.col(name).bin.encode("hex") if types[name] == pl.Binary else pl.col(name)
-        for name in found.keys
+        for name in part.keys
         if name != ONE_KEY
     ]
     bounds = {START: "start", END: "end"}
-    return found.rows.select(
+    return part.rows.select(
         pl.lit(operator).alias("operator"),
         pl.lit(shard).alias("shard"),
         *([pl.struct(keys).alias("key")] if keys else []),
-        *(pl.col(name).alias(shown) for name, shown in bounds.items() if name in found.rows.columns),
+        *(pl.col(name).alias(shown) for name, shown in bounds.items() if name in part.rows.columns),
     )
 
 
@@ -82,16 +90,16 @@ def shards_of(layout: CheckpointLayout, stored: Stored) -> Iterator[tuple[int, i
                 yield partition, shard, entries
 
 
-def operator_figures(number: int, manifest: Manifest | None, found: list[ShardFigures]) -> OperatorFigures:
+def operator_figures(number: int, manifest: Manifest | None, figures: list[ShardFigures]) -> OperatorFigures:
     """Returns the state of an operator from one of its manifests, None if there is none, and its shards."""
-    shards = tuple(sorted(found, key=lambda state: state.shard))
+    shards = tuple(sorted(figures, key=lambda state: state.shard))
     if manifest is None:
         return OperatorFigures(number, None, 0, shards)
     return OperatorFigures(number, recorded_spec(manifest), manifest.shards, shards)
 
 
 def _operator_figures(
-    layout: CheckpointLayout, stored: Stored, known: Manifest | None, progress: Progress
+    layout: CheckpointLayout, stored: Stored, known: Manifest | None, progress: ShowProgress
 ) -> OperatorFigures:
     manifest, shards, words = None, list[ShardFigures](), _Words(stored, progress)
     for partition, shard, entries in shards_of(layout, stored):
@@ -104,7 +112,7 @@ def _operator_figures(
 class _Words:
     """Says how much of an operator has been read, each time that a run was read."""
 
-    def __init__(self, stored: Stored, progress: Progress) -> None:
+    def __init__(self, stored: Stored, progress: ShowProgress) -> None:
         self._stored, self._progress, self._runs, self.partition = stored, progress, 0, 0
 
     def __call__(self) -> None:

@@ -11,7 +11,7 @@ from typing import cast
 import polars as pl
 
 from panewise.checkpoints.figures import ShardFigures
-from panewise.checkpoints.tables import MANY, Tables, check_sound
+from panewise.checkpoints.tables import MANY, ShardTables, check_sound
 from panewise.engine.checkpoint import unreadable_spec
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.protocol import Inspection, engine_parts
@@ -46,8 +46,8 @@ def shard_figures(
         manifest = manifest_of(stored)
         sizes = [check_sound(stored, run) for run in manifest.runs]
         figures = _Figures(ShardFigures(shard, runs=len(sizes), bytes=sum(sizes)))
-        for found in inspections(manifest, stored, after_run, many):
-            figures.add(found)
+        for inspection in inspections(manifest, stored, after_run, many):
+            figures.add(inspection)
     return figures.state
 
 
@@ -70,7 +70,7 @@ def inspections(
     family = engine_parts(spec)
     parts = 1 + sum(run.rows for run in manifest.runs) // many
     with TemporaryDirectory(prefix="panewise-state-") as scratch:
-        tables = Tables(family.tables(spec), manifest.runs, stored, Path(scratch), after_run, parts)
+        tables = ShardTables(family.tables(spec), manifest.runs, stored, Path(scratch), after_run, parts)
         for part in range(parts):
             yield family.inspect(spec, manifest.header, replace(tables, part=part))
 
@@ -92,17 +92,17 @@ class _Figures:
 
     state: ShardFigures
 
-    def add(self, found: Inspection) -> None:
-        rows, clocks, before = found.rows, found.clocks, self.state
-        ends = rows[END] if found.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
-        keys = rows.select(found.keys).n_unique() if rows.height else 0
+    def add(self, inspection: Inspection) -> None:
+        rows, clocks, before = inspection.rows, inspection.clocks, self.state
+        ends = rows[END] if inspection.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
+        keys = rows.select(inspection.keys).n_unique() if rows.height else 0
         oldest = [cast(int | None, ends.min()), before.oldest_end]
         newest = [cast(int | None, ends.max()), before.newest_end]
         self.state = replace(
             before,
             windows=before.windows + rows.height,
-            keys=max(before.keys, keys) if found.keys == [ONE_KEY] else before.keys + keys,
-            watermark=found.watermark,
+            keys=max(before.keys, keys) if inspection.keys == [ONE_KEY] else before.keys + keys,
+            watermark=inspection.watermark,
             processing_time=clocks.processing_time,
             finished=clocks.finished,
             oldest_end=min((end for end in oldest if end is not None), default=None),

@@ -17,7 +17,13 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.checkpoints.entries import Spilled
-from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, Progress, ShardFigures, silent
+from panewise.checkpoints.figures import (
+    CheckpointFigures,
+    OperatorFigures,
+    ShardFigures,
+    ShowProgress,
+    silent,
+)
 from panewise.checkpoints.layout import VARIABLE, chosen, has_variable, no_checkpoint, nothing_of_ours
 from panewise.checkpoints.reader import operator_figures
 from panewise.checkpoints.shard import manifest_of, shard_figures
@@ -77,7 +83,7 @@ def _heap() -> int:
 
 
 def read_state(
-    spark: SparkSession, checkpoint: str, batch: int | None = None, progress: Progress = silent
+    spark: SparkSession, checkpoint: str, batch: int | None = None, progress: ShowProgress = silent
 ) -> CheckpointFigures:
     """Reads the state in a checkpoint, as of a micro-batch: by default the last one that was committed.
 
@@ -124,7 +130,7 @@ def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
 
 
 def _operator_figures(
-    spark: SparkSession, checkpoint: str, batch: int, operator: int, progress: Progress
+    spark: SparkSession, checkpoint: str, batch: int, operator: int, progress: ShowProgress
 ) -> OperatorFigures:
     reader = (
         spark.read.format("statestore")

@@ -15,7 +15,7 @@ from panewise.standalone.frames import Frame
 from panewise.standalone.front import AsyncFront
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message
-from panewise.standalone.operator import Evaluation, StandaloneOperator
+from panewise.standalone.operator import EvaluationMode, StandaloneOperator
 from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.positions import Position
 from panewise.stores import SessionStore, WindowStore
@@ -90,7 +90,7 @@ class AsyncOperator(AsyncFront[Emission]):
         return self._operator.life_cycle
 
     @property
-    def evaluation(self) -> Evaluation:
+    def evaluation(self) -> EvaluationMode:
         """How the operator evaluates messages, as that of :class:`StandaloneOperator`."""
         return self._operator.evaluation
 

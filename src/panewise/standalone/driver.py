@@ -69,7 +69,7 @@ class Driver:
         self._synchronise()
 
     def note_ended(self) -> None:
-        """Looks up which inputs have ended, after a step that ends one, or with another state."""
+        """Sets `ended` from the state, after a step that ends an input, or after a reset."""
         self.ended = frozenset(filter(self.operator.state.has_ended, self.spec.ports))
 
     def check_not_ended(self, ports: Iterable[str]) -> None:
@@ -85,7 +85,7 @@ class Driver:
                 raise InputError(f"rows{which} after finish", rule, "add the rows before finish")
 
     def read_notes(self) -> None:
-        """Takes positions, numbers and counts from the last commit."""
+        """Sets positions, numbers and counts to those of the last commit."""
         notes = self.host.notes
         self.positions = PartitionPositions.from_json(notes.get("positions", {}))
         self.numbering = Numbering(**notes.get("numbers", {}))
@@ -165,7 +165,7 @@ class Driver:
             self._materialized.synchronise(self.operator)
 
     def reached(self, positions: Iterable[tuple[str, Position]]) -> None:
-        """Notes the positions of rows that a step has added, each with its port."""
+        """Records the positions of rows that a step has added, each with its port."""
         for port, position in positions:
             self.positions.reach(port, position)
 
@@ -195,10 +195,10 @@ class Driver:
             The number of the first step after the saved state; None if there is none of this name. Emissions
             with this number or a higher one are those of later steps.
         """
-        found = self.host.saved(name)
-        if found is None:
+        copy = self.host.saved(name)
+        if copy is None:
             return None
-        operator, notes = found
+        operator, notes = copy
         state = operator.state
         if name is None:
             now = self.operator.state.clocks.processing_time

@@ -80,9 +80,9 @@ class Front(Generic[T, C_co]):
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the outputs.
         """
-        found = self._waiting("drain()")
+        outputs = self._waiting("drain()")
         self._delivery.clear()
-        return found
+        return outputs
 
     def _waiting(self, call: str) -> list[T]:
         delivery = self._delivery
@@ -118,10 +118,10 @@ class Front(Generic[T, C_co]):
             delivery.check_enabled()
         self._core.evaluate()
         delivery.check_enabled()
-        found = list(delivery.outputs)
+        outputs = list(delivery.outputs)
         self._core.commit()
         delivery.clear()
-        return found
+        return outputs
 
     @one_at_a_time
     def close(self) -> None:

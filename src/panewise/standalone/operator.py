@@ -32,7 +32,7 @@ from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
 from panewise.stores import SessionStore, WindowStore
 
-Evaluation: TypeAlias = Literal["each", "deferred", "batched"]
+EvaluationMode: TypeAlias = Literal["each", "deferred", "batched"]
 
 
 class StandaloneOperator(Front[Emission, OperatorCore]):
@@ -127,7 +127,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         return self._driver.watermark
 
     @property
-    def evaluation(self) -> Evaluation:
+    def evaluation(self) -> EvaluationMode:
         """How the operator evaluates messages (semantics 31.30). Only its speed depends on it.
 
         "batched": so many together as `buffer` says. "deferred": those that cannot emit anything yet are

@@ -102,7 +102,7 @@ class RetainingStore(Store):
             super().commit()
 
     def _complete(self) -> None:
-        """Makes the changes that a commit needs, and that were put off until then."""
+        """Puts the entries that a subclass puts only before a commit."""
 
     def _move(self, now: int) -> None:
         self._now = self._latest = now

@@ -210,9 +210,9 @@ class WindowStore(RetainingStore):
             time = instant_us(time, "time")
         encoded = None
         if type(key) is str:
-            found = self._recent.get(key, time)
-            if type(found) in PLAIN:
-                return found if time > self._horizon else None
+            value = self._recent.get(key, time)
+            if type(value) in PLAIN:
+                return value if time > self._horizon else None
             encoded = self._keys.get(key)
         if encoded is None:
             encoded = self._encoded(key)
@@ -304,12 +304,12 @@ class WindowStore(RetainingStore):
         return True
 
     def _encoded(self, key: KeyValue) -> bytes:
-        found = encode_key(key)
+        encoded = encode_key(key)
         if type(key) is str:
             if len(self._keys) >= _CACHED_KEYS:
                 self._keys.clear()
-            self._keys[key] = found
-        return found
+            self._keys[key] = encoded
+        return encoded
 
     def _tidy(self) -> None:
         """Deletes what has expired, and bounds the caches and the entries that are not under their key."""
@@ -357,7 +357,7 @@ class WindowStore(RetainingStore):
 
 
 def _entry_time(time: InstantLike) -> int:
-    found = instant_us(time, "time")
-    if found == MIN_INSTANT:
+    us = instant_us(time, "time")
+    if us == MIN_INSTANT:
         raise InputError(f"time={time!r}", "the time of an entry is above the least int", "give its start")
-    return found
+    return us

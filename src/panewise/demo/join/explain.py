@@ -79,11 +79,11 @@ def by_class(joined: pl.DataFrame, measure: WeatherMeasure) -> pl.DataFrame:
 def tables(outputs: JoinOutputs) -> list[Table]:
     """Returns a table for each measure, and one of the rows of both sides."""
     header = ["", "flights", "mean delay (minutes)", "cancelled (%)"]
-    found = []
+    by_measure = []
     for measure in MEASURES:
         rows = by_class(outputs.joined, measure).rows()
-        found.append(Table(f"Departures by {measure.column} ({measure.unit})", header, rows))
-    return [*found, _sides(outputs)]
+        by_measure.append(Table(f"Departures by {measure.column} ({measure.unit})", header, rows))
+    return [*by_measure, _sides(outputs)]
 
 
 def _sides(outputs: JoinOutputs) -> Table:

@@ -1,6 +1,7 @@
 """S1's windowed aggregator: the results of the windows of a stream, with early, full and late outputs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from panewise.standalone.retained.window import Arrival, Message, RetainedWindow
 
 
 class WindowedAggregator(RetainedWindows):
-    """Aggregates the messages of each window, and keeps the windows for a retention.
+    """Aggregates the messages of each window. Windows stay for a retention.
 
     Where a result follows from partials of bounded size, as sums do, the partials are stored with the
     metadata of the window. Other aggregates, such as a median, need the messages of the window: these are
@@ -142,7 +143,7 @@ class _Aggregates(Content):
 
     def _ordered(self, window: RetainedWindow) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
-        return [message for _, message in sorted(self._state.messages_of(window), key=lambda found: found[0])]
+        return [message for _, message in sorted(self._state.messages_of(window), key=itemgetter(0))]
 
     def _result(self, window: RetainedWindow) -> pl.DataFrame | None:
         if not self._from_messages:

@@ -1,4 +1,4 @@
-"""What is computed of the messages of a window, and emitted: the part in which the two operators differ."""
+"""What windows compute from their messages, and emit: the part in which the two operators differ."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ class Content(ABC):
     """The results of windows, or their new messages."""
 
     def loaded(self, windows: Iterable[RetainedWindow]) -> None:
-        """Takes windows that an older release may have stored."""
+        """Completes windows that were loaded: an older release stored partials with fewer columns."""
         return
 
     def attempt(self, arrival: Arrival, floor: int) -> None:
@@ -39,7 +39,7 @@ class Content(ABC):
         """Returns the metadata of windows."""
 
     def fold(self, windows: Sequence[RetainedWindow]) -> None:
-        """Computes what is stored of windows."""
+        """Aggregates the messages that wait in windows, so that the windows can be stored."""
         return
 
     @abstractmethod

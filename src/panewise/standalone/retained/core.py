@@ -164,18 +164,18 @@ class WindowCore(Core):
     def remove_full(self, end: int, session_key: KeyValue | None) -> int:
         """Removes the full windows that end at or before a time or an offset. Returns how many."""
         state, by_time = self.state, self.state.settings.by_time
-        found = [
+        full = [
             one
             for one in state.windows.of_session_key(session_key)
             if one.full and (one.end if by_time else one.last_offset) <= end
         ]
         if by_time and state.settings.session_key is None:
-            state.retention.raise_floor(one.end for one in found)
-        for window in found:
+            state.retention.raise_floor(one.end for one in full)
+        for window in full:
             self._purge(window)
         state.progress.floor = state.retention.floor
         self.settle()
-        return len(found)
+        return len(full)
 
     def retire_fields(self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...]) -> int:
         """Retires the applied messages with these equal fields. Returns how many of them could be read."""

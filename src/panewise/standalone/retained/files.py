@@ -35,7 +35,7 @@ class WindowFiles:
 
     Args:
         directory: where they are; None: in memory.
-        made_with: what the stored windows depend on.
+        made_with: the settings and types that the stored windows depend on.
         layout: the fields of the keys of messages; None: messages are not stored.
         sessions: whether there are session keys.
         on_write: is called with the kind of each write before it: "messages", "metadata" or "position".
@@ -94,7 +94,7 @@ class WindowFiles:
             yield decode_window(data)
 
     def retired(self) -> Iterable[tuple[bytes, bytes]]:
-        """Returns what says which stored messages are retired, as `Retirements.changes` returned it."""
+        """Returns the bounds of retired messages by part, as `Retirements.changes` has encoded them."""
         for key, data in self._metadata.scan(_RETIRED, prefix_end(_RETIRED)):
             yield key[len(_RETIRED) :], data
 
@@ -111,7 +111,7 @@ class WindowFiles:
             changed: the windows to write.
             removed: the keys of windows to delete.
             header: the header to write.
-            retired: what `Retirements.changes` returns.
+            retired: the encoded bounds of retired messages by part; empty ones are deleted.
 
         Raises:
             StoreError: if they cannot be written. What was not committed is still pending.

@@ -2,6 +2,9 @@
 
 Windows are opened when their first message arrives. A window is full when the progress reaches its boundary.
 The progress is the watermark for windows of time, and the number of the last message otherwise.
+
+Invariant: the table has each window in retention that contains an applied message, unless a caller deleted
+it. So the windows of a message are found by their starts, and sessions by a search back from its time.
 """
 
 from abc import ABC, abstractmethod
@@ -105,8 +108,8 @@ class _TimeGrid(Grid):
         return placement
 
     def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
-        found = (windows.at((start, b"")) for start in self._starts(arrival.time, floor))
-        return [[] if window is None else [window] for window in found]
+        present = (windows.at((start, b"")) for start in self._starts(arrival.time, floor))
+        return [[] if window is None else [window] for window in present]
 
     def is_out(self, windows: RetainedTable, arrival: Arrival, floor: int) -> bool:
         return not self._starts(arrival.time, floor)
@@ -146,12 +149,12 @@ class _TupleGrid(Grid):
         return placement
 
     def _containing(self, windows: RetainedTable, arrival: Arrival) -> list[RetainedWindow]:
-        found = []
+        containing = []
         for window in windows.backward():
             if window.first_number <= arrival.number - self._size:
                 break
-            found.append(window)
-        return found[::-1]
+            containing.append(window)
+        return containing[::-1]
 
     def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
         opens: list[list[RetainedWindow]] = [[]] if arrival.number % self._step == 0 else []

@@ -107,11 +107,11 @@ class _NewMessages(Content):
         return [first]
 
     def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
-        found, state = self._fresh_messages(window), self._state
-        window.fresh = [one for one in window.fresh if one.offset not in found] if state.restoring else []
-        if not found:
+        fresh, state = self._fresh_messages(window), self._state
+        window.fresh = [one for one in window.fresh if one.offset not in fresh] if state.restoring else []
+        if not fresh:
             return None
-        return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(found.values()))
+        return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(fresh.values()))
 
     def _fresh_messages(self, window: RetainedWindow) -> dict[int, RetainedMessage]:
         """Returns the stored messages of a window that have not been emitted, in the order of keys."""
@@ -132,7 +132,7 @@ class _NewMessages(Content):
 
 
 def _spec(settings: JoinWindowSettings) -> WindowOperator:
-    """Returns what is read of a message. A specification has an aggregate, which is never computed."""
+    """Returns a specification that validates messages. It needs an aggregate, which is never computed."""
     session = settings.session_key
     unused = count().alias("count" if session == "messages" else "messages")
     keys = () if session is None else (session,)

@@ -98,8 +98,8 @@ class KeyColumns:
         """Returns the session key of a valid message; None without sessions."""
         if self._session is None:
             return None
-        found: KeyValue = self._session.to_key(message[self._session.name])
-        return found
+        key: KeyValue = self._session.to_key(message[self._session.name])
+        return key
 
     def join_keys(self, message: Message) -> tuple[Any, ...] | None:
         """Returns the equal fields of a valid message; None if the operator has none."""
@@ -109,8 +109,8 @@ class KeyColumns:
         """Converts a session key of a store to the value that callers see."""
         if self._session is None:
             return session_key
-        found: SessionKey = self._session.from_key(session_key)
-        return found
+        key: SessionKey = self._session.from_key(session_key)
+        return key
 
     def session_from_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
         """Converts the session key that a caller gives to a value of keys.
@@ -126,8 +126,8 @@ class KeyColumns:
             return None
         if needed and given is None:
             raise InputError("session_key=None", "a session has a key", "give session_key=...")
-        found: KeyValue | None = self._session.from_call(given)
-        return found
+        key: KeyValue | None = self._session.from_call(given)
+        return key
 
     def fields_from_call(self, given: Any) -> tuple[Any, ...] | None:
         """Converts the equal fields that a caller gives to values of keys.

@@ -121,9 +121,9 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
     def drain_rejected(self) -> list[RejectedMessage]:
         """Returns the rejected messages that wait, and removes them. With an `error_output` none waits."""
         self._delivery.check_open()
-        found = list(self._delivery.rejected)
+        rejected = list(self._delivery.rejected)
         self._delivery.rejected.clear()
-        return found
+        return rejected
 
     @property
     @one_thread_at_a_time
@@ -252,8 +252,10 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
             self._state.keys.session_from_call(session_key),
             self._state.keys.fields_from_call(join_keys),
         )
-        found = self._state.stored_messages(instant_us(start, "start"), instant_us(end, "end"), key, fields)
-        return [RetainedMessage(message, offset) for offset, message in found]
+        messages = self._state.stored_messages(
+            instant_us(start, "start"), instant_us(end, "end"), key, fields
+        )
+        return [RetainedMessage(message, offset) for offset, message in messages]
 
     @one_at_a_time
     def retire(

@@ -34,19 +34,19 @@ class WindowRetention:
         self._unfull = DueQueue(lambda window: window.boundary)
 
     def add(self, window: RetainedWindow) -> None:
-        """Takes a window that was added, or whose bounds have changed."""
+        """Queues a window that was added, or whose bounds have changed."""
         if self._sessions:
             self._ends.put(window)
             self._numbers.put(window)
 
     def removed(self, window: RetainedWindow, windows: RetainedTable) -> None:
-        """Takes the next session of the key of a window that was removed: no other one expires before it."""
+        """Queues the next session of the key of a removed window: no other one of the key expires before."""
         following = next(windows.of_session_key(window.session_key), None) if self._sessions else None
         if following is not None:
             self.add(following)
 
     def raise_floor(self, ends: Iterable[int]) -> None:
-        """Notes that windows with these ends, and all before them, have expired."""
+        """Marks windows with these ends, and all before them, as expired."""
         self.floor = max([self.floor, *ends])
 
     def floor_at(self, watermark: int | None) -> int:
@@ -88,10 +88,10 @@ class WindowRetention:
                     first_of_key[window.place[1]] = window
                 else:
                     self._unfull.put(window)
-        found: list[RetainedWindow] = []
+        expired: list[RetainedWindow] = []
         for window in first_of_key.values():
             sessions = windows.of_session_key(window.session_key)
-            found += takewhile(
+            expired += takewhile(
                 lambda one: one.full and (one.end <= floor or one.last_number < oldest), sessions
             )
-        return sorted(found, key=lambda one: one.place)
+        return sorted(expired, key=lambda one: one.place)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.column_values import is_long
-from panewise.standalone.retained.policies import UpdatePolicy, UpdatePolicyLike, update_policy
+from panewise.standalone.retained.update_policies import UpdatePolicy, UpdatePolicyLike, update_policy
 from panewise.stores.message_layout import KeyLayout, Measure, WindowScale, message_key_layout
 
 FullSize: TypeAlias = Literal["past_end", "at_size"]

@@ -1,4 +1,4 @@
-"""The windows, messages and progress of retained windows: what steps change, and what reads look for."""
+"""The state of retained windows: the windows, their messages, and how far the operator has come."""
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -66,17 +66,13 @@ class RetainedState:
         return {**self.settings.to_json(), "spec": to_dict(spec), "types": types}
 
     def begin(self) -> None:
-        """Begins with what is stored, in place of all that the operator has in memory."""
+        """Loads what is stored, in place of all that the operator has in memory."""
         self.windows, self.progress = RetainedTable(), Progress.from_json(self.files.header)
         self.retention = WindowRetention(self.settings, self.progress.floor)
         self.updates = Updates(self.settings, self.windows)
         self.retirements: Retirements | None = None
         if self.messages is not None:
             self.retirements = Retirements(self.messages, in_memory=self.in_memory)
-        self._load()
-
-    def _load(self) -> None:
-        """Takes what is stored."""
         for window in self.files.windows():
             self.windows.put(window)
             self.updates.add(window)
@@ -141,9 +137,9 @@ class RetainedState:
         def reaches(window: RetainedWindow) -> bool:
             return window.end > low if by_time else window.last_offset >= low
 
-        found = self.windows.backward(session_key, high)
+        earlier = self.windows.backward(session_key, high)
         in_order = (by_time or self.windows.in_order) and (not sessions or session_key is not None)
-        return list((takewhile if in_order else filter)(reaches, found))[::-1]
+        return list((takewhile if in_order else filter)(reaches, earlier))[::-1]
 
     def containing(self, arrival: Arrival) -> list[RetainedWindow]:
         """Returns the windows that contain a message, which is not above the mark."""
@@ -170,8 +166,8 @@ class RetainedState:
             raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
         with self.messages.get_messages(
             start=low, end=high, session_key=session_key, join_keys=join_keys
-        ) as found:
-            for one in found:
+        ) as messages:
+            for one in messages:
                 if self.is_applied(one):
                     yield one.offset, from_json(one.value, self.schema)
 

@@ -1,9 +1,10 @@
 """The windows in retention, in the order of their starts, with queues of those at which something is due.
 
-S1 keeps the metadata of all windows in retention. They are far fewer than the messages, so all are in memory.
+They are far fewer than the messages, so all are in memory.
 
 Invariant: each queue has one valid entry for each window that can be due, with a value that is not above the
 window's present one. So an entry that is reached is compared with the window, and put back if it was too low.
+A message costs O(log n) with n windows for each window that contains it, however many windows have expired.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from sortedcontainers import SortedDict
 from panewise.standalone.retained.window import RetainedWindow, session_bytes
 from panewise.stores.keys import KeyValue
 
-Place: TypeAlias = tuple[int, bytes]
+WindowPlace: TypeAlias = tuple[int, bytes]
 _SPARE: Final = 100  # a queue has so many entries more than windows before it is rebuilt
 
 
@@ -29,8 +30,8 @@ class DueQueue:
 
     def __init__(self, value: Callable[[RetainedWindow], int | None]) -> None:
         self._value = value
-        self._heap: list[tuple[int, Place]] = []
-        self._lowest: dict[Place, int] = {}  # the value of the valid entry of each place
+        self._heap: list[tuple[int, WindowPlace]] = []
+        self._lowest: dict[WindowPlace, int] = {}  # the value of the valid entry of each place
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -59,15 +60,15 @@ class DueQueue:
             else:
                 self._push(place, value)
 
-    def _push(self, place: Place, value: int) -> None:
+    def _push(self, place: WindowPlace, value: int) -> None:
         if value < self._lowest.get(place, value + 1):
             self._lowest[place] = value
             heappush(self._heap, (value, place))
 
     def _rebuild(self, windows: "RetainedTable") -> None:
         """Drops the entries of windows that were removed, and those that are not valid."""
-        found = ((place, value) for place, value in self._lowest.items() if windows.at(place) is not None)
-        self._lowest = dict(found)
+        live = ((place, value) for place, value in self._lowest.items() if windows.at(place) is not None)
+        self._lowest = dict(live)
         self._heap = sorted((value, place) for place, value in self._lowest.items())
 
 
@@ -82,9 +83,9 @@ class RetainedTable:
     """
 
     def __init__(self) -> None:
-        self._windows: SortedDict[Place, RetainedWindow] = SortedDict()
+        self._windows: SortedDict[WindowPlace, RetainedWindow] = SortedDict()
         self._sessions: dict[bytes, SortedDict[int, RetainedWindow]] = {}
-        self.changed: dict[Place, RetainedWindow] = {}
+        self.changed: dict[WindowPlace, RetainedWindow] = {}
         self.removed: set[bytes] = set()
         self.in_order = True
 
@@ -94,10 +95,10 @@ class RetainedTable:
     def __iter__(self) -> Iterator[RetainedWindow]:
         return iter(self._windows.values())
 
-    def at(self, place: Place) -> RetainedWindow | None:
+    def at(self, place: WindowPlace) -> RetainedWindow | None:
         """Returns the window at a place."""
-        found: RetainedWindow | None = self._windows.get(place)
-        return found
+        window: RetainedWindow | None = self._windows.get(place)
+        return window
 
     def first(self) -> RetainedWindow | None:
         """Returns the window with the lowest start."""
@@ -126,8 +127,8 @@ class RetainedTable:
             end = None if last is None else (last + 1, b"")
             places = self._windows.irange(None, end, inclusive=(True, False), reverse=True)
             return (self._windows[place] for place in places)
-        found = self._sessions.get(session_bytes(session_key))
-        return (found[start] for start in found.irange(None, last, reverse=True)) if found else iter(())
+        sessions = self._sessions.get(session_bytes(session_key), SortedDict())
+        return (sessions[start] for start in sessions.irange(None, last, reverse=True))
 
     def latest(self, last: int, session_key: KeyValue | None, most: int) -> list[RetainedWindow]:
         """Returns the windows with the highest starts up to `last`, of a key if there are sessions."""
@@ -142,7 +143,7 @@ class RetainedTable:
         orders: Iterable[SortedDict[Any, RetainedWindow]] = self._sessions.values() or (self._windows,)
         lasts = ([one.last_offset for one in windows.values()] for windows in orders)
         self.in_order = all(
-            one <= following for found in lasts for one, following in pairwise((*found, mark))
+            one <= following for offsets in lasts for one, following in pairwise((*offsets, mark))
         )
 
     def put(self, window: RetainedWindow) -> None:

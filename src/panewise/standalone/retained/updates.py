@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from panewise.standalone.retained.outputs import Firing
-from panewise.standalone.retained.policies import NEVER, deadline
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.table import DueQueue, RetainedTable
+from panewise.standalone.retained.update_policies import NEVER, deadline
 from panewise.standalone.retained.window import RetainedWindow
 
 
@@ -23,7 +23,7 @@ class Updates:
         self._deadlines = DueQueue(self._deadline)
 
     def opened(self, window: RetainedWindow, progress: int) -> None:
-        """Takes a new window.
+        """Queues a new window.
 
         A window of an aggregator that is complete already emits when it is opened, and then by the policy for
         late messages (17.1). One of a join emits by this policy from the beginning (37.16).
@@ -32,12 +32,12 @@ class Updates:
         self.add(window)
 
     def grown(self, window: RetainedWindow, progress: int) -> None:
-        """Takes a session whose bounds have changed: it is full if the progress has passed them (9.1)."""
+        """Queues a session whose bounds have changed: it is full if the progress has passed them (9.1)."""
         window.full = window.boundary <= progress
         self.add(window)
 
     def add(self, window: RetainedWindow) -> None:
-        """Takes a window that is in the table."""
+        """Queues a window of the table."""
         self._boundaries.put(window)
         self._deadlines.put(window)
 
@@ -59,12 +59,12 @@ class Updates:
         """
         full = list(self._boundaries.reached(progress, self._windows))
         timed = list(self._deadlines.reached(clock, self._windows))
-        found = {window.place: window for window in (*touched, *full, *timed)}
+        candidates = {window.place: window for window in (*touched, *full, *timed)}
         due = []
-        for place in sorted(found):
-            firing = self._firing(found[place], progress, clock)
+        for place in sorted(candidates):
+            firing = self._firing(candidates[place], progress, clock)
             if firing is not None:
-                due.append((found[place], firing))
+                due.append((candidates[place], firing))
         return due
 
     def _firing(self, window: RetainedWindow, progress: int, clock: int) -> Firing | None:

@@ -97,7 +97,7 @@ class RetainedWindow:
         return b"w" + session_bytes(self.session_key) + encode_int64(self.start)
 
     def cover(self, arrival: Arrival) -> None:
-        """Takes a message into its metadata."""
+        """Extends the offsets, the last number and the last time by those of a message."""
         self.start_offset = min(self.start_offset, arrival.offset)
         self.last_offset = max(self.last_offset, arrival.offset)
         self.last_number, self.last_time = arrival.number, max(self.last_time, arrival.time)
