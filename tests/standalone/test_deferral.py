@@ -67,7 +67,7 @@ def seen(operator: StandaloneOperator, event: Any) -> Any:
         case ("clocks", now, watermark):
             operator.advance(clock=now, watermark=watermark)
         case ("batch", rows):
-            operator.add_batch(pl.DataFrame(rows, operator._driver.schemas["input"]))
+            operator.add_batch(pl.DataFrame(rows, operator._core.schemas["input"]))
         case ("checkpoint" | "reset" as action, name):
             getattr(operator.life_cycle, action)(name)
         case "clocks":
@@ -93,7 +93,7 @@ def seen(operator: StandaloneOperator, event: Any) -> Any:
 def agree(spec: Any, types: Any, script: Sequence[Any], **options: Any) -> StandaloneOperator:
     """Asserts that an operator shows the same after each event as one that defers nothing."""
     deferring, plain = (StandaloneOperator(spec, types, **options) for _ in range(2))
-    plain._deferral.stop()
+    plain._core.deferral.stop()
     for event in [*script, "result", "clocks", "look"]:
         assert repr(observed(deferring, event)) == repr(observed(plain, event)), event  # NaN equals NaN
     assert observed(deferring, "finish") == observed(plain, "finish")
@@ -209,7 +209,7 @@ def test_other_columns_triggers_and_steps(
         return
     with tempfile.TemporaryDirectory() as folder:
         deferring, plain = (StandaloneOperator(spec, TIMED, store=Path(folder) / name) for name in "ab")
-        plain._deferral.stop()
+        plain._core.deferral.stop()
         for event in [*script, "look"]:
             assert repr(observed(deferring, event)) == repr(observed(plain, event)), event
         assert [*map(repr, map(content, deferring.flush()))] == [*map(repr, map(content, plain.flush()))]
@@ -258,7 +258,7 @@ def test_an_operator_says_how_it_evaluates(spec: Any, options: Any, evaluation: 
 
 def test_messages_wait_until_something_needs_them() -> None:
     operator = StandaloneOperator(SPEC, TYPES)
-    buffer = operator._driver.buffer
+    buffer = operator._core.buffer
     for _ in range(3):
         operator.add_message(message(1))
     operator.advance(watermark=5, clock=3)
@@ -280,11 +280,11 @@ def test_rows_that_move_the_watermark_wait_until_it_completes_a_window() -> None
     operator = StandaloneOperator(replace(SPEC, watermark=StreamTime(2, per="all")), TYPES)
     for time in (1, 9, 11, 3):
         operator.add_message(message(time))
-    assert (operator._driver.buffer.steps, operator.watermark, operator.drain()) == (4, 9, [])
+    assert (operator._core.buffer.steps, operator.watermark, operator.drain()) == (4, 9, [])
     operator.advance(watermark=100, clock=7)
-    assert (operator._driver.buffer.steps, operator.watermark, operator.clock) == (5, 9, 7)
+    assert (operator._core.buffer.steps, operator.watermark, operator.clock) == (5, 9, 7)
     operator.add_message(message(12))
-    assert (operator._driver.buffer.steps, operator.watermark) == (0, 10)
+    assert (operator._core.buffer.steps, operator.watermark) == (0, 10)
     assert totals(operator.drain()) == [3]
 
 
@@ -292,13 +292,13 @@ def test_a_row_behind_the_watermark_waits_if_its_windows_are_open() -> None:
     operator = StandaloneOperator(SPEC, TYPES)
     operator.advance(watermark=5)
     operator.add_message(message(1))
-    assert operator._driver.buffer.steps == 2
+    assert operator._core.buffer.steps == 2
     operator.advance(watermark=9)
     operator.add_message(message(9))
-    assert operator._driver.buffer.steps == 4
+    assert operator._core.buffer.steps == 4
     operator.advance(watermark=10)
     operator.add_message(message(9))
-    assert operator._driver.buffer.steps == 0
+    assert operator._core.buffer.steps == 0
 
 
 @pytest.mark.parametrize(("rows", "commits"), [(1, 6), (4, 2)])
@@ -404,7 +404,7 @@ def test_a_watermark_that_fires_late_rows_does_not_wait(late: Any) -> None:
     operator = agree(spec, TYPES, [*script, "drain", message(2), 50, "drain"])
     for event in script:
         observed(operator, event)
-    assert operator._driver.buffer.steps == 0
+    assert operator._core.buffer.steps == 0
 
 
 @pytest.mark.parametrize(("kind", "value"), [("bigint", 2**62), ("decimal(38,0)", Decimal("6" * 38))])
@@ -416,7 +416,7 @@ def test_messages_wait_whatever_their_sums_are(window: Any, kind: str, value: An
     less = value.copy_negate() if isinstance(value, Decimal) else -value
     for one in (value, value, less, less, less, 0 * value, value):
         operator.add_message({**message(41), "v": one})
-    assert operator._driver.buffer.size == 7
+    assert operator._core.buffer.size == 7
     operator.finish()
     assert totals(operator.drain()) == [0]
 
@@ -446,7 +446,7 @@ def test_large_numbers_that_are_not_summed_may_wait() -> None:
     operator = StandaloneOperator(spec, {**TYPES, "k": "bigint"})
     for number in range(5):
         operator.add_message({"k": 2**62 + number, "v": -(2**62), "event_time": 1})
-    assert operator._driver.buffer.size == 5
+    assert operator._core.buffer.size == 5
 
 
 def test_sums_of_event_times_may_overflow() -> None:
@@ -498,4 +498,4 @@ def test_mappings_that_are_no_dicts_wait() -> None:
     operator = StandaloneOperator(SPEC, TYPES)
     for kind in (OrderedDict, MappingProxyType):
         operator.add_message(kind(message(1)))
-    assert operator._driver.buffer.size == 2
+    assert operator._core.buffer.size == 2

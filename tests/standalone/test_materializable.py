@@ -199,14 +199,10 @@ def test_unlimited_lateness_is_refused() -> None:
     """semantics 31.16"""
     with pytest.raises(InputError) as caught:
         StandaloneOperator(spec(allowed_lateness="unlimited"), TYPES, materialize=store())
-    assert (
-        str(caught.value)
-        == "materialize with allowed_lateness='unlimited' | a result stays for the retention of "
+    assert str(caught.value) == (
+        "materialize with allowed_lateness='unlimited' | a result stays for the retention of the store, and "
+        "with this lateness windows stay live | give a duration as the allowed lateness"
     )
-
-
-"the store, and with this lateness windows stay live | give a duration as the "
-"allowed lateness"
 
 
 @pytest.mark.parametrize(

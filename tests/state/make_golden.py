@@ -247,14 +247,13 @@ CASES = {
     ),
     # A window without keys and without bounds.
     "global": Case(
-        _windows(
+        pw.WindowOperator(
             window=pw.Global(),
+            event_time="ts",
             accumulation="discarding",
             aggregates=[F.max("v").alias("most"), F.first("k").alias("k")],
             trigger=pw.AfterWatermark(early=pw.Every("10 seconds")),
             on_time="if_pending",
-            keys=(),
-            null_keys=True,
         ),
         (Step(1, None, ((0, "a", 1), (1, "b", 5))), Step(2, None, ((-5, "c", 3),))),
     ),
@@ -280,7 +279,7 @@ CASES = {
             accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             order=["offset"],
-            event_time="event_time",
+            event_time=None,
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 3), (0, "b", 9))), Step(2, None, ((0, "a", 4),))),
     ),
@@ -291,7 +290,7 @@ CASES = {
             aggregates=[F.count().alias("n")],
             accumulation="discarding",
             order=["offset"],
-            event_time="event_time",
+            event_time=None,
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "b", 3))), Step(2, None, ((0, "b", 4),))),
     ),
@@ -401,7 +400,7 @@ CASES = {
             window=pw.Sliding(pw.rows(3)),
             aggregates=[F.sum("v").alias("s")],
             order=["offset"],
-            event_time="event_time",
+            event_time=None,
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 4), (0, "b", 8))), Step(2, None, ((0, "a", 16),))),
     ),
