@@ -1,6 +1,6 @@
 """An operator for asyncio: producers wait while the consumer is behind."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Never
 
@@ -119,7 +119,7 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Adds one row, as :meth:`StandaloneOperator.add_message` does; waits while too much is emitted."""
-        await self._do(lambda operator: operator.add_message(message, input, position, **others))
+        await self._step(lambda: self._operator.add_message(message, input, position, **others))
 
     async def add_batch(
         self,
@@ -129,7 +129,7 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Adds a batch, as :meth:`StandaloneOperator.add_batch` does; waits while too much is emitted."""
-        await self._do(lambda operator: operator.add_batch(rows, input, positions, **others))
+        await self._step(lambda: self._operator.add_batch(rows, input, positions, **others))
 
     async def advance(
         self,
@@ -140,13 +140,13 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Moves the clocks, as :meth:`StandaloneOperator.advance` does; waits while too much is emitted."""
-        await self._do(
-            lambda operator: operator.advance(watermark=watermark, clock=clock, input=input, **others)
+        await self._step(
+            lambda: self._operator.advance(watermark=watermark, clock=clock, input=input, **others)
         )
 
     async def timeout(self, now: InstantLike | None = None) -> None:
         """Evaluates the buffer, and reads the clock; waits while too much is emitted."""
-        await self._do(lambda operator: operator.timeout(now))
+        await self._step(lambda: self._operator.timeout(now))
 
     async def finish(
         self,
@@ -154,8 +154,4 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Ends an input, or all inputs; waits while too much is emitted."""
-        await self._do(lambda operator: operator.finish(input, **others))
-
-    async def _do(self, work: Callable[[StandaloneOperator], object]) -> None:
-        """Does a step when there is room for what it emits."""
-        await self._step(lambda: work(self._operator))
+        await self._step(lambda: self._operator.finish(input, **others))

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Core(ABC):
-    """The state of an operator, and what moves it: what the host of operators in process needs of each."""
+    """The steps, the clock, the commits and the checkpoints of an operator, which its host calls."""
 
     @property
     @abstractmethod
@@ -36,7 +36,7 @@ class Core(ABC):
 
     @abstractmethod
     def commit(self) -> None:
-        """Makes state and positions durable. The caller has seen to the outputs that wait."""
+        """Makes state and positions durable, after the caller has received the outputs that wait."""
 
     @abstractmethod
     def commit_due(self) -> None:

@@ -90,7 +90,7 @@ class Delivery(Generic[T]):
         self.changes.notify()
 
     def discard(self, is_later: Callable[[T], bool]) -> None:
-        """Removes the outputs of later steps than those of a state that the operator returned to."""
+        """Removes the outputs of later steps, after the operator has returned to an earlier state."""
         earlier = [one for one in self.outputs if not is_later(one)]
         self.outputs.clear()
         self.outputs.extend(earlier)

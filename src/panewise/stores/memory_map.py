@@ -12,8 +12,6 @@ Invariant: `_sorted` and `_fresh` together contain each key of `_values` once, a
 """
 
 from collections.abc import Iterator
-from heapq import merge
-from itertools import groupby
 from typing import Any, Generic, TypeVar, cast
 from weakref import ref
 
@@ -246,5 +244,22 @@ class MemorySnapshot(Generic[V]):
         live = self._map._sorted.irange(start, end, inclusive, backward)
         if not self.before:
             return iter(live)
-        before = self.before.irange(start, end, inclusive, backward)
-        return (key for key, _ in groupby(merge(live, before, reverse=backward)))
+        return _merged(live, self.before.irange(start, end, inclusive, backward), backward)
+
+
+def _merged(live: Iterator[bytes], changed: Iterator[bytes], backward: bool) -> Iterator[bytes]:
+    """Yields the keys of two iterators in the same order, each key once.
+
+    `heapq.merge` does the same in twice the time.
+    """
+    key, other = next(live, None), next(changed, None)
+    while key is not None or other is not None:
+        if other is None or (key is not None and key != other and (key > other) == backward):
+            assert key is not None
+            yield key
+            key = next(live, None)
+        else:
+            yield other
+            if key == other:
+                key = next(live, None)
+            other = next(changed, None)

@@ -17,6 +17,7 @@ from panewise.stores.ordered_map import OrderedMap, Snapshot, prefix_end
 
 BY_TIME, BY_KEY = b"t", b"k"
 EVERY_KEY = (b"", b"\xff")  # below and above all encoded keys
+_EVERY_REST = b"\xff" * 9  # above all rests
 _KEY = 9  # where the key begins in an entry by time, if no rest precedes it
 _MISSES = 64  # entries of other keys that are read before a search, which costs as much as some entries
 _MOST_LATE = 1 << 16
@@ -50,22 +51,34 @@ class TimedLayout:
         return BY_KEY + place[_KEY:end] + place[1:_KEY] + place[end:]
 
     def read_key(
-        self, opened: Snapshot, key: bytes, times: tuple[int, int], backward: bool
+        self,
+        opened: Snapshot,
+        key: bytes,
+        times: tuple[int, int],
+        backward: bool,
+        last_rest: bytes = _EVERY_REST,
     ) -> Iterator[TimedEntry]:
-        """Yields the entries of a key from the first to the last of two times."""
+        """Yields the entries of a key from the first to the last of two times, with rests up to the last."""
         if times[0] > times[1]:
             return
         prefix, by_time, rest_first = BY_KEY + key, self._prefix, self._rest_first
         for place, _ in opened.scan(*int64_range(prefix, *times), backward=backward):
             time, rest = place[len(prefix) : len(prefix) + 8], place[len(prefix) + 8 :]
+            if rest > last_rest:
+                continue
             data = opened.get(by_time + time + (rest + key if rest_first else key + rest))
             assert data is not None, "both places of an entry are changed together"
             yield decode_int64(time), key, rest, data
 
     def read_keys(
-        self, opened: Snapshot, keys: tuple[bytes, bytes], times: tuple[int, int], backward: bool
+        self,
+        opened: Snapshot,
+        keys: tuple[bytes, bytes],
+        times: tuple[int, int],
+        backward: bool,
+        last_rest: bytes = _EVERY_REST,
     ) -> Iterator[TimedEntry]:
-        """Yields the entries of a range of keys from the first to the last of two times.
+        """Yields the entries of a range of keys from the first to the last of two times, as `read_key` does.
 
         After some entries of other keys it searches for the range of keys at that time, or at the next one.
         So the cost depends on the times and on what is found, and not on the entries of other keys.
@@ -80,7 +93,8 @@ class TimedLayout:
                 key = place[_KEY:split]
                 if keys[0] <= key <= keys[1]:
                     misses = 0
-                    yield decode_int64(place, 1), key, place[split:], data
+                    if place[split:] <= last_rest:
+                        yield decode_int64(place, 1), key, place[split:], data
                     continue
                 misses += 1
                 if misses == _MISSES:

@@ -246,16 +246,16 @@ class SessionWindowedStorage(KeyedWindowedStorage):
         """
         encoded = encode_key(key)
         first, last = instant_us(start, "start"), instant_us(end, "end")
-        # A session of no length at one of these instants overlaps no range that has it as a bound.
-        from_first, to_last = first == MIN_INSTANT, last == MAX_INSTANT
+        # A session that ends at the start, or starts at the end, does not overlap the range.
+        times = first if first == MIN_INSTANT else first + 1, MAX_INSTANT
+        latest = MAX_INSTANT if last == MAX_INSTANT else last - 1
 
         def read(opened: Snapshot) -> Iterator[StoredWindow]:
-            if first > last:
+            if first > last or latest < MIN_INSTANT:
                 return
-            for session_end, _, rest, data in _LAYOUT.read_key(opened, encoded, (first, MAX_INSTANT), False):
-                session_start = decode_int64(rest)
-                if (from_first or session_end > first) and (to_last or session_start < last):
-                    yield StoredWindow(session_start, session_end, key, decode_value(data))
+            sessions = _LAYOUT.read_key(opened, encoded, times, False, encode_int64(latest))
+            for session_end, _, rest, data in sessions:
+                yield StoredWindow(decode_int64(rest), session_end, key, decode_value(data))
 
         return self._entries(read)
 
