@@ -1,6 +1,7 @@
 """Reads the state of a checkpoint in a local directory, without Spark."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 
 import polars as pl
 
@@ -54,10 +55,8 @@ def live_in_files(
     """
     layout = layout_of(checkpoint, batch)
     for stored in layout.operators:
-        words = _Words(stored, progress)
-        for partition, shard, entries in shards_of(layout, stored):
-            words.partition = partition
-            for part in live_rows(shard, entries, words):
+        for shard, entries, after_run in _shards_of(layout, stored, progress):
+            for part in live_rows(shard, entries, after_run):
                 if part.rows.height:
                     yield _listed(stored.number, shard, part)
 
@@ -78,16 +77,20 @@ def _listed(operator: int, shard: int, part: Inspection) -> pl.DataFrame:
     )
 
 
-def shards_of(layout: CheckpointLayout, stored: Stored) -> Iterator[tuple[int, int, ShardEntries]]:
-    """Yields partition, number and entries of each shard of an operator.
+def _shards_of(
+    layout: CheckpointLayout, stored: Stored, progress: ShowProgress
+) -> Iterator[tuple[int, ShardEntries, Callable[[], None]]]:
+    """Yields number and entries of each shard of an operator, and a function to call after each read run.
 
-    The entries can be read until the next shard is requested.
+    The entries can be read until the next shard is requested. The function shows how much has been read.
     """
-    for partition, (folder, unique_id) in enumerate(zip(stored.partitions, stored.ids, strict=True)):
+    runs = count(1)
+    for partition, (folder, unique_id) in enumerate(zip(stored.partitions, stored.ids, strict=True), 1):
+        words = f"operator {stored.number}, partition {partition} of {len(stored.partitions)}"
         files = VersionFiles.of_version(folder, layout.batch + 1, unique_id)
         with shards_in(files, checked=layout.checked) as shards:
             for shard, entries in sorted(shards.items()):
-                yield partition, shard, entries
+                yield shard, entries, lambda: progress(f"{words}: {next(runs):,} runs")  # noqa: B023 - see above
 
 
 def operator_figures(number: int, manifest: Manifest | None, figures: list[ShardFigures]) -> OperatorFigures:
@@ -101,21 +104,8 @@ def operator_figures(number: int, manifest: Manifest | None, figures: list[Shard
 def _operator_figures(
     layout: CheckpointLayout, stored: Stored, known: Manifest | None, progress: ShowProgress
 ) -> OperatorFigures:
-    manifest, shards, words = None, list[ShardFigures](), _Words(stored, progress)
-    for partition, shard, entries in shards_of(layout, stored):
-        words.partition = partition
-        shards.append(shard_figures(shard, entries, words))
+    manifest, shards = None, list[ShardFigures]()
+    for shard, entries, after_run in _shards_of(layout, stored, progress):
+        shards.append(shard_figures(shard, entries, after_run))
         manifest = manifest or manifest_of(entries)
     return operator_figures(stored.number, manifest or known, shards)
-
-
-class _Words:
-    """Says how much of an operator has been read, each time that a run was read."""
-
-    def __init__(self, stored: Stored, progress: ShowProgress) -> None:
-        self._stored, self._progress, self._runs, self.partition = stored, progress, 0, 0
-
-    def __call__(self) -> None:
-        self._runs += 1
-        of = f"partition {self.partition + 1} of {len(self._stored.partitions)}"
-        self._progress(f"operator {self._stored.number}, {of}: {self._runs:,} runs")

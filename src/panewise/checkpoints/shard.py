@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
@@ -45,10 +45,10 @@ def shard_figures(
     with _of_shard(shard):
         manifest = manifest_of(stored)
         sizes = [check_sound(stored, run) for run in manifest.runs]
-        figures = _Figures(ShardFigures(shard, runs=len(sizes), bytes=sum(sizes)))
+        figures = ShardFigures(shard, runs=len(sizes), bytes=sum(sizes))
         for inspection in inspections(manifest, stored, after_run, many):
-            figures.add(inspection)
-    return figures.state
+            figures = _added(figures, inspection)
+    return figures
 
 
 def live_rows(
@@ -86,28 +86,23 @@ def manifest_of(stored: Mapping[str, bytes]) -> Manifest:
     return Manifest.decode(stored[_MANIFEST].decode(errors="replace"))
 
 
-@dataclass
-class _Figures:
-    """The figures of the parts of a shard that were inspected."""
-
-    state: ShardFigures
-
-    def add(self, inspection: Inspection) -> None:
-        rows, clocks, before = inspection.rows, inspection.clocks, self.state
-        ends = rows[END] if inspection.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
-        keys = rows.select(inspection.keys).n_unique() if rows.height else 0
-        oldest = [cast(int | None, ends.min()), before.oldest_end]
-        newest = [cast(int | None, ends.max()), before.newest_end]
-        self.state = replace(
-            before,
-            windows=before.windows + rows.height,
-            keys=max(before.keys, keys) if inspection.keys == [ONE_KEY] else before.keys + keys,
-            watermark=inspection.watermark,
-            processing_time=clocks.processing_time,
-            finished=clocks.finished,
-            oldest_end=min((end for end in oldest if end is not None), default=None),
-            newest_end=max((end for end in newest if end is not None), default=None),
-        )
+def _added(before: ShardFigures, part: Inspection) -> ShardFigures:
+    """Returns the figures of a shard with a further part."""
+    rows, clocks = part.rows, part.clocks
+    ends = rows[END] if part.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
+    keys = rows.select(part.keys).n_unique() if rows.height else 0
+    oldest = [cast(int | None, ends.min()), before.oldest_end]
+    newest = [cast(int | None, ends.max()), before.newest_end]
+    return replace(
+        before,
+        windows=before.windows + rows.height,
+        keys=max(before.keys, keys) if part.keys == [ONE_KEY] else before.keys + keys,
+        watermark=part.watermark,
+        processing_time=clocks.processing_time,
+        finished=clocks.finished,
+        oldest_end=min((end for end in oldest if end is not None), default=None),
+        newest_end=max((end for end in newest if end is not None), default=None),
+    )
 
 
 @contextmanager

@@ -113,10 +113,10 @@ class ShardTables:
             pieces = rows.with_columns(part.alias(_PART)).partition_by(_PART, as_dict=True)
             if not place:
                 pieces = {(-1,): rows.clear(), **pieces}
-            for (of,), piece in pieces.items():
-                path = self.scratch / f"{number}-{place}-{of}.arrow"
+            for (divided,), piece in pieces.items():
+                path = self.scratch / f"{number}-{place}-{divided}.arrow"
                 piece.drop(_PART, strict=False).write_ipc(path)
-                files.setdefault(of, []).append(path)
+                files.setdefault(divided, []).append(path)
         return files
 
 

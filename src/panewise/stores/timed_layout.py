@@ -92,9 +92,9 @@ class TimedLayout:
                 split = len(place) - self._rest
                 key = place[_KEY:split]
                 if keys[0] <= key <= keys[1]:
-                    misses = 0
-                    if place[split:] <= last_rest:
-                        yield decode_int64(place, 1), key, place[split:], data
+                    misses, rest = 0, place[split:]
+                    if rest <= last_rest:
+                        yield decode_int64(place, 1), key, rest, data
                     continue
                 misses += 1
                 if misses == _MISSES:

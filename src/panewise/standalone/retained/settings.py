@@ -75,7 +75,7 @@ class AggregatorSettings:
                 *most, last = self._required
                 rule = f"{self._name} needs {', '.join(most)} and {last}"
                 raise SpecError(f"{name} is missing", rule, f"give {name}=...")
-        _one_of("measure", self.measure, get_args(Measure))
+        _one_of("measure", self.measure, ("time", "tuple"))
         _one_of("full", self.full, get_args(FullSize))
         if self.message_store is not None:
             _check_flag("message_store", self.message_store)
