@@ -198,10 +198,10 @@ def test_another_thread_cannot_call_retained_windows_during_a_call(kind: str) ->
 )
 def test_another_thread_cannot_call_a_store_during_a_call(store: Any) -> None:
     """semantics 34.24"""
-    with store._calls.one():
+    with store._calls.within():
         check_refused(store)
     for entries in opened(store):
-        with store._calls.one():
+        with store._calls.within():
             assert isinstance(in_a_thread(lambda entries=entries: next(entries, None)), ConcurrentCallError)
         assert next(entries, None) is None
 
@@ -226,7 +226,7 @@ def test_a_durable_map_is_called_by_one_thread_at_a_time(tmp_path: Any) -> None:
     """semantics 34.24"""
     with DurableMap(tmp_path) as store:
         scans = [store.scan(), store.snapshot().scan()]
-        with store._calls.one():
+        with store._calls.within():
             check_refused(store)
             for scan in scans:
                 assert isinstance(in_a_thread(lambda scan=scan: next(scan, None)), ConcurrentCallError)

@@ -7,9 +7,9 @@ from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
 from panewise.oracle.columns import check_type
 from panewise.oracle.outputs import Output
-from panewise.oracle.positions import Positions
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.clocks import Clocks
+from panewise.oracle.replays import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 
 
@@ -27,7 +27,7 @@ class RowInput:
             check_type(column, kind)
         self._spec = spec
         self.clocks = Clocks(spec)
-        self._positions = Positions()
+        self._positions = ReceivedOffsets()
 
     @property
     def now(self) -> Clock:

@@ -12,7 +12,7 @@ from panewise.spec.watermarks import FixedLag, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 
 Types: TypeAlias = Mapping[str, Type]
-Error: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
+Refusal: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
 
 
 class Entry(Protocol):
@@ -122,7 +122,7 @@ class Carried(Protocol):
 Users: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
-def lag_on_batch(watermark: Watermark | None) -> Error | None:
+def lag_on_batch(watermark: Watermark | None) -> Refusal | None:
     """Returns why a watermark that follows the clock has no meaning on a batch DataFrame."""
     if not isinstance(watermark, FixedLag):
         return None
@@ -133,7 +133,7 @@ def lag_on_batch(watermark: Watermark | None) -> Error | None:
     return f"watermark={watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
 
 
-def _lag_of_a_port_on_batch(spec: Specification) -> Error | None:
+def _lag_of_a_port_on_batch(spec: Specification) -> Refusal | None:
     errors = (lag_on_batch(entry.watermark) for entry in spec.ports.values())
     return next((error for error in errors if error is not None), None)
 
@@ -203,7 +203,7 @@ class SpecParts:
     check_types: Callable[[Any, Mapping[str, Types]], None]
     check_names: Callable[[Any, Mapping[str, str]], None] = lambda spec, names: None
     boolean_columns: Callable[[Any], set[str]] = lambda spec: set()
-    batch_error: Callable[[Any], Error | None] = _lag_of_a_port_on_batch
+    batch_error: Callable[[Any], Refusal | None] = _lag_of_a_port_on_batch
     # Other specifications
     for_columns: Callable[[Any, Mapping[str, set[str]]], Any] = lambda spec, columns: spec
     for_delays: Callable[[Any, Mapping[str, Duration | None]], Any] = lambda spec, delays: spec
@@ -225,8 +225,8 @@ class SpecParts:
         lambda spec, known, kinds: {}
     )
     instants: Callable[[Any], tuple[str, ...]] = lambda spec: ()
-    emits_again: Callable[[Any], Error | None] = lambda spec: None
-    output_time: Callable[[Any], str | Error]
+    emits_again: Callable[[Any], Refusal | None] = lambda spec: None
+    output_time: Callable[[Any], str | Refusal]
     timely_column: Callable[[Any], str | None] = lambda spec: None
     new_columns: Callable[[Any], tuple[str, ...]] = lambda spec: ()
     more_names: Callable[[Any], tuple[str, ...]] = lambda spec: ()

@@ -84,7 +84,7 @@ class OperatorCore:
                 calls.refuse()
             yield
             return
-        with calls.one():
+        with calls.within():
             self.catch_up()
             yield
 

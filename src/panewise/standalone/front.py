@@ -156,7 +156,7 @@ class AsyncFront(Generic[T]):
         self._outputs.end()
 
     def _evaluate(self) -> None:
-        with self._delivery.calls.one():
+        with self._delivery.calls.within():
             self._delivery.check_open()
             self._core.evaluate()
 

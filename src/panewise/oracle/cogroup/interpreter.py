@@ -9,7 +9,7 @@ from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.two_sides import TwoSidedInterpreter
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.windows.interpreter import Interpreter
-from panewise.oracle.windows.live_window import WindowState
+from panewise.oracle.windows.live_window import LiveWindow
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.aggregates.user_merge import MergeAggregate
@@ -79,7 +79,7 @@ class _Windows(Interpreter):
         super().__init__(window_operator(spec))
         self._cogroup, self._types_of, self._rows = spec, types, rows
 
-    def _contents(self, window: WindowState) -> dict[str, Any]:
+    def _contents(self, window: LiveWindow) -> dict[str, Any]:
         """Computes each aggregate from the rows of its side."""
         rows = [self._rows.row(one[ROW_NUMBER]) for one in window.stored]
         found: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from panewise.spec import DeduplicateOperator
 
 
 @dataclass
-class _Arrived:
+class _PlacedRow:
     """A row that was in time, with its place among all of these (semantics 45.5)."""
 
     row: Row
@@ -35,8 +35,8 @@ class _Group:
 
     key: Key
     anchor: int
-    chosen: _Arrived
-    emitted: _Arrived | None = None
+    chosen: _PlacedRow
+    emitted: _PlacedRow | None = None
 
 
 class DeduplicateInterpreter:
@@ -59,7 +59,7 @@ class DeduplicateInterpreter:
     def __init__(self, spec: DeduplicateOperator, types: dict[str, str] | None = None) -> None:
         self._spec, self._input = spec, RowInput(spec, types)
         self._arrived = 0
-        self._waiting: list[_Arrived] = []
+        self._waiting: list[_PlacedRow] = []
         self._groups: list[_Group] = []  # in the order in which they were opened
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
@@ -75,7 +75,7 @@ class DeduplicateInterpreter:
             raise SpecError("'op' twice", rule, "rename the column of the input")
         for row in self._input.in_time(given_rows, output):
             self._arrived += 1
-            self._waiting.append(_Arrived(row, self._arrived))
+            self._waiting.append(_PlacedRow(row, self._arrived))
         output["panes"] = self._emit()
         if self._input.clocks.report_seen():
             output["panes"] += self._emit()
@@ -148,7 +148,7 @@ class DeduplicateInterpreter:
         self._groups = [one for one in self._groups if not self._reached(self._end(one))]
         return emitted
 
-    def _is_ready(self, one: _Arrived) -> bool:
+    def _is_ready(self, one: _PlacedRow) -> bool:
         return not self._spec.waits or self._reached(one.row.time + 1)
 
     def _reached(self, instant: int | None) -> bool:
@@ -161,7 +161,7 @@ class DeduplicateInterpreter:
         us = self._spec.within_us
         return None if us is None else group.anchor + us
 
-    def _take(self, one: _Arrived) -> None:
+    def _take(self, one: _PlacedRow) -> None:
         """Lets a row join a group, or open one (semantics 45.2)."""
         near = [
             group
@@ -176,7 +176,7 @@ class DeduplicateInterpreter:
         if self._is_better(one, group.chosen):
             group.chosen = one
 
-    def _is_better(self, one: _Arrived, other: _Arrived) -> bool:
+    def _is_better(self, one: _PlacedRow, other: _PlacedRow) -> bool:
         """Returns whether a row is chosen in the place of another one (semantics 45.5)."""
         mine, others = (
             (each.row.time if self._spec.by == "event_time" else 0, each.number) for each in (one, other)
@@ -194,7 +194,7 @@ class DeduplicateInterpreter:
             group.emitted = group.chosen
         return [one.row.values for one in sorted((group.chosen for group in found), key=self._order)]
 
-    def _order(self, one: _Arrived) -> tuple[int, int]:
+    def _order(self, one: _PlacedRow) -> tuple[int, int]:
         """Returns the place of an emitted row (semantics 45.10)."""
         return (one.row.time if self._spec.waits else 0, one.number)
 

@@ -13,7 +13,7 @@ from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.order import merged
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.outputs import Output
-from panewise.oracle.positions import Positions
+from panewise.oracle.replays import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
 
@@ -35,7 +35,7 @@ class TwoSidedInterpreter(ABC):
             for column, kind in named.items():
                 check_type(column, kind)
         self._clocks = SideClocks(spec)
-        self._positions = {side: Positions() for side in spec.sides}
+        self._positions = {side: ReceivedOffsets() for side in spec.sides}
 
     def add(self, rows: Iterable[dict[str, Any]], port: str) -> Output:
         """Adds a batch of rows of one side."""
@@ -119,7 +119,7 @@ class TwoSidedInterpreter(ABC):
         if self._positions[side].is_replay(self._two_sided.sides[side].position, row.values):
             output.count(side, "replays")
         elif isinstance(self._method, WindowsOfSides):
-            self._method.wait(side, row)  # its windows decide whether it is late
+            self._method.add(side, row)  # its windows decide whether it is late
         elif self._method.is_late(side, row):
             output.count(side, "late")
             late_by = self._clocks.late_by(side, row.time)

@@ -20,7 +20,7 @@ from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunctio
 
 
 @dataclass
-class _Sequence:
+class _PassedRows:
     """The rows of a key that have passed, in the order of semantics 29.1, and how many are emitted."""
 
     passed: list[Row] = field(default_factory=list)
@@ -49,7 +49,7 @@ class OverInterpreter:
     def __init__(self, spec: OverOperator, types: dict[str, str] | None = None) -> None:
         self._spec, self._input = spec, RowInput(spec, types)
         self._waiting: list[Row] = []  # rows that have not passed, in arrival order
-        self._sequences: dict[Key, _Sequence] = {}
+        self._sequences: dict[Key, _PassedRows] = {}
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
         """Adds a batch.
@@ -137,7 +137,7 @@ class OverInterpreter:
         ready = sorted((row for row in self._waiting if self._is_ready(row)), key=self._order)
         self._waiting = [row for row in self._waiting if not self._is_ready(row)]
         for row in ready:
-            self._sequences.setdefault(row.key, _Sequence()).passed.append(row)
+            self._sequences.setdefault(row.key, _PassedRows()).passed.append(row)
         emitted = [(row, new) for rows in self._sequences.values() for row, new in self._of_key(rows)]
         if self._spec.rows_ahead:
             # Rows may have passed in earlier evaluations, so ties are ordered by their keys (semantics 29.8).
@@ -161,7 +161,7 @@ class OverInterpreter:
             return True
         return self.now.watermark is not None and self.now.watermark > row.time + self._spec.us_ahead
 
-    def _of_key(self, rows: _Sequence) -> list[tuple[Row, dict[str, Any]]]:
+    def _of_key(self, rows: _PassedRows) -> list[tuple[Row, dict[str, Any]]]:
         emitted = []
         while rows.emitted < len(rows.passed) and (
             self.now.finished or rows.emitted + self._spec.rows_ahead < len(rows.passed)
@@ -171,7 +171,7 @@ class OverInterpreter:
             rows.emitted += 1
         return emitted
 
-    def _value(self, column: OverColumn, rows: _Sequence, at: int) -> Any:
+    def _value(self, column: OverColumn, rows: _PassedRows, at: int) -> Any:
         if column.frame is None:
             assert isinstance(column.what, RowFunction)
             return self._of_all(column.what, rows.passed, at)
@@ -182,7 +182,7 @@ class OverInterpreter:
         assert column.what.column is not None
         return seen[column.what.n - 1][column.what.column] if column.what.n <= len(seen) else None
 
-    def _frame(self, frame: Frame, rows: _Sequence, at: int) -> list[Row]:
+    def _frame(self, frame: Frame, rows: _PassedRows, at: int) -> list[Row]:
         """Returns the rows of the frame of the row at position `at`, in order (semantics 29.4, 29.5)."""
         if frame.kind == "rows":
             start = 0 if frame.start is None else max(0, at + frame.start)

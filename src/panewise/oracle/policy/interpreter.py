@@ -11,7 +11,7 @@ from panewise.oracle.outputs import COUNTS, Output
 from panewise.oracle.policy.partition import Partition, PartitionListener, Tuple, exceeds
 from panewise.oracle.policy.partitions import Partitions
 from panewise.oracle.policy.rows import invalid_tuple_reason, is_marker
-from panewise.oracle.positions import Positions
+from panewise.oracle.replays import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import Evictions
@@ -36,8 +36,8 @@ class PolicyInterpreter:
         self._finished = False
         self._partitions = Partitions(spec)
         self._evictions = Evictions(spec.partition_eviction, self._partitions)
-        self._positions = Positions()
-        self._checkpoint: tuple[Partitions, Positions] | None = None
+        self._positions = ReceivedOffsets()
+        self._checkpoint: tuple[Partitions, ReceivedOffsets] | None = None
         self._output: Output = {}
 
     # Input events
@@ -143,7 +143,7 @@ class PolicyInterpreter:
         """Purges all partitions, marks and listeners without an event (semantics 10.22)."""
 
         def forget() -> None:
-            self._restore(Partitions(self._spec), Positions())
+            self._restore(Partitions(self._spec), ReceivedOffsets())
 
         return self._output_of(forget)
 
@@ -156,7 +156,7 @@ class PolicyInterpreter:
         windows = self._partitions.windows_with_rows()
         return {"processing_time": self._now, "watermark": None, "windows": windows}
 
-    def _restore(self, partitions: Partitions, positions: Positions) -> None:
+    def _restore(self, partitions: Partitions, positions: ReceivedOffsets) -> None:
         self._partitions, self._positions = partitions, positions
         self._evictions = Evictions(self._spec.partition_eviction, partitions)
 

@@ -30,7 +30,7 @@ class Clocks:
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=FixedLag(3))
     >>> clocks = Clocks(spec)
-    >>> clocks.read(20), clocks.of(()).watermark
+    >>> clocks.read(20), clocks.of_key(()).watermark
     (None, 17)
     """
 
@@ -41,7 +41,7 @@ class Clocks:
         self._of_keys: dict[Key, int] = {}
         self._seen: int | None = None  # for StreamTime(per="all"): highest event time in the batch
 
-    def of(self, key: Key) -> Clock:
+    def of_key(self, key: Key) -> Clock:
         """Returns the clocks that apply to the rows and windows of a key (semantics 8.1, 12.8)."""
         if not has_key_watermarks(self._spec.watermark) and not counted_by_key(self._spec.window):
             return self.common

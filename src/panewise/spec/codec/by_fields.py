@@ -2,7 +2,7 @@
 
 The type of a field decides how its value is written and read. A table of :class:`Form` states where
 documents differ from the fields. If a class or its form has a `kind`, documents have it, too. So a value can
-be one of several classes.
+be one of several classes. A class whose kind has another name in documents has it as `_document_kind`.
 """
 
 import inspect
@@ -80,7 +80,7 @@ _BY_FIELDS: Final = Form()
 
 
 def _kind(cls: Any, form: Form) -> str | None:
-    kind = form.kind or getattr(cls, "kind", None)
+    kind = form.kind or getattr(cls, "_document_kind", None) or getattr(cls, "kind", None)
     return kind if isinstance(kind, str) else None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.spec.codec.by_fields import Decoder, Encoder
-from panewise.spec.codec.differences import FORMS
+from panewise.spec.codec.forms import FORMS
 from panewise.spec.codec.users import ANY_USER
 from panewise.spec.protocol import Users
 

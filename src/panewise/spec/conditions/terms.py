@@ -18,7 +18,7 @@ from panewise.spec.conditions.nodes import (
     Node,
     Not,
     Or,
-    Side,
+    SideName,
     columns_of,
     depth,
 )
@@ -176,7 +176,7 @@ def right(name: str) -> Term:
     return _column("right", name)
 
 
-def _column(side: Side, name: str) -> Term:
+def _column(side: SideName, name: str) -> Term:
     """Returns a column's term. As elsewhere, the name may stand in backticks (semantics 35.2)."""
     return Term(Column(side, name_of(name) if isinstance(name, str) else name))
 

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.codec.differences import has_stages
 from panewise.spec.codec.documents import documents
+from panewise.spec.codec.forms import has_stages
 from panewise.spec.describe.chain import describe
 from panewise.spec.families import windows
 from panewise.spec.operators.chain import Chain
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
+from panewise.spec.protocol import Carried, Refusal, SpecParts, Types, carried_values
 from panewise.spec.type_checks import boolean_columns_of_windows, check_stages, check_window_types
 
 
@@ -81,12 +81,12 @@ def instants(spec: Chain) -> tuple[str, ...]:
     return windows.instants(spec.first)
 
 
-def emits_again(spec: Chain) -> Error | None:
+def emits_again(spec: Chain) -> Refusal | None:
     """Returns why panes may be retracted or emitted again, None if they are not."""
     return windows.emits_again(spec.first)
 
 
-def output_time(spec: Chain) -> str | Error:
+def output_time(spec: Chain) -> str | Refusal:
     """Returns the timestamp of panes."""
     return windows.output_time(spec.first)
 

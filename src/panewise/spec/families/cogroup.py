@@ -18,7 +18,7 @@ from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.checks import check_comparable, check_shared_columns
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
+from panewise.spec.protocol import Carried, Refusal, SpecParts, Types, carried_values
 from panewise.spec.triggers.composite import walk
 from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_entry, check_triggers
@@ -106,12 +106,12 @@ def instants(spec: CogroupOperator) -> tuple[str, ...]:
     return windows.instants(window_operator(spec))
 
 
-def emits_again(spec: CogroupOperator) -> Error | None:
+def emits_again(spec: CogroupOperator) -> Refusal | None:
     """Returns why panes may be retracted or emitted again, None if they are not."""
     return windows.emits_again(window_operator(spec))
 
 
-def output_time(spec: CogroupOperator) -> str | Error:
+def output_time(spec: CogroupOperator) -> str | Refusal:
     """Returns the timestamp of panes."""
     return windows.output_time(window_operator(spec))
 

@@ -7,7 +7,7 @@ from panewise.families import INPUT
 from panewise.spec.codec.documents import documents
 from panewise.spec.describe.deduplicate import describe
 from panewise.spec.operators.deduplicate import OP, DeduplicateOperator
-from panewise.spec.protocol import Error, SpecParts, Types
+from panewise.spec.protocol import Refusal, SpecParts, Types
 from panewise.spec.type_checks import check_row_order
 
 
@@ -23,7 +23,7 @@ def unchanged(
     return {name: (INPUT, name) for name in columns[INPUT]}
 
 
-def emits_again(spec: DeduplicateOperator) -> Error | None:
+def emits_again(spec: DeduplicateOperator) -> Refusal | None:
     """Returns why panes may be retracted or emitted again, None if they are not."""
     if spec.emit != "retracting":
         return None
@@ -31,7 +31,7 @@ def emits_again(spec: DeduplicateOperator) -> Error | None:
     return "emit='retracting' before a second operator", rule, "use emit='complete'"
 
 
-def output_time(spec: DeduplicateOperator) -> str | Error:
+def output_time(spec: DeduplicateOperator) -> str | Refusal:
     """Returns the event time."""
     if spec.event_time is not None:
         return spec.event_time

@@ -16,7 +16,7 @@ from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.position import Position
-from panewise.spec.protocol import Error, SpecParts, Types, lag_on_batch
+from panewise.spec.protocol import Refusal, SpecParts, Types, lag_on_batch
 from panewise.spec.type_checks import check_entry
 
 
@@ -35,7 +35,7 @@ def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
     spec.selected(types)
 
 
-def batch_error(spec: JoinOperator) -> Error | None:
+def batch_error(spec: JoinOperator) -> Refusal | None:
     """Refuses a watermark, a window and a match that follow the clock."""
     error = match_parts(spec.match).batch_error(spec.match)
     if error is not None:
@@ -92,7 +92,7 @@ def instants(spec: JoinOperator) -> tuple[str, ...]:
     return tuple(name for name in spec.added_columns if name in (JOIN_TIME, *BOUNDS))
 
 
-def emits_again(spec: JoinOperator) -> Error | None:
+def emits_again(spec: JoinOperator) -> Refusal | None:
     """Refuses what makes the join retract rows, or emit them again."""
     if spec.emits_again is None:
         return None
@@ -100,7 +100,7 @@ def emits_again(spec: JoinOperator) -> Error | None:
     return given, "it takes rows that are emitted once, and are not retracted", "leave it out"
 
 
-def output_time(spec: JoinOperator) -> str | Error:
+def output_time(spec: JoinOperator) -> str | Refusal:
     """Returns the event time of emitted rows."""
     if spec.has_event_times:
         return JOIN_TIME

@@ -9,7 +9,7 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.codec.documents import documents
 from panewise.spec.describe.over import describe
 from panewise.spec.operators.over.operator import OverOperator
-from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
+from panewise.spec.protocol import Carried, Refusal, SpecParts, Types, carried_values
 from panewise.spec.type_checks import boolean_columns_of_over, check_over_types
 
 
@@ -51,7 +51,7 @@ def carried(spec: OverOperator, known: Mapping[str, Mapping[str, Any]], kinds: C
     return carried_values(functions(spec, INPUT), known[INPUT], kinds)
 
 
-def output_time(spec: OverOperator) -> str | Error:
+def output_time(spec: OverOperator) -> str | Refusal:
     """Returns the event time of the rows, which are emitted in its order."""
     if spec.event_time is not None:
         return spec.event_time

@@ -10,7 +10,7 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.codec.documents import documents
 from panewise.spec.describe.policy import describe
 from panewise.spec.operators.policy.operator import StreamWindow
-from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
+from panewise.spec.protocol import Carried, Refusal, SpecParts, Types, carried_values
 from panewise.spec.type_checks import boolean_columns_of_policies, check_policy_types
 
 
@@ -41,7 +41,7 @@ def boolean_columns(spec: StreamWindow) -> set[str]:
     return boolean_columns_of_policies(spec)
 
 
-def batch_error(spec: StreamWindow) -> Error | None:
+def batch_error(spec: StreamWindow) -> Refusal | None:
     """Refuses policies that wait for processing time to pass."""
     if spec.timed is None:
         return None
@@ -88,7 +88,7 @@ def instants(spec: StreamWindow) -> tuple[str, ...]:
     return ("processing_time",)
 
 
-def output_time(spec: StreamWindow) -> Error:
+def output_time(spec: StreamWindow) -> Refusal:
     """Refuses it."""
     return (
         "the events of policy windows before a second operator",

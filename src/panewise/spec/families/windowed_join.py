@@ -14,7 +14,7 @@ from panewise.spec.families import join
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, SpecParts, Types, parts
+from panewise.spec.protocol import Carried, Refusal, SpecParts, Types, parts
 
 
 def check_types(spec: WindowedJoin, types: Mapping[str, Types]) -> None:
@@ -42,7 +42,7 @@ def boolean_columns(spec: WindowedJoin) -> set[str]:
     return {one.column for one in spec.join.select or () if one.name in wanted} or wanted
 
 
-def batch_error(spec: WindowedJoin) -> Error | None:
+def batch_error(spec: WindowedJoin) -> Refusal | None:
     """Refuses what the join refuses."""
     return join.batch_error(spec.join)
 
@@ -98,12 +98,12 @@ def instants(spec: WindowedJoin) -> tuple[str, ...]:
     return parts(spec.windows).instants(spec.windows)
 
 
-def emits_again(spec: WindowedJoin) -> Error | None:
+def emits_again(spec: WindowedJoin) -> Refusal | None:
     """Returns why panes may be retracted or emitted again, None if they are not."""
     return parts(spec.windows).emits_again(spec.windows)
 
 
-def output_time(spec: WindowedJoin) -> str | Error:
+def output_time(spec: WindowedJoin) -> str | Refusal:
     """Returns the timestamp of panes."""
     return parts(spec.windows).output_time(spec.windows)
 

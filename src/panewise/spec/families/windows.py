@@ -12,7 +12,7 @@ from panewise.spec.codec.documents import documents
 from panewise.spec.describe.windows import describe
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
+from panewise.spec.protocol import Carried, Refusal, SpecParts, Types, carried_values
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.rules.timely import ends_above
 from panewise.spec.type_checks import boolean_columns_of_windows, check_window_types
@@ -104,7 +104,7 @@ def instants(spec: WindowOperator) -> tuple[str, ...]:
     return (*bounds, *stamps, "processing_time")
 
 
-def emits_again(spec: WindowOperator) -> Error | None:
+def emits_again(spec: WindowOperator) -> Refusal | None:
     """Returns why panes may be retracted or emitted again, None if they are not."""
     if spec.accumulation != "retracting":
         return None
@@ -112,7 +112,7 @@ def emits_again(spec: WindowOperator) -> Error | None:
     return f"{given} before a second operator", rule, "use another accumulation, or result.then(...)"
 
 
-def output_time(spec: WindowOperator) -> str | Error:
+def output_time(spec: WindowOperator) -> str | Refusal:
     """Returns the timestamp of panes."""
     if has_key_watermarks(spec.watermark) or counted(spec.window):
         rule = "the panes have no watermark of all keys that a second operator could follow"

@@ -130,7 +130,8 @@ class LastRows:
     Source: semantics 37.4 to 37.6; S1 "ROWS n PRECEDING", S5 Join.
     """
 
-    kind: ClassVar[str] = "rows"
+    kind: ClassVar[str] = "last_rows"
+    _document_kind: ClassVar[str] = "rows"
     right: RowWindow | None
     left: RowWindow | None
     order: Literal["arrival", "event_time"]

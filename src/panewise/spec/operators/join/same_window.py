@@ -41,7 +41,8 @@ class SameWindow:
     Source: semantics 37.10 to 37.13; Flink's window join, S4's merge operators.
     """
 
-    kind: ClassVar[str] = "window"
+    kind: ClassVar[str] = "same_window"
+    _document_kind: ClassVar[str] = "window"
     window: AnyWindow
     trigger: Trigger
     accumulation: Literal["discarding", "accumulating", "retracting"]

@@ -14,7 +14,7 @@ from panewise.spec.windows.kinds import Hopping, Tumbling, positive
 from panewise.spec.windows.measure import MOST_ROWS, Rows, is_number_of_rows
 
 EACH: Literal["each"] = "each"
-Policy: TypeAlias = Always | Every
+UpdatePolicy: TypeAlias = Always | Every
 SideWindow: TypeAlias = Rows | Tumbling | Hopping
 _EXAMPLE = "give 'each', or a period such as '1 minute'"
 
@@ -51,8 +51,8 @@ class JoinWindow:
     """
 
     window: SideWindow | None
-    early: Policy | None
-    late: Policy | None
+    early: UpdatePolicy | None
+    late: UpdatePolicy | None
     retention: Duration | None
     retention_rows: int | None
 
@@ -60,8 +60,8 @@ class JoinWindow:
         self,
         window: SideWindow | None = None,
         *,
-        early: Policy | DurationLike | Literal["each"] | None = EACH,
-        late: Policy | DurationLike | Literal["each"] | None = None,
+        early: UpdatePolicy | DurationLike | Literal["each"] | None = EACH,
+        late: UpdatePolicy | DurationLike | Literal["each"] | None = None,
         retention: DurationLike | None = None,
         retention_rows: int | None = None,
     ) -> None:
@@ -153,7 +153,7 @@ class WindowedStreams:
         return "right" if self.left.window is None and self.right.window is not None else "left"
 
 
-def _policy(given: Any, name: str) -> Policy | None:
+def _policy(given: Any, name: str) -> UpdatePolicy | None:
     """Returns an update policy; a period is aligned.
 
     >>> _policy("1 minute", "early")
