@@ -294,7 +294,7 @@ def test_python_changes_threads_at_no_place_between_reading_and_writing_the_owne
     """The check is exact: on the way from one to the other there is no call and no backward jump."""
     methods = [calls.one_at_a_time, calls.one_thread_at_a_time]
     codes = [method(lambda self: None).__code__ for method in methods]
-    codes += [calls.Calls.one.__wrapped__.__code__]  # type: ignore[attr-defined]
+    codes += [calls.Calls.within.__wrapped__.__code__]  # type: ignore[attr-defined]
     codes += [StandaloneOperator.add_message.__code__, WindowStore.put.__code__]
     for code in codes:
         instructions = list(dis.get_instructions(code))
