@@ -12,7 +12,7 @@ from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, t
 from panewise.spec.column_types import Type
 from panewise.spec.conditions import left, right
 from panewise.spec.describe import describe
-from panewise.spec.families.join import timely_column
+from panewise.spec.families.join import PARTS
 from panewise.spec.operators.join.columns import Selected, all_columns
 from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
@@ -501,7 +501,7 @@ def test_a_join_without_event_times() -> None:
     assert (made.timestamp, made.has_event_times, made.added_columns) == (None, False, ("op", "missing"))
     assert made.ports["left"].columns_read == ("id",)
     assert parts(made).output_time(made)[0] == "a join with event_time=None before a second operator"
-    assert (parts(made).instants(made), timely_column(made)) == ((), None)
+    assert (parts(made).instants(made), PARTS.timely_column(made)) == ((), None)
     assert parts(made).for_delays(made, {"left": Duration(5), "right": Duration(5)}) == made
     assert parts(made).renamed(made, "left", {"event_time": "t"}, None) == made
     assert from_dict(to_dict(made)) == made
@@ -543,8 +543,8 @@ def test_a_description_says_what_is_emitted_and_stored() -> None:
 
 def test_rows_of_a_join_may_have_the_watermark_of_the_query() -> None:
     """semantics 42.11, 37.25: an inner join with an interval, unless it joins late rows."""
-    assert timely_column(join(match=Interval(0, 5))) == "join_time"
-    assert timely_column(join(match=Interval(0, 5, late="join"))) is None
+    assert PARTS.timely_column(join(match=Interval(0, 5))) == "join_time"
+    assert PARTS.timely_column(join(match=Interval(0, 5, late="join"))) is None
 
 
 def test_a_description_of_an_as_of_join() -> None:

@@ -151,7 +151,7 @@ class Decoder:
         return self.one_of(inner or (kind,), value, where)
 
     def _reader(self, kind: Any) -> ReadPart:
-        """Returns what reads a type: for nested conditions the reader of the form, to save frames of the stack."""
+        """Returns what reads a type. That of a form is called at once: nested conditions need the stack."""
         form = kind if isinstance(kind, Form) else self._forms.get(kind, _BY_FIELDS)
         return form.read or (lambda decoder, value, where: decoder.read(kind, value, where))
 
