@@ -71,7 +71,7 @@ REFUSED: list[tuple[str, dict[str, Any], tuple[str, str, str]]] = [
         {"right_aggregates": [BOTH("v", "w")]},
         (
             f"right_aggregates=[{BOTH('v', 'w')!r}]",
-            "aggregates of a side are made by panewise.functions",
+            "aggregates are made by panewise.functions",
             "give one such as F.count()",
         ),
     ),

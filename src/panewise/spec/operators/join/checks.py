@@ -6,7 +6,20 @@ from typing import Any
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
 from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side import Side
 from panewise.spec.watermarks import FixedLag, StreamTime
+
+
+def check_sides(spec: TwoSided) -> None:
+    """Refuses sides of another type.
+
+    Raises:
+        SpecError: for such a side.
+    """
+    for name, side in spec.sides.items():
+        given: Any = side
+        if not isinstance(given, Side):
+            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
 
 
 def check_keys(spec: TwoSided) -> None:

@@ -10,8 +10,8 @@ from panewise.errors import SpecError
 from panewise.families import JOIN, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions import Node, as_condition, columns_of
-from panewise.spec.fields import several
-from panewise.spec.operators.join.checks import check_keys, check_watermarks
+from panewise.spec.fields import check_choice, set_fields, several
+from panewise.spec.operators.join.checks import check_keys, check_sides, check_watermarks
 from panewise.spec.operators.join.columns import (
     EITHER,
     HOWS,
@@ -120,8 +120,7 @@ class JoinOperator(TwoSided):
         if timestamp is None and how not in ONE_SIDED and has_event_times(left, right):
             ends = isinstance(match, Match) and match_parts(match).windows_end(match)
             values["timestamp"] = "window" if ends else "later"
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_kinds(self)
         _check_type(self)
         match_parts(match).check(self)
@@ -231,18 +230,15 @@ def _emits_unmatched(how: Any) -> bool:
 
 
 def _check_kinds(spec: JoinOperator) -> None:
-    for name, side in spec.sides.items():
-        given: Any = side
-        if not isinstance(given, Side):
-            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
+    check_sides(spec)
     match: Any = spec.match
     if not isinstance(match, Match):
         rule = "a match is an Interval, an AsOf, a SameWindow, LastRows, Latest or WindowedStreams"
         raise SpecError(f"match={match!r}", rule, "give one such as Interval('-5 minutes', '1 hour')")
     for name, choices in _CHOICES.items():
         value = getattr(spec, name)
-        if value not in choices and not (value is None and name in ("unmatched", "timestamp")):
-            raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
+        if value is not None or name not in ("unmatched", "timestamp"):
+            check_choice(name, value, choices)
 
 
 def _check_type(spec: JoinOperator) -> None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import set_fields
 from panewise.spec.triggers.simple import Always, Every
 from panewise.spec.windows.kinds import Hopping, Tumbling, positive
 from panewise.spec.windows.measure import MOST_ROWS, Rows, is_number_of_rows
@@ -67,15 +68,14 @@ class JoinWindow:
     ) -> None:
         _check_window(window)
         timed = isinstance(window, (Tumbling, Hopping))
-        values = {
-            "window": window,
-            "early": _policy(early, "early"),
-            "late": _policy(EACH if late is None and timed else late, "late"),
-            "retention": None if retention is None else positive(retention, "retention"),
-            "retention_rows": retention_rows,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(
+            self,
+            window=window,
+            early=_policy(early, "early"),
+            late=_policy(EACH if late is None and timed else late, "late"),
+            retention=None if retention is None else positive(retention, "retention"),
+            retention_rows=retention_rows,
+        )
         _check_policies(self, timed=timed)
         _check_retention(self)
 
@@ -140,7 +140,7 @@ class WindowedStreams:
             if not isinstance(one, JoinWindow):
                 rule = "the window of a side is a JoinWindow"
                 raise SpecError(f"{name}={one!r}", rule, "give one such as JoinWindow(rows(3))")
-            object.__setattr__(self, name, one)
+            set_fields(self, **{name: one})
 
     @property
     def windows(self) -> dict[str, JoinWindow]:
