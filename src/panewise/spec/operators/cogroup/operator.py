@@ -13,6 +13,7 @@ from panewise.spec.aggregates.functions import count
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.fields import set_fields, several
 from panewise.spec.operators.join.checks import (
+    check_has_event_times,
     check_keys,
     check_lateness_of_windows,
     check_sides,
@@ -20,7 +21,6 @@ from panewise.spec.operators.join.checks import (
 )
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
-from panewise.spec.operators.join.event_times import check_has_event_times
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
@@ -151,11 +151,7 @@ class CogroupOperator(TwoSided):
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
         return {
-            name: SideEntry(
-                self._with_watermark(side),
-                (*self.shared_columns, *self.values(name)),
-                window=self.window,
-            )
+            name: self._entry(side, (*self.shared_columns, *self.values(name)), self.window)
             for name, side in self.sides.items()
         }
 

@@ -9,6 +9,7 @@ from panewise.families import INPUT, POLICY, Family
 from panewise.spec.aggregates.aggregate import Aggregate, check_made
 from panewise.spec.fields import check_columns, check_flag, set_fields, several
 from panewise.spec.notebook import Shown
+from panewise.spec.operators.panes import PANE_COLUMNS
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.policies import (
@@ -28,18 +29,7 @@ SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PA
 _EACH: Final = CountPolicy(1)
 _OWN = ("event", "processing_time")
 # The columns of events and of window panes, so that a query can write both to one table.
-RESERVED: Final = (
-    *_OWN,
-    "window_start",
-    "window_end",
-    "timing",
-    "index",
-    "nonspeculative_index",
-    "is_first",
-    "is_last",
-    "op",
-    "delta",
-)
+RESERVED: Final = (*_OWN, *(name for name in PANE_COLUMNS if name not in _OWN), "delta")
 _EVICTIONS = {
     "tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy),
     "sliding": (CountPolicy, TimePolicy, DeltaPolicy),
@@ -193,12 +183,12 @@ class StreamWindow(Shown):
         )
 
     @property
-    def ports(self) -> dict[str, "Tuples"]:
+    def ports(self) -> dict[str, "TupleEntry"]:
         """The input port."""
         return {INPUT: self.tuples}
 
     @cached_property
-    def tuples(self) -> "Tuples":
+    def tuples(self) -> "TupleEntry":
         """What is read of the rows (semantics 10.1)."""
         position = self.position.columns if self.position else ()
         output_columns = self.columns or [
@@ -212,7 +202,7 @@ class StreamWindow(Shown):
             *output_columns,
         )
         whole = self.columns is None and not self.aggregates
-        return Tuples(self.partition_by, tuple(dict.fromkeys(read)), whole, self.order, self.position)
+        return TupleEntry(self.partition_by, tuple(dict.fromkeys(read)), whole, self.order, self.position)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -224,7 +214,7 @@ class StreamWindow(Shown):
 
 
 @dataclass(frozen=True)
-class Tuples:
+class TupleEntry:
     """What policy windows read of the rows of their input: an :class:`panewise.spec.protocol.Entry`.
 
     Rows have no event time. Null keys are valid here, because those of a marker may be null. The keys of
