@@ -11,7 +11,7 @@ from typing import Any
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import decimal_scale, same_value, sort_key
 from panewise.oracle.outputs import Output, concatenate
-from panewise.oracle.progress.clock import Clock
+from panewise.oracle.progress.clocks import Clock
 from panewise.oracle.rows import as_key
 from panewise.oracle.windowing.assign import stamp
 from panewise.oracle.windows.interpreter import Interpreter

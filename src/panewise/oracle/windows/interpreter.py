@@ -5,12 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.errors import InputError
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import check_type, same_value
-from panewise.oracle.outputs import Output, concatenate, empty_output
-from panewise.oracle.progress.clock import Clock
-from panewise.oracle.progress.clocks import Clocks
+from panewise.oracle.columns import checked_types, same_value
+from panewise.oracle.outputs import Output, concatenate, empty_output, rows_after_finish
+from panewise.oracle.progress.clocks import Clock, Clocks
 from panewise.oracle.replays import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, stamp, windows_of
@@ -43,9 +41,7 @@ class Interpreter:
 
     def __init__(self, spec: WindowOperator, types: dict[str, str] | None = None) -> None:
         self._spec = spec
-        self._types = dict(types or {})
-        for column, kind in self._types.items():
-            check_type(column, kind)
+        self._types = checked_types(types)
         self._clocks = Clocks(spec)
         self._clock = self._clocks.common
         self._stored: dict[tuple[Any, ...], LiveWindow] = {}
@@ -68,9 +64,7 @@ class Interpreter:
     def evaluations(self, rows: Iterable[dict[str, Any]]) -> Iterator[Output]:
         """Yields the output of :meth:`add` evaluation by evaluation, lazily."""
         if self._clocks.common.finished:
-            raise InputError(
-                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
-            )
+            raise rows_after_finish()
         ordered = arrival_order(self._spec, self._types, list(rows))
         for batch in ([row] for row in ordered) if self._spec.evaluate == "record" else [ordered]:
             output = empty_output()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from panewise.chrono import saturating_add
-from panewise.oracle.progress.clock import Clock
+from panewise.oracle.progress.clocks import Clock
 from panewise.oracle.windows.live_window import LiveWindow
 from panewise.oracle.windows.trigger_tree import TriggerContext
 from panewise.spec import WindowOperator

@@ -1,4 +1,4 @@
-"""Checks of what joins and cogroups have in common: keys, watermarks, lateness and event times of two sides."""
+"""Checks of what joins and cogroups have in common: two sides, with keys, watermarks and event times."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any

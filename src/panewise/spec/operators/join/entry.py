@@ -18,7 +18,7 @@ class SideEntry:
     """The input port of a side: :class:`panewise.spec.protocol.Entry`, whose fields it has.
 
     Attributes:
-        columns_read: the columns of the side, and those that the match, the condition and the emitted rows read.
+        columns_read: the columns of the side, and those that the match, the condition and emitted rows read.
         whole_rows: whether all columns are emitted.
         watermark: that of the side, or of the join if that has one.
         window: the windows of a window join. A row that is in none is invalid.
