@@ -67,7 +67,7 @@ ELSEWHERE = {
     "spec/operators/panes.py": "spec/operators/test_chain.py",
     "spec/rules/processing_time.py": "spec/operators/test_windows.py",
     "streamwindow.py": "spec/operators/test_policy.py",
-    "spec/operators/row_checks.py": "spec/operators/test_over.py",
+    "spec/operators/row_operator.py": "spec/operators/test_over.py",
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",

@@ -162,7 +162,9 @@ class RunLibrary:
         del stored, table, frame
         return self._copied(run, shape, rows, content)
 
-    def _copied(self, run: Run, shape: Shape, rows: RunRows, content: StreamBytes | pa.Table | None) -> RunRows:
+    def _copied(
+        self, run: Run, shape: Shape, rows: RunRows, content: StreamBytes | pa.Table | None
+    ) -> RunRows:
         """Puts the rows of a run into the cache and the mirror, and returns them.
 
         Long runs are returned as a memory-mapped copy, which all processes of the machine share. `content` is

@@ -169,7 +169,7 @@ class AsyncFront(Generic[T]):
         self._changes.notify()
 
     def _evaluate(self) -> None:
-        with self._delivery.calls.one():
+        with self._delivery.calls.within():
             self._delivery.check_open()
             self._core.evaluate()
 
@@ -194,7 +194,7 @@ class AsyncFront(Generic[T]):
         if self._ended:
             raise InputError("an operator that has ended", "nothing is added after end()", "make a new one")
         result = work()
-        with self._delivery.calls.one():
+        with self._delivery.calls.within():
             self._core.commit_due()
         return result
 
@@ -220,7 +220,7 @@ class AsyncFront(Generic[T]):
         )
         self._check_loop(loop)
         if not self._outputs:
-            with self._delivery.calls.one():
+            with self._delivery.calls.within():
                 self._core.commit()
             raise StopAsyncIteration
         self._taken = self._outputs[0]
@@ -228,7 +228,7 @@ class AsyncFront(Generic[T]):
 
     def _accept(self, output: T) -> None:
         """Removes the output that the loop has done with."""
-        with self._delivery.calls.one():
+        with self._delivery.calls.within():
             self._taken = None
             if self._outputs and self._outputs[0] is output:  # not so after a reset
                 self._outputs.popleft()

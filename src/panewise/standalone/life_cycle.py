@@ -110,7 +110,7 @@ class LifeCycle:
     @contextmanager
     def _call(self) -> Iterator[None]:
         """Marks a call, after checking that the operator is open."""
-        with self._delivery.calls.one():
+        with self._delivery.calls.within():
             self._delivery.check_open()
             yield
 

@@ -332,7 +332,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
 
 def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
     """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
-    with operator._calls.one():
+    with operator._calls.within():
         operator._core.prepare()
         operator._core.add(frames)
 

@@ -133,7 +133,7 @@ class OperatorCore(Core):
                 calls.refuse()
             yield
             return
-        with calls.one():
+        with calls.within():
             self.catch_up()
             yield
 
