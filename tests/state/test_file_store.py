@@ -61,8 +61,10 @@ def test_long_values_are_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ("application_id=7", " | the file of a store is one that panewise wrote | give another directory"),
         (
             "user_version=2",
-            " of format 2 | this version of panewise reads format 1 | "
-            "use the version of panewise that wrote it",
+            (
+                " of format 2 | this version of panewise reads format 1 | "
+                "use the version of panewise that wrote it"
+            ),
         ),
     ],
 )
