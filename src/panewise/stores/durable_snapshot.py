@@ -1,6 +1,7 @@
 """Snapshots of a durable map: an iterator of RocksDB, merged with a snapshot of the pending changes.
 
-The changes take precedence. A key whose change is a tombstone has no entry.
+The changes take precedence. A key whose change is a tombstone has no entry. An entry costs a step of the
+iterator, and a search if another scan of the snapshot has moved it since.
 """
 
 from collections.abc import Iterator
