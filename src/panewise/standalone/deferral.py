@@ -59,10 +59,6 @@ class Deferral:
         """Whether messages of this operator may wait."""
         return self._ends is not None
 
-    def stop(self) -> None:
-        """Ends the deferral."""
-        self._ends = None
-
     def reset(self) -> None:
         """Drops the cached time at which the state is due, after a reset has replaced the state."""
         if self._ends is not None:
