@@ -108,6 +108,9 @@ RULES = {
     "an amount is finite": Rule(
         lambda: OnDelta("v", 1e300), lambda: OnDelta("v", float("inf")), f"amount=inf | {AN_AMOUNT}"
     ),
+    "an amount is finite as a double": Rule(
+        lambda: OnDelta("v", 10**308), lambda: OnDelta("v", 10**309), f"amount={10**309} | {AN_AMOUNT}"
+    ),
     "an amount is no bool": Rule(
         lambda: OnDelta("v", 1), lambda: OnDelta("v", True), f"amount=True | {AN_AMOUNT}"
     ),

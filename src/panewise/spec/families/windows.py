@@ -90,7 +90,8 @@ class _WindowParts(PaneParts):
 
     def for_columns(self, spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
         """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
-        return with_event_time(spec, columns[INPUT])
+        found: WindowOperator = with_event_time(spec, columns[INPUT])
+        return found
 
     def renamed(
         self, spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
