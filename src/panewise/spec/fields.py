@@ -5,12 +5,14 @@ raises SpecError with the path. Documents consist of dicts and lists, as JSON do
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError
+from panewise.errors import SpecError, SpecWarning
 
 Reader: TypeAlias = Callable[[Any, str], Any]
 
@@ -217,3 +219,11 @@ def is_finite_number(value: Any) -> bool:
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and abs(value) <= sys.float_info.max
+
+
+@contextmanager
+def silently() -> Iterator[None]:
+    """Ignores warnings of specifications that are made of one that has warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        yield

@@ -1,12 +1,12 @@
 """Windows of rows: the default of their event time, and the fields that they refuse (semantics 8.5, 8.6)."""
 
-import warnings
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.errors import SpecError, SpecWarning
+from panewise.errors import SpecError
 from panewise.spec.evictors import TimeEvictor
+from panewise.spec.fields import silently
 from panewise.spec.triggers.composite import walk
 from panewise.spec.triggers.simple import AfterEventTime, AfterEventTimeDelay
 from panewise.spec.windows.kinds import counted
@@ -33,8 +33,7 @@ def with_event_time(spec: Any, columns: Collection[str]) -> Any:
     named = spec.event_time is not None or spec.order or spec.position is not None
     if not counted(spec.window) or named or _DEFAULT not in columns:
         return spec
-    with warnings.catch_warnings():  # it warned when it was first built
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return replace(spec, event_time=_DEFAULT)
 
 
