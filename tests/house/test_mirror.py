@@ -73,7 +73,7 @@ ELSEWHERE = {
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",
-    "spec/windows/measure.py": "spec/rules/test_row_numbering.py",
+    "spec/windows/size_in_rows.py": "spec/rules/test_row_numbering.py",
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",

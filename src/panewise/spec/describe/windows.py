@@ -28,7 +28,7 @@ from panewise.spec.windows.kinds import (
     gap_columns,
     merging,
 )
-from panewise.spec.windows.measure import Rows, length
+from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
 
 

@@ -8,7 +8,7 @@ from panewise.errors import SpecError
 from panewise.spec.fields import check_choice, set_fields
 from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.windows.kinds import positive
-from panewise.spec.windows.measure import MOST_ROWS, is_number_of_rows
+from panewise.spec.windows.size_in_rows import MOST_ROWS, is_number_of_rows
 
 CLOSED: Final = ("both", "left", "right", "neither")
 LATE: Final = ("output", "join")
