@@ -62,7 +62,7 @@ def _read(read: Reader) -> Form:
 
 
 def _or_word(word: str, kind: type, what: str) -> Form:
-    """Returns the form of a value of a type or a word. Whole numbers are durations."""
+    """Returns the form of a value that is of a type or is the word. Of the type int it is a duration."""
 
     def read(value: Any, where: str) -> Any:
         if isinstance(value, str) and value == word:
