@@ -66,7 +66,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 # Reads that are allowed at any time (semantics 31.24, 34.24).
 FREE = {
-    StandaloneOperator: {"watermark", "clock", "spec", "delivery_enabled"},
+    StandaloneOperator: {"watermark", "clock", "spec", "evaluation", "delivery_enabled"},
     WindowedAggregator: {"counts", "position", "clock", "mode", "restoring", "delivery_enabled"},
     JoinWindowOperator: {"counts", "position", "clock", "mode", "restoring", "delivery_enabled"},
     LifeCycle: set(),

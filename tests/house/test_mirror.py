@@ -47,8 +47,6 @@ ELSEWHERE = {
     "stores/rocks.py": "stores/test_store_directory.py",
     "stores/scans.py": "stores/test_ordered_map.py",
     # Parts of stores are tested through these.
-    "stores/late_index.py": "stores/test_window_store.py",
-    "stores/positions.py": "stores/test_retaining_store.py",
     "stores/recent_values.py": "stores/test_window_store.py",
     # Files of the state store are tested as Spark writes them, and damaged.
     "checkpoints/compressed.py": "checkpoints/test_changelog.py",

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from panewise.errors import InputError
-from panewise.standalone.delivery import Core, Delivery
+from panewise.standalone.core import Core
+from panewise.standalone.delivery import Delivery
 
 
 class LifeCycle:
