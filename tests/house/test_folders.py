@@ -26,7 +26,6 @@ BELOW = {
     "windowing",
 }
 VALUES = {
-    "notebook",
     "windows",
     "triggers",
     "evictors",
@@ -64,7 +63,6 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     },
     "spec": {
         "fields": set(),
-        "notebook": set(),
         "position": set(),
         "column_types": set(),
         "type_text": set(),

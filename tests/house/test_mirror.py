@@ -63,7 +63,6 @@ ELSEWHERE = {
     "spec/column_types.py": "spec/test_type_checks.py",
     "spec/fields.py": "spec/codec/test_codec.py",
     "spec/frames.py": "spec/operators/test_over.py",
-    "spec/notebook.py": "spec/test_display.py",
     "spec/operators/panes.py": "spec/operators/test_chain.py",
     "spec/rules/processing_time.py": "spec/operators/test_windows.py",
     "streamwindow.py": "spec/operators/test_policy.py",

@@ -11,10 +11,10 @@ from panewise.families import INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate, check_some
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields, several, skew_of
-from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position, check_position
+from panewise.spec.protocol import Shown
 from panewise.spec.rules.processing_time import check_time
 from panewise.spec.rules.row_numbering import check_counted
 from panewise.spec.rules.sliding import check_sliding
