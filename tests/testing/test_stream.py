@@ -39,10 +39,10 @@ from panewise.streamwindow import count
 from panewise.testing import Step, TestStream, run
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.compare import same
-from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs, window_join_specs
-from panewise.testing.policies import TYPES, stream_events, stream_windows
+from panewise.testing.over_specs import frame_events, frame_specs
+from panewise.testing.policy_specs import TYPES, stream_events, stream_windows
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 from tests.engine.effort import FEW
 

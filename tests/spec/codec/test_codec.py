@@ -39,9 +39,9 @@ from panewise.spec.triggers.simple import Leaf
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import IN_ORDER, SURPLUS, cogroup_specs
 from panewise.testing.deduplicates import deduplicate_specs
-from panewise.testing.frames import frame_specs
 from panewise.testing.joins import join_specs, window_join_specs
-from panewise.testing.policies import COUNTING, EVICTING, stream_windows
+from panewise.testing.over_specs import frame_specs
+from panewise.testing.policy_specs import COUNTING, EVICTING, stream_windows
 from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
 from panewise.testing.windowed_joins import windowed_join_specs

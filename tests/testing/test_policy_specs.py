@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from panewise.spec import StreamWindow
 from panewise.testing import run
-from panewise.testing.policies import EVICTING, TYPES, stream_events, stream_windows
+from panewise.testing.policy_specs import EVICTING, TYPES, stream_events, stream_windows
 
 Events = list[dict[str, Any]]
 
