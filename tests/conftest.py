@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.engine.effort import FULL
 from tests.jvm import QUICK_JVM
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# No test depends on how fast the machine is.
-settings.register_profile("panewise", deadline=None)
+# No test depends on how fast the machine is. Tests with settings of their own have other numbers of examples.
+settings.register_profile("panewise", deadline=None, max_examples=100 if FULL else 25)
 settings.load_profile("panewise")
 
 # Set before any JVM or worker starts. Workers must run this Python; the driver must not look up a host name.
