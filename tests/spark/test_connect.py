@@ -31,6 +31,11 @@ def run(feed: Feed, part: str) -> Any:
     return json.loads(lines[0].removeprefix("told "))
 
 
+@pytest.fixture
+def feed(tmp_path: Path) -> Feed:
+    return Feed(None, tmp_path)  # type: ignore[arg-type] - the job has a session of its own
+
+
 @pytest.mark.spark
 def test_a_stream_and_a_batch_through_connect(feed: Feed) -> None:
     feed.put(*FIRST)

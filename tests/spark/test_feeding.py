@@ -257,17 +257,15 @@ def test_any_operator_behind_any_other(feed: Feed, other: Feed, name: str) -> No
 def test_outputs_of_all_operators_of_a_query(feed: Feed, other: Feed) -> None:
     """semantics 42.9: the late rows of a join that windows are behind, and of the windows behind a third."""
     put(feed, other, 0, 3)
-    feed.put((1, "a", 1000), (60, "b", 2))
-    feed.put((1, "a", 1001), (61, None, 3))
+    feed.put((1, "a", 1000), (60, None, 2))
     other.put((60, "a", 4))
-    other.put((61, "a", 5))
     outputs = ("panes", "first_rows", "first_left_late", "first_left_counts", "second_panes")
     with_panes = windowed(pairs(feed, other, stream=True)).groupBy("v").window(TEN).options(timestamp="end")
     second = with_panes.agg(F.count().alias("n"))
     hours = windowed(second.where("n > 0")).window(pw.Tumbling("1 hour"))
     third = hours.finish("at_end").agg(F.sum("n").alias("n"))
     write(feed, third, outputs=outputs)
-    assert sorted(feed.read("first_left_late")["row"].struct.field("v")) == [1000, 1001]
+    assert sorted(feed.read("first_left_late")["row"].struct.field("v")) == [1000]
     counts, rows, sums = (feed.read(name) for name in ("first_left_counts", "first_rows", "second_panes"))
     assert counts["rows_in"].sum() == counts["applied"].sum() + counts["late"].sum() + counts["invalid"].sum()
     assert rows.height == sums["n"].sum() == feed.read("panes")["n"].sum() > 10
