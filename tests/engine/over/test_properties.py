@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise.spec import OverOperator, row_driven
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.frames import frame_events, frame_specs
+from panewise.testing.over_specs import frame_events, frame_specs
 from panewise.testing.strategies import types_of
 from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.orders import columns

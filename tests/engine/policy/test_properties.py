@@ -10,7 +10,7 @@ from panewise.spec import StreamWindow
 from panewise.streamwindow import partition_age
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.policies import TYPES, stream_events, stream_windows
+from panewise.testing.policy_specs import TYPES, stream_events, stream_windows
 from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.orders import columns
 

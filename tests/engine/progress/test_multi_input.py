@@ -14,7 +14,7 @@ from panewise.spec import Chain, OverOperator, WindowOperator
 from panewise.testing import run
 from panewise.testing.chains import chains
 from panewise.testing.compare import same
-from panewise.testing.frames import frame_events, frame_specs
+from panewise.testing.over_specs import frame_events, frame_specs
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
 from tests.engine.effort import FEW, SOAK
 from tests.engine.windows.test_invariances import BY_ORDER, assert_same, cut, numbered, together
