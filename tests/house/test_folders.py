@@ -57,9 +57,10 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "policy": SHARED | {"protocol"},
         "deduplicate": LOW | {"protocol"},
         "join": SHARED | {"protocol", "windows"},
-        "chain": SHARED | {"protocol", "windows"},
-        "windowed_join": LOW | {"protocol", "join"},
-        "cogroup": SHARED | {"protocol", "windows", "join"},
+        "nested": LOW | {"protocol"},
+        "chain": SHARED | {"protocol", "windows", "nested"},
+        "windowed_join": LOW | {"protocol", "join", "nested"},
+        "cogroup": SHARED | {"protocol", "windows", "join", "nested"},
     },
     "spec": {
         "fields": set(),

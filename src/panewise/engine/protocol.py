@@ -13,6 +13,7 @@ import polars as pl
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.port import Port
+from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import INPUT, part
 from panewise.spec import Specification
@@ -82,7 +83,44 @@ class OperatorState(Protocol):
         ...
 
 
-class Operator(Protocol):
+class Stateful(Protocol):
+    """What has a state that a checkpoint stores: an operator, or a member of a nested one."""
+
+    @property
+    def state(self) -> OperatorState:
+        """The state. It is replaced, never changed."""
+        ...
+
+    @state.setter
+    def state(self, state: Any) -> None: ...
+
+    @property
+    def changed(self) -> bool:
+        """Whether the tables have changed since the operator was made."""
+        ...
+
+    def header(self) -> dict[str, Any]:
+        """Returns everything of the state that is not in a table, as JSON values."""
+        ...
+
+    def with_header(self, header: Mapping[str, Any]) -> OperatorState:
+        """Returns the state with the values of a header.
+
+        Raises:
+            StateError: if a value cannot be one of this operator's.
+        """
+        ...
+
+    def horizons(self, clocks: Any) -> Mapping[str, int | None]:
+        """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
+        ...
+
+    def next_due(self) -> int | None:
+        """Returns a watermark at or before the first one at which something is due; None: nothing is."""
+        ...
+
+
+class Operator(Stateful, Protocol):
     """An operator on Polars frames. It knows no runtime and reads no clock.
 
     Every method that takes an event emits what is due, and returns it as :class:`Output`. The `port` of an
@@ -105,41 +143,8 @@ class Operator(Protocol):
         ...
 
     @property
-    def state(self) -> OperatorState:
-        """The state. It is replaced, never changed."""
-        ...
-
-    @state.setter
-    def state(self, state: Any) -> None: ...
-
-    @property
-    def changed(self) -> bool:
-        """Whether the tables have changed since the operator was made."""
-        ...
-
-    @property
     def clocks_are_own(self) -> bool:
         """Whether rows drive the watermark, so that a runtime cannot give it again after a restart."""
-        ...
-
-    def header(self) -> dict[str, Any]:
-        """Returns everything of the state that is not in a table, as JSON values."""
-        ...
-
-    def with_header(self, header: Mapping[str, Any]) -> OperatorState:
-        """Returns the state with the values of a header.
-
-        Raises:
-            StateError: if a value cannot be one of this operator's.
-        """
-        ...
-
-    def horizons(self, clocks: Any) -> Mapping[str, int | None]:
-        """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
-        ...
-
-    def next_due(self) -> int | None:
-        """Returns a watermark at or before the first one at which something is due; None: nothing is."""
         ...
 
     def output_watermark(self) -> int | None:
@@ -205,6 +210,17 @@ class Operator(Protocol):
     def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
         """Replaces the replay marks of a port by those of the rows that all shards have received."""
         ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one evaluation of a step emits, and the clocks at which it does.
+
+    A step has several evaluations if rows are evaluated one by one, or if its rows move a watermark.
+    """
+
+    clocks: Clocks
+    panes: pl.DataFrame
 
 
 @dataclass(frozen=True)

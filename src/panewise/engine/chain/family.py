@@ -29,10 +29,11 @@ def operator(spec: Chain, schemas: Schemas) -> "ChainEngine":
 
 def tables(spec: Chain) -> tuple[str, ...]:
     """Returns the names of the tables of windows, of the stages, and of slices."""
-    from panewise.engine.chain.state import stage_names  # noqa: PLC0415 - see above
+    from panewise.engine.chain.stage import TABLES  # noqa: PLC0415 - see above
     from panewise.engine.windows.state import BLOCKS, SLICES, WINDOWS  # noqa: PLC0415 - see above
 
-    return WINDOWS, *stage_names(len(spec.stages)), SLICES, BLOCKS
+    numbers = range(1, len(spec.stages) + 1)
+    return WINDOWS, *(f"{name} of stage {number}" for number in numbers for name in TABLES), SLICES, BLOCKS
 
 
 def inspect(spec: Chain, header: Mapping[str, Any], read: TableReader) -> Inspection:

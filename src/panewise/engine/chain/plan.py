@@ -95,7 +95,7 @@ class StagePlan:
         return panes.with_columns(*zero, *bounds)
 
 
-class ChainPlan(WindowPlan):
+class ChainPlan:
     """The plan of the window operator, and the plans of the stages.
 
     Raises:
@@ -103,16 +103,12 @@ class ChainPlan(WindowPlan):
     """
 
     def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
-        super().__init__(chain.first, schema)
+        self.first = WindowPlan(chain.first, schema)
         check_types(chain, types_of(schema))
-        self.stages = list[StagePlan]()
-        before, panes = list(chain.first.keys), self.window_panes
+        self.ports, self.stages = self.first.ports, list[StagePlan]()
+        before, panes = list(chain.first.keys), self.first.pane_schema
         for specified in chain.stages:
             plan = StagePlan(chain, specified, before, panes)
             self.stages.append(plan)
             before, panes = plan.keys, plan.pane_schema
-
-    @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted panes, which are those of the last stage."""
-        return self.stages[-1].pane_schema
+        self.pane_schema = panes

@@ -38,11 +38,12 @@ def tables(spec: CogroupOperator) -> tuple[str, ...]:
 
 def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the live windows, with the keys of the left side."""
-    from panewise.engine.cogroup.state import header_of_windows  # noqa: PLC0415 - see above
+    from panewise.engine.cogroup.operator import CogroupEngine  # noqa: PLC0415 - see above
     from panewise.engine.join.state import read_clocks  # noqa: PLC0415 - see above
+    from panewise.engine.nested.state import header_in  # noqa: PLC0415 - see above
 
     windows = window_operator(spec)
-    found = engine_parts(windows).inspect(windows, header_of_windows(header), read)
+    found = engine_parts(windows).inspect(windows, header_in(CogroupEngine.HEADER, header), read)
     names = {row_key(place): name for place, name in enumerate(spec.keys)}
     rows = found.rows.rename(names) if found.rows.width else found.rows
     return replace(found, clocks=read_clocks(header), rows=rows, keys=list(spec.keys) or [ONE_KEY])

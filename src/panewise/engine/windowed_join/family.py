@@ -33,9 +33,11 @@ def tables(spec: WindowedJoin) -> tuple[str, ...]:
 
 def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored windows, whose tables come first."""
-    from panewise.engine.windowed_join.state import header_of_windows  # noqa: PLC0415 - see above
+    from panewise.engine.nested.state import header_in  # noqa: PLC0415 - see above
+    from panewise.engine.windowed_join.operator import WindowedJoinEngine  # noqa: PLC0415 - see above
 
-    return engine_parts(spec.windows).inspect(spec.windows, header_of_windows(header), read)
+    inner = header_in(WindowedJoinEngine.HEADER, header)
+    return engine_parts(spec.windows).inspect(spec.windows, inner, read)
 
 
 PARTS: Final = EngineParts(compile=compile, operator=operator, tables=tables, inspect=inspect)

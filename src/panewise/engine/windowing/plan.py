@@ -82,7 +82,7 @@ class WindowPlan:
             self.identity,
             self.keys if merging(spec.window) or self.by_key else self.identity,
         )
-        self.window_panes = panes.schema(spec, key_types, self.aggregation.result_types)
+        self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
         self.late_schema = late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
@@ -119,11 +119,6 @@ class WindowPlan:
     def entry(self) -> WindowOperator:
         """The specification of the input port."""
         return self.spec
-
-    @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted panes."""
-        return self.window_panes
 
     @property
     def needs_clock(self) -> bool:

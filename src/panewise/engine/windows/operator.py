@@ -8,7 +8,7 @@ and the windows that it reads. These are the windows of the rows and, when the c
 due.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
+from panewise.engine.protocol import Evaluation
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
@@ -33,7 +34,7 @@ from panewise.engine.windows.sliding.intake import completed, completed_of_keys,
 from panewise.engine.windows.sliding.slices import Slices
 from panewise.engine.windows.state import WindowState
 from panewise.families import INPUT
-from panewise.spec import Custom, Specification, WindowOperator, merging
+from panewise.spec import Custom, WindowOperator, merging
 
 T = TypeVar("T")
 _RANK = "__rank"
@@ -59,18 +60,17 @@ class WindowEngine(SingleInput[WindowState]):
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
         self.plan = plan or WindowPlan(spec, schema)
-        self.spec: Specification = spec
+        self.spec = spec
         slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
         windows = StoredTable.nothing(self.plan.shape, MemoryLibrary())
         self.state = WindowState(windows=windows, clocks=Clocks.of(spec), slices=slices)
-        self._nothing = Output.nothing(
-            self.plan.window_panes, self.plan.late_schema, self.plan.invalid_schema
-        )
+        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
         self.changed = False  # whether the stored windows have changed since the operator was made
         self._effects: list[Intake] | None = None  # of the step that is recorded
+        self._evaluations: list[Evaluation] | None = None
 
     def recorded(self, work: Callable[[], T]) -> tuple[T, list[Intake]]:
         """Does a step; returns what it returns, and its effects on windows in their order."""
@@ -79,6 +79,19 @@ class WindowEngine(SingleInput[WindowState]):
             return work(), effects
         finally:
             self._effects = None
+
+    def evaluated(self, step: Callable[[], T]) -> tuple[T, list[Evaluation]]:
+        """Does a step; returns what it returns, and its evaluations in their order."""
+        evaluations = self._evaluations = list[Evaluation]()
+        try:
+            return step(), evaluations
+        finally:
+            self._evaluations = None
+
+    def _record(self, emitted: Iterable[pl.DataFrame]) -> None:
+        """Records evaluations at the present clocks if the evaluations of this step are requested."""
+        if self._evaluations is not None:
+            self._evaluations += [Evaluation(self.state.clocks, one) for one in emitted]
 
     @property
     def clocks_are_own(self) -> bool:
@@ -208,6 +221,7 @@ class WindowEngine(SingleInput[WindowState]):
             self.plan, self.state.windows, partials, self.state.clocks, self._late_columns
         )
         output = self._settle(effect, int(partials[ROWS].sum()))
+        self._record([output.panes])
         none = pl.DataFrame(schema=self.plan.late_schema)
         return replace(output, late=none, combined_late=effect.reasons)
 
@@ -249,8 +263,12 @@ class WindowEngine(SingleInput[WindowState]):
     def _evaluated(self, rows: pl.DataFrame) -> Output:
         """Applies rows as one batch or, with `evaluate="record"`, each as if it came alone."""
         if self.plan.spec.evaluate == "batch":
-            return self._batch(rows)
+            output = self._batch(rows)
+            self._record([output.panes])
+            return output
         output = self._each(rows)
+        if self._evaluations is not None and output.panes.height:
+            self._record(output.panes.partition_by(ORDER, maintain_order=True, include_key=False))
         return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
@@ -367,10 +385,10 @@ class WindowEngine(SingleInput[WindowState]):
         result = firing.evaluate(plan, effect.touched, self.state.clocks)
         self._store(result.stored, pl.concat([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
-        emitted = panes.emitted_panes(plan.window_panes, plan.spec, result.emitted, now)
+        emitted = panes.emitted_panes(plan.pane_schema, plan.spec, result.emitted, now)
         if plan.retracting and not effect.merged_away.is_empty():
             emitted = pl.concat(
-                [panes.retractions(plan.window_panes, plan.spec, effect.merged_away, now), emitted]
+                [panes.retractions(plan.pane_schema, plan.spec, effect.merged_away, now), emitted]
             )
         counts = Counts(rows_in, effect.applied, 0, effect.late_count, 0, effect.partially_late)
         return replace(self._nothing, panes=emitted, counts=counts)
@@ -386,14 +404,13 @@ class WindowEngine(SingleInput[WindowState]):
                 self._effects.append(Intake.of_clocks(more))
             self._store_slices(slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
-        if affected.is_empty():
-            return self._nothing
-        result = firing.evaluate(plan, affected, clocks)
-        self._store(result.stored, result.expired)
-        return replace(
-            self._nothing,
-            panes=panes.emitted_panes(plan.window_panes, plan.spec, result.emitted, clocks.processing_time),
-        )
+        emitted = self._nothing.panes
+        if not affected.is_empty():
+            result = firing.evaluate(plan, affected, clocks)
+            self._store(result.stored, result.expired)
+            emitted = panes.emitted_panes(plan.pane_schema, plan.spec, result.emitted, clocks.processing_time)
+        self._record([emitted])
+        return replace(self._nothing, panes=emitted)
 
     def _key_watermarks(self) -> pl.DataFrame:
         """Returns the watermarks of all keys, if each key has its own; else an empty table."""
