@@ -173,19 +173,8 @@ class Operator(Stateful, Protocol):
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
         ...
 
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the port found valid."""
-        ...
-
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials that :meth:`Port.combine` returned."""
-        ...
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks of inputs after a batch of :meth:`add_valid`, if rows drive them.
-
-        `latest` has the highest event time of the valid rows of each input.
-        """
         ...
 
     def add_together(
@@ -193,9 +182,9 @@ class Operator(Stateful, Protocol):
     ) -> Iterable[Output]:
         """Adds valid rows of several ports as one batch, then moves the watermarks that rows drive.
 
-        `latest` has, by port, what :meth:`advance_inputs` takes. The state is at once that after the batch.
-        The outputs may be made when they are requested, so that they need not be in memory together. They
-        are requested before the state is stored.
+        `latest` has, by port, the highest event time of the valid rows of each input. The state is at once
+        that after the batch. The outputs may be made when they are requested, so that they need not be in
+        memory together. They are requested before the state is stored.
         """
         ...
 
@@ -317,6 +306,22 @@ class EngineParts:
     tables: Callable[[Any], tuple[str, ...]]
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
+
+
+def on_call(reference: str) -> Callable[..., Any]:
+    """Returns a function that imports what a reference names when it is called, and calls it.
+
+    Where rows are only packed, a plan is enough. So operators are imported when they are built.
+
+    >>> on_call("math:hypot")(3, 4)
+    5.0
+    """
+    return lambda *given: part(reference)(*given)
+
+
+def with_one_input(reference: str) -> Callable[[Any, Schemas], Operator]:
+    """Returns a function that builds operators with one input, of a class that it imports when called."""
+    return lambda spec, schemas: part(reference)(spec, schemas[INPUT])
 
 
 def engine_parts(spec: Specification) -> EngineParts:

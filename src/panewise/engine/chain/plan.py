@@ -1,6 +1,7 @@
 """The plans of a chain and of its stages, compiled for the types of the panes that stages receive."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Chain, Stage, closed_at_end
 from panewise.spec.type_checks import check_types
 
+TABLES: Final = ("contributions", "windows")  # of a stage
 OP = "op"
 PLACE = (START, END)
 COUNTED: dict[str, pl.DataType] = {INDEX: pl.Int64(), NONSPECULATIVE: pl.Int64()}

@@ -9,13 +9,13 @@ windows.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar
 
 import polars as pl
 
-from panewise.engine.chain.plan import OP, StagePlan
+from panewise.engine.chain.plan import OP, TABLES, StagePlan
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, TOMBSTONE, live_column
-from panewise.engine.ingest.input_state import read_clocks
+from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Evaluation
 from panewise.engine.store.run import MemoryLibrary
@@ -24,34 +24,19 @@ from panewise.engine.windowing.panes import output_end, stamped
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global
 
-TABLES: Final = ("contributions", "windows")
 COMPLETE, LAST, ON_TIME = "__complete", "__last", "__on_time"
 FILLED, EMITS = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
 _RANK = "__rank"
 
 
-@dataclass(frozen=True)
-class StageState:
-    """The tables of a stage, and the clocks of its last evaluation."""
+@dataclass(frozen=True, kw_only=True)
+class StageState(InputState):
+    """The tables of a stage. Its clocks are those of its last evaluation."""
 
-    copies: ClassVar[frozenset[str]] = frozenset()
+    TABLES: ClassVar = TABLES
 
     contributions: StoredTable
     windows: StoredTable
-    clocks: Clocks
-
-    @property
-    def tables(self) -> dict[str, StoredTable]:
-        """The tables."""
-        return {name: getattr(self, name) for name in TABLES}
-
-    def has_ended(self, port: str) -> bool:
-        """Returns whether the input has ended."""
-        return self.clocks.finished
-
-    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
-        """Returns the state with these tables in place of its own."""
-        return replace(self, contributions=tables[TABLES[0]], windows=tables[TABLES[1]])
 
 
 class StageEngine:
@@ -61,10 +46,10 @@ class StageEngine:
 
     def __init__(self, plan: StagePlan) -> None:
         self.plan = plan
-        contributions, windows = (
-            StoredTable.nothing(shape, MemoryLibrary()) for shape in (plan.contributions, plan.windows)
+        contributions = StoredTable.nothing(plan.contributions, MemoryLibrary())
+        self.state = StageState(
+            contributions=contributions, windows=StoredTable.nothing(plan.windows, MemoryLibrary())
         )
-        self.state = StageState(contributions, windows, Clocks.of(plan.spec))
 
     def header(self) -> dict[str, Any]:
         """Returns an empty header."""
@@ -76,7 +61,7 @@ class StageEngine:
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks."""
-        return dict.fromkeys(TABLES, clocks.horizon(self.plan.spec))
+        return dict.fromkeys(self.state.tables, clocks.horizon(self.plan.spec))
 
     def next_due(self) -> int | None:
         """Returns None: nothing is due before the window operator emits panes."""
@@ -88,18 +73,18 @@ class StageEngine:
         The tables expire only after that: panes that windows emit when they expire retract earlier ones.
         """
         plan, state, clocks = self.plan, self.state, evaluation.clocks
-        panes, tables = pl.DataFrame(schema=plan.pane_schema), (state.contributions, state.windows)
+        panes, tables = pl.DataFrame(schema=plan.pane_schema), state.tables
         if evaluation.panes.height:
             panes, tables = _processed(plan, state, evaluation.panes, clocks)
         horizon = clocks.horizon(plan.spec)
-        contributions, windows = (sealed_if_long(table).expired(horizon) for table in tables)
-        self.state = StageState(contributions, windows, clocks)
+        tables = {name: sealed_if_long(table).expired(horizon) for name, table in tables.items()}
+        self.state = replace(state.with_tables(tables), clocks=clocks)
         return panes
 
 
 def _processed(
     plan: StagePlan, state: StageState, panes: pl.DataFrame, clocks: Clocks
-) -> tuple[pl.DataFrame, tuple[StoredTable, StoredTable]]:
+) -> tuple[pl.DataFrame, dict[str, StoredTable]]:
     """Returns the panes that the stage emits, and its tables afterwards."""
     rows = plan.rows(panes)
     touched = _touched(plan, rows)
@@ -111,7 +96,10 @@ def _processed(
     results = _results(plan, stored)
     evaluated = _evaluated(plan, touched, results, state.windows.find(touched[plan.identity]), clocks)
     windows = state.windows.changed(_after(plan, evaluated), state.windows.newest.clear().drop(TOMBSTONE))
-    return _emitted_panes(plan, evaluated, clocks.processing_time), (contributions, windows)
+    return _emitted_panes(plan, evaluated, clocks.processing_time), {
+        "contributions": contributions,
+        "windows": windows,
+    }
 
 
 def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:

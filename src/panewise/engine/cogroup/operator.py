@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from panewise.engine.cogroup.plan import CogroupPlan
+from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.cogroup.sides import CogroupSides
 from panewise.engine.columns import ROWS
 from panewise.engine.ingest.output import Counts, Output
@@ -32,7 +32,7 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
         SpecError: as :meth:`CogroupPlan.of` does.
     """
 
-    HEADER: ClassVar = "windows"
+    HEADER: ClassVar = HEADER
     plan: CogroupPlan
 
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import polars as pl
 
@@ -27,6 +28,8 @@ from panewise.spec.operators.cogroup.windowing import (
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+
+HEADER: Final = "windows"  # the field of the header that has the header of the windows
 
 
 class CogroupPort:

@@ -16,7 +16,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, TIME, TOMBSTONE
 from panewise.engine.deduplicate.grouping import Anchors, opening, reach
 from panewise.engine.deduplicate.keys import Keys
-from panewise.engine.deduplicate.plan import DeduplicatePlan
+from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
 from panewise.engine.deduplicate.state import DeduplicateState
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.rows_in_time import RowsInTime
@@ -238,21 +238,3 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         nothing = table.newest.clear().drop(TOMBSTONE)
         self.state = replace(self.state, groups=sealed_if_long(table.changed(groups, nothing)))
         self.changed = True
-
-
-def reached_by(clocks: Clocks) -> int | None:
-    """Returns the watermark, the last instant after the end of input."""
-    return MAX_INSTANT if clocks.finished else clocks.watermark
-
-
-def taken_until(clocks: Clocks) -> int | None:
-    """Returns the time up to which, inclusive, waiting rows have been taken; None if none has."""
-    reached = reached_by(clocks)
-    return reached if reached is None or clocks.finished else max(MIN_INSTANT, reached - 1)
-
-
-def group_horizon(spec: DeduplicateOperator, clocks: Clocks) -> int | None:
-    """Returns the horizon: groups that end at it or before it have expired. None if no group has."""
-    if spec.within_us is None and not clocks.finished:
-        return None
-    return reached_by(clocks)

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import ARRIVAL_NUMBER, END, REASON, START, STORED_TIME
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.port import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
 from panewise.families import INPUT
@@ -71,3 +73,21 @@ class DeduplicatePlan(UncombinedPort):
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
         return validate(self.spec, self.schema, rows, processing_time)
+
+
+def reached_by(clocks: Clocks) -> int | None:
+    """Returns the watermark, the last instant after the end of input."""
+    return MAX_INSTANT if clocks.finished else clocks.watermark
+
+
+def taken_until(clocks: Clocks) -> int | None:
+    """Returns the time up to which, inclusive, waiting rows have been taken; None if none has."""
+    reached = reached_by(clocks)
+    return reached if reached is None or clocks.finished else max(MIN_INSTANT, reached - 1)
+
+
+def group_horizon(spec: DeduplicateOperator, clocks: Clocks) -> int | None:
+    """Returns the horizon: groups that end at it or before it have expired. None if no group has."""
+    if spec.within_us is None and not clocks.finished:
+        return None
+    return reached_by(clocks)

@@ -135,17 +135,9 @@ class NestedEngine(ABC, Generic[F, S]):
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
         return self._step(lambda: self.first.add_batch(rows))
 
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the port found valid."""
-        return self._one(lambda: self.first.add_valid(valid, port))
-
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials that the port has returned."""
         return self._one(lambda: self.first.add_combined(partials, port))
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks that the rows of a port drive."""
-        return self._one(lambda: self.first.advance_inputs(latest, port))
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]

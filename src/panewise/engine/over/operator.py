@@ -20,7 +20,7 @@ from panewise.engine.kernels.frames import distinct
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.over import retention
 from panewise.engine.over.order import emitted_in_order, in_arrival_order, passing_in_order
-from panewise.engine.over.plan import TIME, OverPlan
+from panewise.engine.over.plan import TIME, OverPlan, passed_until
 from panewise.engine.over.ranges import Span, blocks_of, sequences
 from panewise.engine.over.sequences import Layout, Step
 from panewise.engine.over.state import OverState
@@ -213,15 +213,6 @@ class OverEngine(RowsInTime[OverState]):
         assert blocks is not None
         more = blocks_of(self.plan, rows, span)
         return {"passed": passed.put(rows), "blocks": blocks.changed(more, _no_rows(blocks))}
-
-
-def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:
-    """Returns the time up to which, inclusive, rows have passed (semantics 29.2); None before the first."""
-    if clocks.finished:
-        return MAX_INSTANT
-    if clocks.watermark is None or spec.event_time is None:
-        return None
-    return max(MIN_INSTANT, clocks.watermark - spec.us_ahead - 1)
 
 
 def _no_rows(table: StoredTable) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.types import types_of
@@ -25,6 +26,7 @@ from panewise.engine.columns import (
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.port import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
 from panewise.families import INPUT
@@ -309,3 +311,12 @@ def _default(what: Any, schema: Schema) -> pl.Series | None:
     if not isinstance(what, RowFunction) or what.default is None or what.column is None:
         return None
     return pl.Series([what.default]).cast(schema[what.column])
+
+
+def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:
+    """Returns the time up to which, inclusive, rows have passed (semantics 29.2); None before the first."""
+    if clocks.finished:
+        return MAX_INSTANT
+    if clocks.watermark is None or spec.event_time is None:
+        return None
+    return max(MIN_INSTANT, clocks.watermark - spec.us_ahead - 1)

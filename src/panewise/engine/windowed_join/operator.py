@@ -15,7 +15,7 @@ from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Evaluation, Operator, Schemas, engine_parts
-from panewise.engine.windowed_join.plan import WindowedJoinPlan
+from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin
 from panewise.spec.operators.join.columns import JOIN_TIME
@@ -32,7 +32,7 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
         SpecError: as :meth:`WindowedJoinPlan.of` does.
     """
 
-    HEADER: ClassVar = "then"
+    HEADER: ClassVar = HEADER
     plan: WindowedJoinPlan
 
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -11,6 +12,8 @@ from panewise.engine.protocol import Plan, Schema, Schemas, engine_parts
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin, parts
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT
+
+HEADER: Final = "then"  # the field of the header that has the header of the windows
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ due.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -98,11 +98,6 @@ class WindowEngine(SingleInput[WindowState]):
         """Whether rows drive the watermark of all keys."""
         return self.plan.row_driven_inputs is not None
 
-    def header(self) -> dict[str, Any]:
-        """Returns the part of the state that is not in tables, as JSON values."""
-        received = {"received": self.state.received} if self.plan.in_arrival_order else {}
-        return super().header() | received
-
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
     ) -> Output:
@@ -189,8 +184,8 @@ class WindowEngine(SingleInput[WindowState]):
             numbered = numbered.with_columns(
                 (pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(ARRIVAL_NUMBER)
             )
+            self.state = replace(self.state, received=self.state.received + fresh.height)
         output = self._evaluated(numbered)
-        self.state = replace(self.state, received=self.state.received + fresh.height)
         late = output.late.sort(ORDER).select(*self.plan.late_schema)
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
