@@ -29,7 +29,7 @@ from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP
 
 
-class DeduplicateEngine(RowsInTime[DeduplicateState]):
+class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
     """A deduplication on Polars frames.
 
     Args:
@@ -40,15 +40,9 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    plan: DeduplicatePlan
-    state: DeduplicateState
-
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:
-        self.plan = DeduplicatePlan(spec, schema)
-        self.spec = spec
-        self.state = DeduplicateState.empty(self.plan)
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False
+        plan = DeduplicatePlan(spec, schema)
+        super().__init__(spec, plan, DeduplicateState.empty(plan))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 45.13)."""

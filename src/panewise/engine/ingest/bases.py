@@ -7,7 +7,7 @@ So their rows are never pre-aggregated.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -15,8 +15,20 @@ from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import InputState
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.port import NEVER, Port
+from panewise.engine.progress.clocks import Clocks
 from panewise.families import INPUT
 
+
+class _Plan(Port, Protocol):
+    """The plan of an operator with one input, which is its port."""
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the emitted rows or panes."""
+        ...
+
+
+P = TypeVar("P", bound=_Plan)
 S = TypeVar("S", bound=InputState)
 Evict: TypeAlias = Callable[[Mapping[str, Any]], Output]  # evicts a partition
 
@@ -31,12 +43,43 @@ class UncombinedOperator:
         raise AssertionError(NEVER)
 
 
-class SingleInput(ABC, Generic[S]):
-    """An operator with one input, and a state of type S."""
+class SingleInput(ABC, Generic[P, S]):
+    """An operator with one input, a plan of type P, and a state of type S.
 
-    plan: Port
-    state: S
+    Attributes:
+        spec: the specification.
+        plan: the plan.
+        state: the state.
+        changed: whether the tables have changed since the operator was made.
+    """
+
     evict: Evict | None = None
+
+    def __init__(self, spec: Any, plan: P, state: S) -> None:
+        self.spec, self.plan, self.state, self.changed = spec, plan, state, False
+        self._nothing = Output.nothing(plan.pane_schema, plan.late_schema, plan.invalid_schema)
+
+    @property
+    def clocks_are_own(self) -> bool:
+        """Whether rows drive the watermark."""
+        return self.plan.row_driven_inputs is not None
+
+    def advance(
+        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
+    ) -> Output:
+        """Moves both clocks together, then emits what is due (semantics 18).
+
+        With several inputs (semantics 12.5), `source` is the name of the input that reports the watermark.
+        """
+        return self._tick(self.state.clocks.moved(self.plan.entry, processing_time, watermark, source))
+
+    def finish(self, port: str | None = None) -> Output:
+        """Ends the input (semantics 12.2)."""
+        return self._tick(replace(self.state.clocks, finished=True))
+
+    @abstractmethod
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clocks, and emits what is due."""
 
     @abstractmethod
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:

@@ -1,11 +1,15 @@
 """A compiled input port, as runtimes call it."""
 
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Final, Protocol, Self
 
 import polars as pl
 
-from panewise.engine.ingest.validate import ValidationResult
-from panewise.spec import Entry, RowInputs
+from panewise.engine.columns import REASON
+from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.families import INPUT
+from panewise.spec import Entry, RowInputs, row_driven
 
 NEVER: Final = "rows of this operator are never pre-aggregated"
 
@@ -86,3 +90,31 @@ class UncombinedPort:
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
         """Raises AssertionError. It is never called, because `can_combine` is False."""
         raise AssertionError(NEVER)
+
+
+class InputPort(UncombinedPort):
+    """The only input port of an operator that needs its rows one by one, in their order, and has no windows.
+
+    It is also the plan of the operator.
+
+    Raises:
+        SpecError: if a column is missing.
+    """
+
+    ties_matter = True
+    needs_clock = False
+
+    def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
+        check_columns(entry, schema)
+        self.entry, self.schema = entry, dict(schema)
+        self.row_driven_inputs = row_driven(entry.watermark)
+        self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
+
+    @property
+    def ports(self) -> dict[str, Self]:
+        """The input port."""
+        return {INPUT: self}
+
+    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
+        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
+        return validate(self.entry, self.schema, rows, processing_time)

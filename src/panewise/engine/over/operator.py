@@ -30,7 +30,7 @@ from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.spec import OverOperator
 
 
-class OverEngine(RowsInTime[OverState]):
+class OverEngine(RowsInTime[OverPlan, OverState]):
     """An OVER operator on Polars frames.
 
     Args:
@@ -41,15 +41,9 @@ class OverEngine(RowsInTime[OverState]):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    plan: OverPlan
-    state: OverState
-
     def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
-        self.plan = OverPlan(spec, schema)
-        self.spec = spec
-        self.state = OverState.empty(self.plan)
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False  # whether the tables have changed since the operator was made
+        plan = OverPlan(spec, schema)
+        super().__init__(spec, plan, OverState.empty(plan))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 29.2, 29.9).

@@ -16,21 +16,17 @@ from panewise.engine.columns import (
     END,
     ONE_KEY,
     RANK,
-    REASON,
     ROW_COUNT,
     ROW_NUMBER,
     SLOT,
     STORED_TIME,
     TIME_COUNT,
 )
-from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.ingest.port import InputPort
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
-from panewise.families import INPUT
-from panewise.spec import Aggregate, Frame, OverOperator, RowFunction, row_driven
+from panewise.spec import Aggregate, Frame, OverOperator, RowFunction
 from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
@@ -63,7 +59,7 @@ class Job:
         return f"{self.prefix}{name}"
 
 
-class OverPlan(UncombinedPort):
+class OverPlan(InputPort):
     """The compiled OVER operator.
 
     The operator has three tables:
@@ -83,16 +79,11 @@ class OverPlan(UncombinedPort):
     """
 
     def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
-        check_columns(spec, schema)
+        super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         _check_new(spec, schema)
-        self.spec, self.schema = spec, dict(schema)
-        self.keys = list(spec.keys) or [ONE_KEY]
-        self.row_driven_inputs = row_driven(
-            spec.watermark
-        )  # the inputs, if rows drive their watermarks; else None
+        self.spec, self.keys = spec, list(spec.keys) or [ONE_KEY]
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
-        self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)
         self.ranges = _ranges(spec, jobs)
         self.bounded = [job for job in jobs if job.frame.start is not None and job not in self.ranges]
@@ -120,16 +111,6 @@ class OverPlan(UncombinedPort):
         self.passed, self.blocks = self._tables_of_ranges()
 
     @property
-    def ports(self) -> dict[str, "OverPlan"]:
-        """The input port."""
-        return {INPUT: self}
-
-    @property
-    def entry(self) -> OverOperator:
-        """The specification of the input port."""
-        return self.spec
-
-    @property
     def stores_recent(self) -> bool:
         """Whether rows that have passed are stored in `recent`."""
         return bool(self.behind or self.ahead or self.us_behind)
@@ -152,20 +133,6 @@ class OverPlan(UncombinedPort):
             if column.frame is not None and column.frame.start is None
         ]
         return [(f"__nth{n}", column.what) for n, column in found if isinstance(column.what, RowFunction)]
-
-    @property
-    def ties_matter(self) -> bool:
-        """Whether rows of equal event time must keep their order. True, as each row is emitted."""
-        return True
-
-    @property
-    def needs_clock(self) -> bool:
-        """Whether the operator validates rows again. False, as rows have no windows."""
-        return False
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
-        return validate(self.spec, self.schema, rows, processing_time)
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
         """Returns the type of a new column."""

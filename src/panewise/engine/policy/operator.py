@@ -34,7 +34,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy
 _Work = Callable[[Partitions], None]
 
 
-class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
+class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
     """An operator of policy windows on Polars frames.
 
     Args:
@@ -45,21 +45,10 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    plan: PolicyPlan
-    state: PolicyState
-
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
-        self.plan = PolicyPlan(spec, schema)
-        self.spec = spec
-        partitions = StoredTable.nothing(self.plan.shape, MemoryLibrary())
-        self.state = PolicyState(partitions=partitions, clocks=Clocks.of(spec.tuples))
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False  # whether the partitions have changed since the operator was made
-
-    @property
-    def clocks_are_own(self) -> bool:
-        """Whether rows drive the watermark. False, as there is none."""
-        return False
+        plan = PolicyPlan(spec, schema)
+        partitions = StoredTable.nothing(plan.shape, MemoryLibrary())
+        super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.of(spec.tuples)))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns that no partition expires by the clocks."""
@@ -109,8 +98,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         if processing_time is None:
             return self._nothing
         now = max(self.state.clocks.processing_time, processing_time)
-        self.state = replace(self.state, clocks=replace(self.state.clocks, processing_time=now))
-        return self._due()
+        return self._tick(replace(self.state.clocks, processing_time=now))
 
     def finish(self, port: str | None = None) -> Output:
         """Ends the input: every partition is purged, and raises FINAL."""
@@ -216,9 +204,10 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
 
         return self._worked(tuples, self._begun(process) if markers.any() else process)
 
-    def _due(self) -> Output:
-        """Raises the events that are due at the last reading of the clock."""
-        if self.state.clocks.finished:
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clock, and raises the events that are due at it."""
+        self.state = replace(self.state, clocks=clocks)
+        if clocks.finished:
             return self._nothing
         overdue = self._overdue()
         if not self.plan.spec.partition_by and overdue.is_empty() and self.state.partitions.all().is_empty():

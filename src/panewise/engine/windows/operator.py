@@ -40,7 +40,7 @@ T = TypeVar("T")
 _RANK = "__rank"
 
 
-class WindowEngine(SingleInput[WindowState]):
+class WindowEngine(SingleInput[WindowPlan, WindowState]):
     """A window operator over Polars frames.
 
     Args:
@@ -53,22 +53,16 @@ class WindowEngine(SingleInput[WindowState]):
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    plan: WindowPlan
-    state: WindowState
-
     def __init__(
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
-        self.plan = plan or WindowPlan(spec, schema)
-        self.spec = spec
-        slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
-        windows = StoredTable.nothing(self.plan.shape, MemoryLibrary())
-        self.state = WindowState(windows=windows, clocks=Clocks.of(spec), slices=slices)
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
+        plan = plan or WindowPlan(spec, schema)
+        slices = Slices.nothing(plan.slices) if plan.sliding else None
+        windows = StoredTable.nothing(plan.shape, MemoryLibrary())
+        super().__init__(spec, plan, WindowState(windows=windows, clocks=Clocks.of(spec), slices=slices))
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
-        self.changed = False  # whether the stored windows have changed since the operator was made
         self._effects: list[Intake] | None = None  # of the step that is recorded
         self._evaluations: list[Evaluation] | None = None
 
@@ -92,24 +86,6 @@ class WindowEngine(SingleInput[WindowState]):
         """Records evaluations at the present clocks if the evaluations of this step are requested."""
         if self._evaluations is not None:
             self._evaluations += [Evaluation(self.state.clocks, one) for one in emitted]
-
-    @property
-    def clocks_are_own(self) -> bool:
-        """Whether rows drive the watermark of all keys."""
-        return self.plan.row_driven_inputs is not None
-
-    def advance(
-        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
-    ) -> Output:
-        """Moves both clocks together, then evaluates every window that this concerns once (semantics 18).
-
-        With several inputs (semantics 12.5), `source` is the name of the input that reports the watermark.
-        """
-        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
-
-    def finish(self, port: str | None = None) -> Output:
-        """Ends the input: every window becomes complete (semantics 12.2)."""
-        return self._tick(replace(self.state.clocks, finished=True))
 
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows. After the end of input all rows are late, with the reason `finished`."""
