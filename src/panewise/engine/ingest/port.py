@@ -7,7 +7,7 @@ import polars as pl
 
 from panewise.engine.columns import REASON
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.ingest.validate import Assign, ValidationResult, check_columns, validate
 from panewise.families import INPUT
 from panewise.spec import Entry, RowInputs, row_driven
 
@@ -79,9 +79,11 @@ class Port(Protocol):
 
 
 class UncombinedPort:
-    """A port that combines no rows."""
+    """A port that combines no rows, as the operator needs each of them, in their order."""
 
     can_combine = False
+    ties_matter = True
+    needs_clock = False
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
         """Raises AssertionError. It is never called, because `can_combine` is False."""
@@ -92,17 +94,17 @@ class UncombinedPort:
         raise AssertionError(NEVER)
 
 
-class InputPort(UncombinedPort):
-    """The only input port of an operator that needs its rows one by one, in their order, and has no windows.
+class InputPort:
+    """The only input port of an operator, which is also the plan of the operator.
 
-    It is also the plan of the operator.
+    Attributes:
+        assign: assigns valid rows to their windows; None if rows have none.
 
     Raises:
         SpecError: if a column is missing.
     """
 
-    ties_matter = True
-    needs_clock = False
+    assign: Assign | None = None
 
     def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(entry, schema)
@@ -116,5 +118,9 @@ class InputPort(UncombinedPort):
         return {INPUT: self}
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
-        return validate(self.entry, self.schema, rows, processing_time)
+        """Returns the valid and the invalid rows of a batch.
+
+        Without `windows`, rows are not assigned to windows yet. If windows depend on processing time,
+        `processing_time` must be that of the operator.
+        """
+        return validate(self.entry, self.schema, rows, processing_time, self.assign if windows else None)

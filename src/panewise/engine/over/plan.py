@@ -22,7 +22,7 @@ from panewise.engine.columns import (
     STORED_TIME,
     TIME_COUNT,
 )
-from panewise.engine.ingest.port import InputPort
+from panewise.engine.ingest.port import InputPort, UncombinedPort
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
@@ -59,7 +59,7 @@ class Job:
         return f"{self.prefix}{name}"
 
 
-class OverPlan(InputPort):
+class OverPlan(UncombinedPort, InputPort):
     """The compiled OVER operator.
 
     The operator has three tables:

@@ -23,7 +23,7 @@ from panewise.engine.columns import (
     UNTRIGGERED,
     USED,
 )
-from panewise.engine.ingest.port import InputPort
+from panewise.engine.ingest.port import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.store.run import Shape
@@ -36,7 +36,7 @@ from panewise.spec.type_checks import check_types
 Schema = dict[str, pl.DataType]
 
 
-class PolicyPlan(InputPort):
+class PolicyPlan(UncombinedPort, InputPort):
     """The compiled policies.
 
     The table has one row for each partition. The end of the row is the first processing time at which
