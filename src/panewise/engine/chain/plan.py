@@ -65,6 +65,7 @@ class StagePlan:
         }
         self.windows = Shape(table, self.identity, self.identity)
         self.pane_schema = self._panes(panes)
+        self.no_panes = pl.DataFrame(schema=self.pane_schema)
 
     def _live(self) -> dict[str, pl.DataType]:
         columns = self.aggregation.result_types | LIVE_PANE

@@ -73,12 +73,12 @@ class StageEngine:
         The tables expire only after that: panes that windows emit when they expire retract earlier ones.
         """
         plan, state, clocks = self.plan, self.state, evaluation.clocks
-        panes, tables = pl.DataFrame(schema=plan.pane_schema), state.tables
+        panes, tables = plan.no_panes, state.tables
         if evaluation.panes.height:
             panes, tables = _processed(plan, state, evaluation.panes, clocks)
         horizon = clocks.horizon(plan.spec)
-        tables = {name: sealed_if_long(table).expired(horizon) for name, table in tables.items()}
-        self.state = replace(state.with_tables(tables), clocks=clocks)
+        changes: dict[str, Any] = {n: sealed_if_long(one).expired(horizon) for n, one in tables.items()}
+        self.state = replace(state, clocks=clocks, **changes)
         return panes
 
 

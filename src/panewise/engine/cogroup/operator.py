@@ -14,6 +14,7 @@ from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.cogroup.sides import CogroupSides
 from panewise.engine.columns import ROWS
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
 from panewise.engine.protocol import Evaluation, Schemas
@@ -64,9 +65,8 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
             if not self.first.state.has_ended(side):
                 late, partly = self.windows.late_partials(partials)
                 given.append(partials)
-            outputs.append(
-                replace(self._nothing(side), counts=Counts(count, count - late, 0, late, 0, partly))
-            )
+            counts = Counts(count, count - late, 0, late, 0, partly)
+            outputs.append(replace(self._nothing(side), counts=counts))
         if given:
             both = given[0] if len(given) == 1 else self.plan.windows.combine_again(pl.concat(given))
             panes = self.windows.add_combined(both).panes.rename(self.plan.names)
@@ -84,5 +84,5 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
         if evaluation.panes.height:
             output = follower.add_valid(evaluation.panes)
             self.first.late.append(output.late)
-            panes = pl.concat([panes, output.panes])
-        return panes.rename(self.plan.names)
+            panes.append(output.panes)
+        return vstack_frames([self.no_panes, *(one.rename(self.plan.names) for one in panes if one.height)])

@@ -15,6 +15,7 @@ import polars as pl
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.bases import Evict
 from panewise.engine.ingest.output import Output
+from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Evaluation, Operator, Plan, Stateful
@@ -36,6 +37,7 @@ class NestedEngine(ABC, Generic[F, S]):
         first: the operator that takes the input. Late rows, invalid rows and counts are its own.
         following: the operators that follow it, in order. Panes are those of the last one.
         places: where the tables are.
+        no_panes: an empty frame with the columns of panes.
     """
 
     HEADER: ClassVar[str | None] = None
@@ -45,7 +47,7 @@ class NestedEngine(ABC, Generic[F, S]):
         self, spec: Specification, plan: Plan, first: F, following: Iterable[S], places: Places
     ) -> None:
         self.spec, self.plan, self.first, self.following = spec, plan, first, tuple(following)
-        self.places = places
+        self.places, self.no_panes = places, pl.DataFrame(schema=plan.pane_schema)
 
     def __copy__(self) -> "NestedEngine[F, S]":
         """Returns an operator with members of its own. The states of these are never changed in place."""
@@ -165,18 +167,17 @@ class NestedEngine(ABC, Generic[F, S]):
         Returns the outputs of the first operator. The first one has all panes.
         """
         outputs, evaluations = self._evaluated(step)
-        panes = [self._through(evaluation) for evaluation in evaluations]
-        nothing = pl.DataFrame(schema=self.plan.pane_schema)
-        emitted = pl.concat([nothing, *panes])
-        if not outputs and emitted.height:
+        panes = vstack_frames([self.no_panes, *map(self._through, evaluations)])
+        if not outputs and panes.height:
             outputs = [self._nothing(next(iter(self.plan.ports)))]
-        with_panes = [replace(output, panes=nothing) for output in outputs]
-        return [replace(with_panes[0], panes=emitted), *with_panes[1:]] if with_panes else []
+        return [
+            replace(output, panes=self.no_panes if place else panes) for place, output in enumerate(outputs)
+        ]
 
     def _nothing(self, name: str) -> Output:
         port = self.plan.ports[name]
-        nothing = Output.nothing(self.plan.pane_schema, port.late_schema, port.invalid_schema)
-        return replace(nothing, port=name)
+        nothing = Output.nothing({}, port.late_schema, port.invalid_schema)
+        return replace(nothing, panes=self.no_panes, port=name)
 
     @abstractmethod
     def _evaluated(
@@ -194,12 +195,12 @@ class NestedEngine(ABC, Generic[F, S]):
         """Passes an evaluation to an operator that follows. Returns its panes."""
 
 
-def advanced(operator: Operator, clocks: Clocks) -> pl.DataFrame:
-    """Moves the clocks of a window operator to these, if they are later. Returns its panes."""
+def advanced(operator: Operator, clocks: Clocks) -> list[pl.DataFrame]:
+    """Moves the clocks of a window operator to these, if they are later. Returns what it emits."""
     before, mark = operator.state.clocks, clocks.watermark
     rises = mark is not None and (before.instant_watermark is None or mark > before.instant_watermark)
     if clocks.finished and not before.finished:
-        return operator.finish().panes
+        return [operator.finish().panes]
     if not clocks.finished and (rises or clocks.processing_time > before.processing_time):
-        return operator.advance(clocks.processing_time, mark).panes
-    return pl.DataFrame(schema=operator.plan.pane_schema)
+        return [operator.advance(clocks.processing_time, mark).panes]
+    return []

@@ -11,6 +11,7 @@ from typing import ClassVar
 import polars as pl
 
 from panewise.engine.ingest.output import Output
+from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
 from panewise.engine.progress.clocks import Clocks
@@ -41,6 +42,7 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
         windows = engine_parts(spec.windows).operator(spec.windows, {INPUT: plan.rows})
         places = places_of(1, "{}", windows.state) | places_of(0, "join: {}", join.state)
         super().__init__(spec, plan, join, [windows], places)
+        self._no_rows = pl.DataFrame(schema=plan.join.pane_schema)
 
     @property
     def windows(self) -> Operator:
@@ -49,21 +51,20 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
 
     def _evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], Iterable[Evaluation]]:
         outputs = [*step()]
-        return outputs, self._evaluations([output.panes for output in outputs if output.panes.height])
+        return outputs, self._evaluations([output.panes for output in outputs])
 
     def _evaluations(self, rows: list[pl.DataFrame]) -> Iterator[Evaluation]:
         """Yields what the windows take of a step, in the order of semantics 42.2."""
         now, before = self.first.state.clocks, self.windows.state.clocks
         clocks = Clocks(now.processing_time, before.instant_watermark, before.finished)
-        emitted = pl.concat(rows) if rows else pl.DataFrame(schema=self.plan.join.pane_schema)
+        emitted = vstack_frames([self._no_rows, *rows])
         yield Evaluation(clocks, emitted)
-        yield Evaluation(
-            replace(clocks, watermark=self.first.output_watermark(), finished=now.finished), emitted.clear()
-        )
+        after = replace(clocks, watermark=self.first.output_watermark(), finished=now.finished)
+        yield Evaluation(after, self._no_rows)
 
     def _follow(self, follower: Operator, evaluation: Evaluation) -> pl.DataFrame:
         panes, rows = advanced(follower, evaluation.clocks), evaluation.panes
         if rows.height:
             rows = rows.with_columns(pl.col(JOIN_TIME).cast(self.plan.rows[JOIN_TIME]))
-            panes = pl.concat([panes, follower.add(rows).panes])
-        return panes
+            panes.append(follower.add(rows).panes)
+        return vstack_frames([self.no_panes, *panes])
