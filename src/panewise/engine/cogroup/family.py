@@ -16,7 +16,7 @@ from panewise.spec.operators.join.windowing import row_key
 
 def compile(spec: CogroupOperator, schemas: Schemas) -> CogroupPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
-    return CogroupPlan.of(spec, schemas)
+    return CogroupPlan(spec, schemas)
 
 
 def tables(spec: CogroupOperator) -> tuple[str, ...]:

@@ -30,14 +30,14 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
         schemas: the types of the columns of both sides.
 
     Raises:
-        SpecError: as :meth:`CogroupPlan.of` does.
+        SpecError: as :class:`CogroupPlan` does.
     """
 
     HEADER: ClassVar = HEADER
     plan: CogroupPlan
 
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
-        plan = CogroupPlan.of(spec, schemas)
+        plan = CogroupPlan(spec, schemas)
         windows = WindowEngine(plan.windows.spec, {}, plan.windows)
         super().__init__(spec, plan, CogroupSides(plan), [windows], places_of(1, "{}", windows.state))
 

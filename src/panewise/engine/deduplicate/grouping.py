@@ -68,7 +68,7 @@ class Anchors:
         inside: Mask = (found < len(self.code)) & (self.code[at] == code) & (self.time[at] <= high)
         return inside
 
-    def joined(self, code: Numbers, low: Numbers, high: Numbers) -> Places:
+    def groups_of_rows(self, code: Numbers, low: Numbers, high: Numbers) -> Places:
         """Returns the place of the group that each row joins: the earliest in range that is open by then."""
         # The first anchor in range may belong to a group that a later row opened. Then the row joins the
         # group of the next anchor.

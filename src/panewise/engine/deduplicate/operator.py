@@ -153,7 +153,7 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
             np.concatenate([anchors, times[opened]]),
             np.concatenate([by_none, opened]),
         )
-        group = known.joined(keys.code, *reach(times, self.spec.within_us))
+        group = known.groups_of_rows(keys.code, *reach(times, self.spec.within_us))
         return self._chosen(rows, stored, made, group)
 
     def _stored(self, keys: Keys) -> tuple[pl.DataFrame, Places]:

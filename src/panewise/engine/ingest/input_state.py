@@ -8,11 +8,10 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import Inputs, InputWatermark
+from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
-from panewise.spec import Entry, row_driven
-from panewise.spec import Inputs as InputsSpec
+from panewise.spec import Entry, Inputs, row_driven
 from panewise.state.manifest import REMEDY, Checks, check_fields, optional, whole
 
 _RULE = "a manifest is the JSON that panewise wrote"
@@ -79,7 +78,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
         "watermark": clocks.watermark,
         "finished": clocks.finished,
     }
-    if isinstance(entry.watermark, InputsSpec) or row_driven(entry.watermark) is not None:
+    if isinstance(entry.watermark, Inputs) or row_driven(entry.watermark) is not None:
         reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
         header["inputs"] = {"since": clocks.inputs.since, "told": reported}
     return header
@@ -90,7 +89,7 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
     if not header:
         return before
     known = header.get("inputs", {"told": {}, "since": None})
-    inputs = Inputs(
+    inputs = InputWatermarks(
         tuple((name, InputWatermark(*report)) for name, report in known["told"].items()), known["since"]
     )
     return replace(

@@ -79,7 +79,7 @@ class TwoSidedOperator(UncombinedOperator, ABC):
             found[output.port].append(output)
         outputs = []
         for side, of_side in found.items():
-            output, invalid = Output.joined(of_side), validated[side].invalid
+            output, invalid = Output.merged(of_side), validated[side].invalid
             counts = output.counts + Counts(rows_in=invalid.height, invalid=invalid.height)
             columns = list(self.plan.ports[side].invalid_schema)
             outputs.append(replace(output, invalid=invalid.select(columns), counts=counts))

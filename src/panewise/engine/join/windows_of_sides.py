@@ -61,7 +61,7 @@ class WindowsOfSides(TwoSidedOperator):
             outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
             found[side] += outputs
             emitted += [*panes]
-        return [Output.joined(of_side) for of_side in found.values()], iter(emitted)
+        return [Output.merged(of_side) for of_side in found.values()], iter(emitted)
 
     def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
         """Adds rows of one batch, and moves the watermarks after them."""

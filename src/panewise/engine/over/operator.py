@@ -22,7 +22,7 @@ from panewise.engine.over import retention
 from panewise.engine.over.order import emitted_in_order, in_arrival_order, passing_in_order
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
 from panewise.engine.over.ranges import Span, blocks_of, sequences
-from panewise.engine.over.sequences import Layout, Step
+from panewise.engine.over.sequences import Layout, PassingRows
 from panewise.engine.over.state import OverState
 from panewise.engine.over.values import values
 from panewise.engine.progress.clocks import Clocks
@@ -164,7 +164,7 @@ class OverEngine(RowsInTime[OverPlan, OverState]):
             waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
             keys = pl.concat([keys, waits]).unique(maintain_order=True)
         running = state.running.find(keys) if plan.runs else _no_rows(state.running)
-        step = Step(rows, after, known, running, finished)
+        step = PassingRows(rows, after, known, running, finished)
         layout = Layout(plan, step)
         made = values(layout, self._sequences(step, span, keys))
         tables = dict(state.tables)
@@ -192,7 +192,7 @@ class OverEngine(RowsInTime[OverPlan, OverState]):
         everything = self.state.clocks.finished and self.plan.ahead
         return recent.all() if everything else recent.of_keys(keys, self.plan.keys)
 
-    def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
+    def _sequences(self, step: PassingRows, span: Span, keys: pl.DataFrame) -> list[Layout]:
         """Returns a layout for each job of `plan.ranges`."""
         passed, blocks = self.state.passed, self.state.blocks
         if passed is None or blocks is None:

@@ -17,7 +17,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import BLOCK_START, IS_BLOCK, ROW_NUMBER, STORED_TIME
 from panewise.engine.over.plan import TIME, Job, OverPlan
-from panewise.engine.over.sequences import Layout, Step
+from panewise.engine.over.sequences import Layout, PassingRows
 from panewise.engine.store.time_queue import TimeQueue
 
 
@@ -41,7 +41,7 @@ class Span:
 
 
 def sequences(
-    plan: OverPlan, job: Job, step: Step, span: Span, passed: TimeQueue, blocks: pl.DataFrame
+    plan: OverPlan, job: Job, step: PassingRows, span: Span, passed: TimeQueue, blocks: pl.DataFrame
 ) -> Layout:
     """Returns sequences in which the frames of a job are ranges of positions.
 
@@ -77,7 +77,7 @@ def sequences(
         .with_row_index(ROW_NUMBER)
         .with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
     )
-    return Layout(plan, Step(step.rows, step.after, known, step.running, step.finished))
+    return Layout(plan, PassingRows(step.rows, step.after, known, step.running, step.finished))
 
 
 def pieces(layout: Layout, job: Job) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from panewise.spec import WindowedJoin
 
 def compile(spec: WindowedJoin, schemas: Schemas) -> WindowedJoinPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
-    return WindowedJoinPlan.of(spec, schemas)
+    return WindowedJoinPlan(spec, schemas)
 
 
 def tables(spec: WindowedJoin) -> tuple[str, ...]:

@@ -30,14 +30,14 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
         schemas: the types of the columns of both sides.
 
     Raises:
-        SpecError: as :meth:`WindowedJoinPlan.of` does.
+        SpecError: as :class:`WindowedJoinPlan` does.
     """
 
     HEADER: ClassVar = HEADER
     plan: WindowedJoinPlan
 
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:
-        plan = WindowedJoinPlan.of(spec, schemas)
+        plan = WindowedJoinPlan(spec, schemas)
         join = engine_parts(spec.join).operator(spec.join, schemas)
         windows = engine_parts(spec.windows).operator(spec.windows, {INPUT: plan.rows})
         places = places_of(1, "{}", windows.state) | places_of(0, "join: {}", join.state)

@@ -21,7 +21,7 @@ from panewise.engine.kernels.frames import expand_ranges, grouped, joined, take_
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.slicing import Numbered
+from panewise.engine.windowing.slicing import NumberedWindows
 from panewise.spec import WindowOperator
 
 _CLASS, _AT, _NUMBER = "__class", "__at", "__number"
@@ -77,7 +77,7 @@ class Overlaps:
     window of each slice.
     """
 
-    numbered: Numbered
+    numbered: NumberedWindows
     slices: Instants
     horizon: int | None  # windows that end here or earlier have expired
 
@@ -213,7 +213,7 @@ class Overlaps:
         return repeated.hstack([pl.Series(START, start), pl.Series(END, end)])
 
 
-def first_many(numbered: Numbered, slices: Instants, many: int) -> bool:
+def first_many(numbered: NumberedWindows, slices: Instants, many: int) -> bool:
     """Returns whether a slice is in more than `many` windows."""
     first, stop = numbered.ranges(slices)
     return bool((stop - first > many).any())

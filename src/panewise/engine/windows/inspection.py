@@ -12,7 +12,7 @@ from panewise.engine.protocol import Inspection, TableReader
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
 from panewise.engine.windows.sliding.intake import waiting
-from panewise.engine.windows.state import SLICES, WINDOWS, WindowState
+from panewise.engine.windows.state import SLICES, WINDOWS, WindowOperatorState
 from panewise.spec import Global, Sliding, WindowOperator, counted, merging
 from panewise.spec.rules.sliding import fires_only_when_complete
 
@@ -23,7 +23,7 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     Sliding windows that fire only when they are complete are not stored before. They are computed from the
     slices.
     """
-    clocks, keys = read_clocks(checked(header, WindowState.checks), Clocks.of(spec)), keys_of(spec)
+    clocks, keys = read_clocks(checked(header, WindowOperatorState.checks), Clocks.of(spec)), keys_of(spec)
     identity = [*keys, START, END]
     together = merging(spec.window) or clocks.by_key
     cell, marks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []

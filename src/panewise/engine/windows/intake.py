@@ -209,25 +209,27 @@ def _into_windows(
         pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_
     )
     # The fastest way that is right: row by row (`paired`) if each window occurs once and the trigger has no
-    # state; otherwise in groups (`joined`).
-    plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(WAS_STORED))
+    # state; otherwise in groups (`merged_windows`).
+    plain = not plan.trigger.passing and not plan.trigger.merging(pl.col(WAS_STORED))
     if plain and not once and any_order(plan.aggregation):
-        new, once = joined(plan, new.clear(), new, plan.identity), True
+        new, once = merged_windows(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
     known = stored.look_up(wanted if once else wanted.unique(maintain_order=True))
     touched = paired(plan.aggregation, known, new, periodic=plan.periodic) if plain and once else None
     if touched is None:
-        touched = joined(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
+        touched = (
+            merged_windows(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
+        )
     return triggered(plan, touched, TriggerContext.at(plan.spec, clocks)), known.rows, known.rows.clear()
 
 
-def joined(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def merged_windows(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Merges stored windows and windows of a batch into one window for each group, the stored ones first."""
     marked = [
         known.with_columns_seq(pl.lit(True).alias(WAS_STORED)),
         new.with_columns_seq(pl.lit(False).alias(WAS_STORED)),
     ]
-    trigger = plan.trigger.joined(pl.col(WAS_STORED))
+    trigger = plan.trigger.merging(pl.col(WAS_STORED))
     return window_table.merged(
         pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic
     )

@@ -32,7 +32,7 @@ from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_merge import of_sessions
 from panewise.engine.windows.sliding.intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.windows.sliding.slices import Slices
-from panewise.engine.windows.state import WindowState
+from panewise.engine.windows.state import WindowOperatorState
 from panewise.families import INPUT
 from panewise.spec import Custom, WindowOperator, merging
 
@@ -40,7 +40,7 @@ T = TypeVar("T")
 _RANK = "__rank"
 
 
-class WindowEngine(SingleInput[WindowPlan, WindowState]):
+class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
     """A window operator over Polars frames.
 
     Args:
@@ -59,7 +59,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowState]):
         plan = plan or WindowPlan(spec, schema)
         slices = Slices.nothing(plan.slices) if plan.sliding else None
         windows = StoredTable.nothing(plan.shape, MemoryLibrary())
-        super().__init__(spec, plan, WindowState(windows=windows, clocks=Clocks.of(spec), slices=slices))
+        super().__init__(
+            spec, plan, WindowOperatorState(windows=windows, clocks=Clocks.of(spec), slices=slices)
+        )
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
@@ -147,7 +149,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowState]):
         if not self.plan.advances_per_row or valid.is_empty():
             return self._arrived(valid)
         ordered = arrival.in_order(self.plan.spec, arrival.placed(valid))
-        return Output.joined([self._added_then_advanced(row) for row in ordered.iter_slices(1)])
+        return Output.merged([self._added_then_advanced(row) for row in ordered.iter_slices(1)])
 
     def _arrived(self, valid: pl.DataFrame) -> Output:
         """Orders rows, removes replays, and applies the others."""
@@ -340,7 +342,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowState]):
         outputs = [self._batch(turn) for turn in turns]
         placed = [self._with_place(output.panes, turn) for output, turn in zip(outputs, turns, strict=True)]
         panes_in_order = pl.concat(placed).sort(ORDER, maintain_order=True)
-        return replace(Output.joined(outputs), panes=panes_in_order)
+        return replace(Output.merged(outputs), panes=panes_in_order)
 
     def _with_place(self, emitted: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
         """Adds to each pane the place of the row that caused it: the row of its key, or the only row."""

@@ -16,7 +16,7 @@ WINDOWS, SLICES, BLOCKS = "windows", "slices", "blocks"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowState(InputState):
+class WindowOperatorState(InputState):
     """Everything that a window operator stores between steps.
 
     Attributes:

@@ -100,7 +100,7 @@ class Leaf(ABC):
             changes[done] = ~armed & (at[done] | fires)
         return changes
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations that combine the states of the stored windows that merge into one."""
         merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
         return [
@@ -108,7 +108,7 @@ class Leaf(ABC):
         ]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
-        """Returns the first state in a window that replaces others; `at` has the result of :meth:`joined`."""
+        """Returns the first state in a window that replaces others; `at` has what :meth:`merging` returns."""
         return {name: at[name] for name in self.columns}
 
 
@@ -163,14 +163,14 @@ class Counting(Leaf):
         """Adds the rows to the count."""
         return {f"{self.name}:n": at[f"{self.name}:n"] + pl.when(given).then(pl.col(ADDED_ROWS)).otherwise(0)}
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Adds the counts."""
         n, done = (pl.col(name).filter(stored) for name in self.columns)
         return [n.sum(), done.any()]
 
 
 @dataclass(frozen=True)
-class Waiting(Leaf):
+class DeadlineLeaf(Leaf):
     """A leaf that is ready from its deadline on, in processing time."""
 
     once = True
@@ -186,7 +186,7 @@ class Waiting(Leaf):
 
 
 @dataclass(frozen=True)
-class Delayed(Waiting):
+class Delayed(DeadlineLeaf):
     """AfterProcessingTime: its first row sets its deadline."""
 
     delay: int
@@ -206,7 +206,7 @@ class Delayed(Waiting):
 
 
 @dataclass(frozen=True)
-class Quiet(Waiting):
+class Quiet(DeadlineLeaf):
     """AfterSilence: every row sets its deadline anew."""
 
     duration: int
@@ -309,7 +309,7 @@ class Continuous(Leaf):
         """Keeps the deadline at firings and clearings (semantics 16.15)."""
         return super().fired(at, fires, pl.lit(False), armed)
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
         mark, pending = pl.col(f"{self.name}{MARK_SUFFIX}"), pl.col(PENDING) > 0
         kinds = {MARK_SUFFIX: stored, _AWAITED: stored & pending, _SILENT: stored & ~pending}
@@ -442,7 +442,7 @@ class Moving(Leaf):
             f"{self.name}:to": to,
         }
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the reference of the earliest window that has one, and the last value of the latest."""
         hit, start, to, done = (pl.col(name).filter(stored) for name in self.columns)
         return [hit.any(), start.drop_nulls().first(), to.drop_nulls().last(), done.any()]

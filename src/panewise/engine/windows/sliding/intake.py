@@ -33,8 +33,7 @@ from panewise.engine.columns import (
     TIME,
     TOMBSTONE,
 )
-from panewise.engine.kernels.frames import filter_rows, take_rows
-from panewise.engine.kernels.frames import joined as joined_frames
+from panewise.engine.kernels.frames import filter_rows, joined, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
@@ -42,7 +41,7 @@ from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
 from panewise.engine.windowing.trigger.context import TriggerContext
-from panewise.engine.windows.intake import Intake, joined, triggered
+from panewise.engine.windows.intake import Intake, merged_windows, triggered
 from panewise.engine.windows.sliding.lateness import split_late
 from panewise.engine.windows.sliding.slices import Slices, as_pieces
 from panewise.spec import WindowOperator
@@ -233,7 +232,7 @@ def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clo
         return triggered(plan, new, now)
     if plan.rebuilt_from_slices:
         known = known.with_columns(plan.aggregation.cleared(pl.lit(True), pl.lit(True)))
-    return triggered(plan, joined(plan, known, new, plan.identity), now)
+    return triggered(plan, merged_windows(plan, known, new, plan.identity), now)
 
 
 def completed(
@@ -330,9 +329,7 @@ def unmade_with(
     """
     near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
     new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
-    flagged = joined_frames(near, new, plan.slices.identity, "left").with_columns(
-        pl.col(_NEW).fill_null(False)
-    )
+    flagged = joined(near, new, plan.slices.identity, "left").with_columns(pl.col(_NEW).fill_null(False))
     mark = [KEY_WATERMARK] if plan.by_key else []
     if plan.by_key:
         flagged = key_watermarks.marked(flagged, marks, plan.keys)
