@@ -28,10 +28,10 @@ def tables(spec: CogroupOperator) -> tuple[str, ...]:
 def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the live windows, with the keys of the left side."""
     windows = window_operator(spec)
-    found = engine_parts(windows).inspect(windows, header_in(HEADER, header), read)
+    inspection = engine_parts(windows).inspect(windows, header_in(HEADER, header), read)
     names = {row_key(place): name for place, name in enumerate(spec.keys)}
-    rows = found.rows.rename(names) if found.rows.width else found.rows
-    return replace(found, clocks=read_clocks(header), rows=rows, keys=list(spec.keys) or [ONE_KEY])
+    rows = inspection.rows.rename(names) if inspection.rows.width else inspection.rows
+    return replace(inspection, clocks=read_clocks(header), rows=rows, keys=list(spec.keys) or [ONE_KEY])
 
 
 PARTS: Final = EngineParts(

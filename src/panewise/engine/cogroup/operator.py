@@ -58,17 +58,17 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
 
     def _combined(self) -> list[Output]:
         """Adds partials of both sides to their windows. Late rows are only counted."""
-        given, outputs = list[pl.DataFrame](), list[Output]()
+        in_time, outputs = list[pl.DataFrame](), list[Output]()
         for side, of_side in self.first.take_partials().items():
             partials, count = self.plan.ports[side].of_windows(of_side), int(of_side[ROWS].sum())
             late, partly = count, 0
             if not self.first.state.has_ended(side):
                 late, partly = self.windows.late_partials(partials)
-                given.append(partials)
+                in_time.append(partials)
             counts = Counts(count, count - late, 0, late, 0, partly)
             outputs.append(replace(self._nothing(side), counts=counts))
-        if given:
-            both = given[0] if len(given) == 1 else self.plan.windows.combine_again(pl.concat(given))
+        if in_time:
+            both = in_time[0] if len(in_time) == 1 else self.plan.windows.combine_again(pl.concat(in_time))
             panes = self.windows.add_combined(both).panes.rename(self.plan.names)
             outputs[0] = replace(outputs[0], panes=panes)
         return outputs

@@ -141,18 +141,18 @@ def _of_both(side: str, column: str) -> pl.Expr:
 
 def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
     """Returns the types of all columns that rows of the windows can have."""
-    left, found = schemas[LEFT], dict[str, pl.DataType]()
-    found |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
-    found |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
-    found |= {name: left[name] for name in spec.shared_columns}
+    left, types = schemas[LEFT], dict[str, pl.DataType]()
+    types |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
+    types |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
+    types |= {name: left[name] for name in spec.shared_columns}
     for side in spec.sides:
-        found[number_column(side)] = pl.Int64()
-        found[own_column(side)] = pl.Boolean()
+        types[number_column(side)] = pl.Int64()
+        types[own_column(side)] = pl.Boolean()
         for name in spec.values(side):
             dtype = schemas[side][name]
-            found[value_column(side, name)] = dtype
-            found[struct_column(side, name)] = pl.Struct({VALUE: dtype})
+            types[value_column(side, name)] = dtype
+            types[struct_column(side, name)] = pl.Struct({VALUE: dtype})
     for one in spec.both_aggregates:
         fields = {LEFT: left[one.left], RIGHT: schemas[RIGHT][one.right]}
-        found[both_column(one.left, one.right)] = pl.Struct({IS_LEFT: pl.Boolean(), **fields})
-    return found
+        types[both_column(one.left, one.right)] = pl.Struct({IS_LEFT: pl.Boolean(), **fields})
+    return types

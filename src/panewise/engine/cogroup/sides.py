@@ -68,11 +68,11 @@ class CogroupSides(WindowsOfSides):
         fresh = [rows[side] for rows in self._fresh if side in rows]
         if not late or not fresh:
             return output
-        found, _ = split_late(pl.concat(fresh), pl.concat(late), self.plan.ports[side].late_schema)
-        partly = int(found[PARTIAL].sum())
-        whole = found.height - partly
+        late_rows, _ = split_late(pl.concat(fresh), pl.concat(late), self.plan.ports[side].late_schema)
+        partly = int(late_rows[PARTIAL].sum())
+        whole = late_rows.height - partly
         counts = output.counts + Counts(applied=-whole, late=whole, partially_late=partly)
-        return replace(output, late=pl.concat([output.late, found]), counts=counts)
+        return replace(output, late=pl.concat([output.late, late_rows]), counts=counts)
 
     @property
     def _one_by_one(self) -> bool:
@@ -80,10 +80,10 @@ class CogroupSides(WindowsOfSides):
         return super()._one_by_one and self.clocks_are_own
 
     def _arrived(self, rows: Rows, fresh: Rows) -> Step:
-        given = self._open(fresh)
-        if given:
-            self._fresh.append(given)
-            self._evaluations.append(Evaluation(of_windows(self.state.clocks), self.plan.as_rows(given)))
+        open_sides = self._open(fresh)
+        if open_sides:
+            self._fresh.append(open_sides)
+            self._evaluations.append(Evaluation(of_windows(self.state.clocks), self.plan.as_rows(open_sides)))
         outputs, _ = self._outputs_and_applied(rows, fresh, pl.DataFrame())
         return outputs, iter(())
 

@@ -144,9 +144,9 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
         times, anchors = rows[TIME].to_numpy(), stored[START].to_numpy()
         by_none = np.full(len(others), -1)  # no row of this step has opened the stored groups
         opened = opening(keys.code, times, Anchors.of(others, anchors, by_none), self.spec.within_us)
-        made = self._opened(take_rows(rows, opened))
+        new_groups = self._opened(take_rows(rows, opened))
         if not self.plan.stores_rows:
-            self._put(made)
+            self._put(new_groups)
             return take_rows(rows, opened).select(*self.plan.pane_schema)
         known = Anchors.of(
             np.concatenate([others, keys.code[opened]]),
@@ -154,19 +154,19 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
             np.concatenate([by_none, opened]),
         )
         group = known.groups_of_rows(keys.code, *reach(times, self.spec.within_us))
-        return self._chosen(rows, stored, made, group)
+        return self._chosen(rows, stored, new_groups, group)
 
     def _stored(self, keys: Keys) -> tuple[pl.DataFrame, Places]:
         """Returns the stored groups of keys, and the number of the key of each."""
-        found = self.state.groups.of_wanted(keys.wanted)
+        known = self.state.groups.of_wanted(keys.wanted)
         # Without stored rows no group is ever replaced, so each has one row in the table.
-        if not self.plan.stores_rows or not found.rows.height:
-            return found.rows, found.which
-        places = np.lexsort([np.arange(found.rows.height), found.rows[START].to_numpy(), found.which])
-        which, start = found.which[places], found.rows[START].to_numpy()[places]
+        if not self.plan.stores_rows or not known.rows.height:
+            return known.rows, known.which
+        places = np.lexsort([np.arange(known.rows.height), known.rows[START].to_numpy(), known.which])
+        which, start = known.which[places], known.rows[START].to_numpy()[places]
         # Of the rows of one group, the newest comes first: rows are found from the newest to the oldest.
         newest = places[np.append(True, (which[1:] != which[:-1]) | (start[1:] != start[:-1]))]
-        return take_rows(found.rows, newest), found.which[newest]
+        return take_rows(known.rows, newest), known.which[newest]
 
     def _opened(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the groups that these rows open."""
@@ -180,7 +180,7 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
         ).select(*self.plan.groups.schema)
 
     def _chosen(
-        self, rows: pl.DataFrame, stored: pl.DataFrame, made: pl.DataFrame, group: Places
+        self, rows: pl.DataFrame, stored: pl.DataFrame, new_groups: pl.DataFrame, group: Places
     ) -> pl.DataFrame:
         """Stores the chosen rows that have changed. With `retracting` they are returned, with retractions.
 
@@ -188,10 +188,10 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
             rows: the rows of the step.
             stored: the stored groups of the keys of these rows.
             made: the groups that rows of the step have opened.
-            group: the group of each row, as its place among the `stored` groups and then those `made`.
+            group: the group of each row, as its place among the `stored` groups and then those `new_groups`.
         """
         times = rows[TIME].to_numpy()
-        both = vstack_frames([stored, made])
+        both = vstack_frames([stored, new_groups])
         candidates = np.concatenate([np.arange(stored.height), group])
         time = np.concatenate([stored[STORED_TIME].to_numpy(), times])
         number = np.concatenate([stored[ARRIVAL_NUMBER].to_numpy(), rows[ARRIVAL_NUMBER].to_numpy()])

@@ -166,19 +166,19 @@ class OverEngine(RowsInTime[OverPlan, OverState]):
         running = state.running.find(keys) if plan.runs else _no_rows(state.running)
         step = PassingRows(rows, after, known, running, finished)
         layout = Layout(plan, step)
-        made = values(layout, self._sequences(step, span, keys))
+        computed = values(layout, self._sequences(step, span, keys))
         tables = dict(state.tables)
         if plan.stores_recent:
             changes = retention.recent_rows(layout, self.horizons(state.clocks)["recent"])
             tables["recent"] = state.recent.changed(*changes)
         if plan.runs:
-            now = retention.running(layout, made.running)
+            now = retention.running(layout, computed.running)
             tables["running"] = state.running.changed(now, _no_rows(state.running))
         if plan.ranges and not finished:
             tables |= self._with_passed(rows, span)
         sealed = {name: sealed_if_long(table) for name, table in tables.items() if name != "waiting"}
         self.state, self.changed = state.with_tables(sealed), True
-        return emitted_in_order(layout, made.new)
+        return emitted_in_order(layout, computed.new)
 
     def _known(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of `recent` that rows of these keys may need.

@@ -127,12 +127,14 @@ class OverPlan(UncombinedPort, InputPort):
 
     def firsts(self) -> list[tuple[str, RowFunction]]:
         """Returns each `nth_value` over a frame without a start, with its column in `running`."""
-        found = [
+        without_start = [
             (n, column)
             for n, column in enumerate(self.functions)
             if column.frame is not None and column.frame.start is None
         ]
-        return [(f"__nth{n}", column.what) for n, column in found if isinstance(column.what, RowFunction)]
+        return [
+            (f"__nth{n}", column.what) for n, column in without_start if isinstance(column.what, RowFunction)
+        ]
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
         """Returns the type of a new column."""
@@ -220,8 +222,8 @@ def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
         if isinstance(column.what, Aggregate):
             assert column.frame is not None
             frames.setdefault(column.frame, []).append(column.what)
-    compiled = [(frame, Aggregation(tuple(made), schema)) for frame, made in frames.items()]
-    return [Job(frame, made, range_aggregation(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
+    compiled = [(frame, Aggregation(tuple(aggregates), schema)) for frame, aggregates in frames.items()]
+    return [Job(frame, one, range_aggregation(one), f"__{n}") for n, (frame, one) in enumerate(compiled)]
 
 
 def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
@@ -246,13 +248,13 @@ def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
 
 def _rows_behind(spec: OverOperator) -> int:
     """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
-    found = [0]
+    rows_behind = [0]
     for column in spec.columns:
         if isinstance(column.what, RowFunction) and column.what.fn == "lag":
-            found.append(column.what.n or 0)
+            rows_behind.append(column.what.n or 0)
         if column.frame is not None and column.frame.kind == "rows":
-            found.append(-column.frame.end if column.frame.start is None else -column.frame.start)
-    return max(found)
+            rows_behind.append(-column.frame.end if column.frame.start is None else -column.frame.start)
+    return max(rows_behind)
 
 
 def _us_behind(spec: OverOperator) -> int:

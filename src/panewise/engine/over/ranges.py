@@ -96,20 +96,20 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
 
 def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     """Returns the blocks of the rows that pass in a step, one for each key."""
-    made = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
+    block = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
     for job in plan.ranges:
         assert job.frame.start is not None
         names = {part.name: job.stored(part.name) for part in job.aggregation.parts}
         # A block as long as the range is in no later frame as a whole, so its partials are never read.
         if span.length is None or span.length >= -job.frame.start:
-            made = made.with_columns(
+            block = block.with_columns(
                 pl.lit(part.empty, dtype=part.dtype).alias(names[part.name]) for part in job.aggregation.parts
             )
         else:
             lifted = job.aggregation.lift(rows, plan.keys)
-            made = made.hstack(lifted.select(pl.col(name).alias(stored) for name, stored in names.items()))
+            block = block.hstack(lifted.select(pl.col(name).alias(stored) for name, stored in names.items()))
     low = MIN_INSTANT if span.low is None else span.low
-    timed = made.with_columns(
+    timed = block.with_columns(
         pl.lit(low, dtype=pl.Int64).alias(BLOCK_START), pl.lit(span.high, dtype=pl.Int64).alias(TIME)
     )
     return timed.select(pl.col(name).cast(dtype) for name, dtype in plan.blocks.schema.items())

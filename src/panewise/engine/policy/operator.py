@@ -114,11 +114,11 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         Raises:
             InputError: if the columns or the types of the values are others, or there is no `partition_by`.
         """
-        found = self.state.partitions.find(self.plan.named(partition))
-        tuples = self._tuples(self._choices(found), self._no_rows())
+        stored = self.state.partitions.find(self.plan.named(partition))
+        tuples = self._tuples(self._choices(stored), self._no_rows())
 
         def evict_found(partitions: Partitions) -> None:
-            for number in tuples.numbers_of(self.plan, found):
+            for number in tuples.numbers_of(self.plan, stored):
                 partitions.evict(number)
 
         return self._worked(tuples, evict_found)
@@ -159,8 +159,8 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
     def _process(self, rows: pl.DataFrame) -> Output:
         """Processes rows, which are in arrival order and contain no replays."""
         if self.state.clocks.finished:
-            made = {REASON: pl.lit("finished"), **NO_WINDOWS}
-            late = rows.select(late_columns(self.plan.late_schema, made, self.state.clocks))
+            own_columns = {REASON: pl.lit("finished"), **NO_WINDOWS}
+            late = rows.select(late_columns(self.plan.late_schema, own_columns, self.state.clocks))
             invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
             invalid = invalid.select(*self.plan.invalid_schema, PLACE)
             counts = Counts(rows_in=rows.height, late=rows.height)

@@ -89,11 +89,11 @@ class PolicyPlan(UncombinedPort, InputPort):
                 raise InputError(
                     given, f"{name} is of the type {self.schema[name]}", "give a value of this type"
                 )
-        made = [
+        columns = [
             pl.Series(name, [value], dtype=self.schema[name])
             for name, value in zip(self.keys, values, strict=True)
         ]
-        return pl.DataFrame(made).select(self.output_keys)
+        return pl.DataFrame(columns).select(self.output_keys)
 
     @property
     def times_tuples(self) -> bool:

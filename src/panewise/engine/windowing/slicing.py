@@ -203,8 +203,8 @@ class Slicing:
         numbered = self.numbered(different.to_numpy())
         if numbered is not None:
             return _table(numbered, different.to_numpy())
-        found = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
-        columns = zip(*found, strict=True) if found else ((), (), ())
+        bounds = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
+        columns = zip(*bounds, strict=True) if bounds else ((), (), ())
         return pl.DataFrame(
             [
                 pl.Series(name, values, dtype=pl.Int64)
@@ -233,8 +233,8 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
     size, hop, origin = length(window.size), length(window.hop), window.origin
     last = origin + (instant - origin) // hop * hop
     count = max(0, -((instant - last - size) // hop))  # of starts last, last - hop, ... above instant - size
-    found = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
-    return [bounds for bounds in found if bounds[0] >= 0] if window.only_when_full else found
+    windows = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
+    return [bounds for bounds in windows if bounds[0] >= 0] if window.only_when_full else windows
 
 
 def _table(numbered: NumberedWindows, slices: Instants) -> pl.DataFrame:

@@ -114,7 +114,7 @@ def _identity(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
 
 def _results(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
     """Returns windows with the results that a firing would compute."""
-    _, found = plan.aggregation.fired(windows.with_columns(pl.lit(True).alias(FIRE)), FIRE)
+    _, fired = plan.aggregation.fired(windows.with_columns(pl.lit(True).alias(FIRE)), FIRE)
     results = [pl.col(one.name).cast(plan.pane_schema[one.name]) for one in plan.spec.aggregates]
     keys, bounds = panes.identity(plan.spec, plan.schema)
-    return found.select(*keys, *bounds, *results)
+    return fired.select(*keys, *bounds, *results)

@@ -82,8 +82,8 @@ class Leaf(ABC):
             for name, dtype in self.columns.items()
         }
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """Returns the columns that the rows of a batch change. The leaf gets them where `given` is true."""
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
+        """Returns the columns that rows of a batch change. The leaf gets these where `gets_rows` is true."""
         return {}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
@@ -159,9 +159,11 @@ class Counting(Leaf):
         """Returns its initial state: the count starts with the pending rows."""
         return {f"{self.name}:n": pending, f"{self.name}:done": pl.lit(False)}
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Adds the rows to the count."""
-        return {f"{self.name}:n": at[f"{self.name}:n"] + pl.when(given).then(pl.col(ADDED_ROWS)).otherwise(0)}
+        return {
+            f"{self.name}:n": at[f"{self.name}:n"] + pl.when(gets_rows).then(pl.col(ADDED_ROWS)).otherwise(0)
+        }
 
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Adds the counts."""
@@ -192,12 +194,12 @@ class Delayed(DeadlineLeaf):
     delay: int
     align: int | None
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
         deadline, old = clocks.processing_time + self.delay, at[f"{self.name}{DEADLINE_SUFFIX}"]
         if self.align is not None:
             deadline = -(-deadline // self.align) * self.align
-        set_now = given & old.is_null() & (pl.col(ADDED_ROWS) > 0)
+        set_now = gets_rows & old.is_null() & (pl.col(ADDED_ROWS) > 0)
         return {
             f"{self.name}{DEADLINE_SUFFIX}": pl.when(set_now)
             .then(pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64))
@@ -211,11 +213,11 @@ class Quiet(DeadlineLeaf):
 
     duration: int
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline if there are rows."""
         name = f"{self.name}{DEADLINE_SUFFIX}"
         deadline = pl.lit(saturating_add(clocks.processing_time, self.duration), dtype=pl.Int64)
-        return {name: pl.when(given & (pl.col(ADDED_ROWS) > 0)).then(deadline).otherwise(at[name])}
+        return {name: pl.when(gets_rows & (pl.col(ADDED_ROWS) > 0)).then(deadline).otherwise(at[name])}
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
         """Returns no deadline: the row that merges the windows sets it (semantics 16.16)."""
@@ -250,12 +252,12 @@ class DelayedByEventTime(Leaf):
         deadline = at[f"{self.name}{EVENT_DEADLINE_SUFFIX}"]
         return deadline.is_not_null() if now.clocks.finished else _reached(deadline, now.clocks)
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
         name, first = f"{self.name}{EVENT_DEADLINE_SUFFIX}", pl.col(_FIRST_TIME)
         last = MAX_INSTANT - self.delay
         deadline = pl.when(first > last).then(pl.lit(MAX_INSTANT)).otherwise(first + self.delay)
-        return {name: pl.when(given & at[name].is_null()).then(deadline).otherwise(at[name])}
+        return {name: pl.when(gets_rows & at[name].is_null()).then(deadline).otherwise(at[name])}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
         """Removes the deadline at a firing, too: nothing waits for it any more."""
@@ -283,7 +285,7 @@ class Continuous(Leaf):
         mark = at[f"{self.name}{MARK_SUFFIX}"]
         return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline: the first multiple of the period above both the earliest row and the watermark.
 
         An earlier deadline stays. But a deadline that the watermark has reached while no row was pending
@@ -295,7 +297,7 @@ class Continuous(Leaf):
         in_silence = (pl.col(PENDING) == pl.col(ADDED_ROWS)) & _reached(old, clocks)
         deadline = pl.when(in_silence).then(self._following(known)).otherwise(mine)
         return {
-            f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_EARLIEST_TIME).is_not_null())
+            f"{self.name}{MARK_SUFFIX}": pl.when(gets_rows & pl.col(_EARLIEST_TIME).is_not_null())
             .then(deadline)
             .otherwise(old)
         }
@@ -350,10 +352,10 @@ class Punctuated(Leaf):
         """Returns the flag."""
         return at[f"{self.name}:hit"]
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the flag if the rows include such a row."""
         hit = f"{self.name}:hit"
-        return {hit: at[hit] | (given & pl.col(f"__came:true:{self.column}").fill_null(False))}
+        return {hit: at[hit] | (gets_rows & pl.col(f"__came:true:{self.column}").fill_null(False))}
 
 
 @dataclass(frozen=True)
@@ -407,7 +409,7 @@ class Moving(Leaf):
         """Returns the flag."""
         return at[f"{self.name}:hit"]
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Compares the values with the reference, which is the first value if there is none yet."""
         hit, start, to = (at[f"{self.name}:{what}"] for what in ("hit", "from", "to"))
         # Some value differs from the reference by more than the amount if the greatest or the least one does.
@@ -416,9 +418,9 @@ class Moving(Leaf):
             reference, pl.col(self._partial_name("min"))
         )
         return {
-            f"{self.name}:hit": hit | (given & moved),
-            f"{self.name}:from": pl.when(given).then(reference).otherwise(start),
-            f"{self.name}:to": pl.when(given)
+            f"{self.name}:hit": hit | (gets_rows & moved),
+            f"{self.name}:from": pl.when(gets_rows).then(reference).otherwise(start),
+            f"{self.name}:to": pl.when(gets_rows)
             .then(pl.coalesce(pl.col(self._partial_name("last")), to))
             .otherwise(to),
         }

@@ -205,13 +205,13 @@ class Node:
             changes |= part.armed(now, counts)
         return changes
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr = _YES) -> dict[str, pl.Expr]:
-        """Returns the columns after the rows of a batch. The node gets them where `given` is true."""
-        given = given & ~self.finished(at)
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr = _YES) -> dict[str, pl.Expr]:
+        """Returns the columns after the rows of a batch. The node gets them where `gets_rows` is true."""
+        gets_rows = gets_rows & ~self.finished(at)
         if self.leaf:
-            return self.leaf.after_rows(at, clocks, given)
+            return self.leaf.after_rows(at, clocks, gets_rows)
         below = (
-            part.after_rows(at, clocks, given & self.in_force(number, at))
+            part.after_rows(at, clocks, gets_rows & self.in_force(number, at))
             for number, part in enumerate(self.parts)
         )
         return reduce(or_, below, {})
@@ -263,15 +263,15 @@ class Node:
 
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored windows that merge into one, in the order of their starts."""
-        found = (
+        aggregations = (
             self.leaf.merging(stored)
             if self.leaf
             else [expression for part in self.parts for expression in part.merging(stored)]
         )
         if isinstance(self.trigger, AfterWatermark):
             past = pl.col(self.past).filter(stored)
-            found += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:nowhere")]
-        return found
+            aggregations += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:nowhere")]
+        return aggregations
 
     @property
     def sides(self) -> list[str]:
