@@ -11,12 +11,16 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
+from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import InputState
-from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.port import NEVER, Port
+from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.clocks import Clocks
+from panewise.engine.progress.multi_input import latest_of
 from panewise.families import INPUT
+from panewise.spec import RowInputs
 
 
 class _Plan(Port, Protocol):
@@ -81,17 +85,50 @@ class SingleInput(ABC, Generic[P, S]):
     def _tick(self, clocks: Clocks) -> Output:
         """Moves the clocks, and emits what is due."""
 
-    @abstractmethod
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows."""
+        """Adds a batch of rows, then moves the watermarks that they drive.
 
-    @abstractmethod
+        After the end of input all rows are late, with the reason `finished`.
+        """
+        validated, inputs = self.plan.validate(rows, self.state.clocks.processing_time), self._row_driven
+        output, refused = self._added(validated.valid), validated.invalid
+        latest = {} if inputs is None else latest_of(inputs, validated.valid)
+        if latest:
+            output = replace(output, panes=pl.concat([output.panes, self.advance_inputs(latest).panes]))
+        counts = output.counts + Counts(rows_in=refused.height, invalid=refused.height)
+        invalid = self._in_order(pl.concat([refused, output.invalid])) if output.invalid.height else refused
+        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
+
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the port found valid."""
+        """Adds rows that the port found valid. :meth:`advance_inputs` moves the watermarks."""
+        output = self._added(valid)
+        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
+
+    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
+        """Returns invalid rows with their place, in arrival order."""
+        if invalid.is_empty():
+            return invalid
+        timed = with_time(self.plan.entry, invalid, self.state.clocks.processing_time)
+        return arrival.in_order(self.plan.entry, timed)
 
     @abstractmethod
+    def _added(self, valid: pl.DataFrame) -> Output:
+        """Adds valid rows. Invalid rows in the output have their place."""
+
+    @property
+    def _row_driven(self) -> RowInputs | None:
+        """The inputs whose watermarks the rows of a batch drive."""
+        return self.plan.row_driven_inputs
+
     def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks that rows drive."""
+        """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
+
+        `latest` has the highest event time of the valid rows of each of these inputs.
+        """
+        inputs = self._row_driven
+        return (
+            self._nothing if inputs is None else self._tick(self.state.clocks.moved_by_rows(inputs, latest))
+        )
 
     def header(self) -> dict[str, Any]:
         """Returns what the state has besides tables, as JSON values."""

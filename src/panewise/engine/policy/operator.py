@@ -26,7 +26,6 @@ from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.families import INPUT
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.policies import DeltaPolicy
@@ -62,28 +61,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         """Returns None: events have no event time."""
         return
 
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Does nothing: rows drive no watermark."""
-        return self._nothing
-
-    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
-        validated = self.plan.validate(rows, self.state.clocks.processing_time)
-        output, refused = self._arrived(validated.valid), validated.invalid.height
-        invalid = self._in_order(pl.concat([validated.invalid, output.invalid]))
-        counts = output.counts + Counts(rows_in=refused, invalid=refused)
-        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
-
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that :meth:`PolicyPlan.validate` found valid."""
-        output = self._arrived(valid)
-        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
-
-    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
-        """Returns invalid rows with their place, in arrival order."""
-        return arrival.in_order(self.plan.entry, invalid)
-
-    def _arrived(self, valid: pl.DataFrame) -> Output:
+    def _added(self, valid: pl.DataFrame) -> Output:
         """Adds rows that may be replays. Invalid rows in the output have their place."""
         ordered = arrival.in_order(self.plan.entry, arrival.placed(valid))
         fresh = self.state.marks.without_replays(self.plan.entry, ordered)

@@ -15,7 +15,7 @@ from typing import TypeVar
 import polars as pl
 
 from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, TIME
-from panewise.engine.ingest import arrival, validate
+from panewise.engine.ingest import arrival
 from panewise.engine.ingest.bases import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
@@ -34,7 +34,7 @@ from panewise.engine.windows.sliding.intake import completed, completed_of_keys,
 from panewise.engine.windows.sliding.slices import Slices
 from panewise.engine.windows.state import WindowOperatorState
 from panewise.families import INPUT
-from panewise.spec import Custom, WindowOperator, merging
+from panewise.spec import Custom, RowInputs, WindowOperator, merging
 
 T = TypeVar("T")
 _RANK = "__rank"
@@ -89,56 +89,17 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         if self._evaluations is not None:
             self._evaluations += [Evaluation(self.state.clocks, one) for one in emitted]
 
-    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows. After the end of input all rows are late, with the reason `finished`."""
-        validated = self.plan.validate(rows, self.state.clocks.processing_time)
-        added = (
-            self._added
-            if self.plan.row_driven_inputs is None or self.plan.advances_per_row
-            else self._added_then_advanced
-        )
-        output, refused = added(validated.valid), validated.invalid.height
-        invalid = (
-            self._in_order(pl.concat([validated.invalid, output.invalid]))
-            if output.invalid.height
-            else validated.invalid
-        )
-        counts = output.counts + Counts(rows_in=refused, invalid=refused)
-        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
-
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the plan found valid. :meth:`advance_inputs` moves the watermarks."""
-        output = self._added(valid)
-        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
-
-    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
-        """Returns invalid rows with their place, in arrival order."""
-        if invalid.is_empty():
-            return invalid
-        timed = validate.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
-        return arrival.in_order(self.plan.spec, timed)
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
-
-        `latest` has the highest event time of the valid rows of each of these inputs. If the watermark
-        advances after each row, nothing is left to do.
-        """
-        return self._nothing if self.plan.advances_per_row else self._advanced_by_rows(latest)
-
-    def _advanced_by_rows(self, latest: Mapping[str, int]) -> Output:
-        assert self.plan.row_driven_inputs is not None
-        return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
+    @property
+    def _row_driven(self) -> RowInputs | None:
+        """The inputs whose watermarks a batch drives. If they move after each row, nothing is left to do."""
+        return None if self.plan.advances_per_row else self.plan.row_driven_inputs
 
     def _added_then_advanced(self, valid: pl.DataFrame) -> Output:
-        """Adds rows, then moves the watermarks of their inputs."""
+        """Adds a row, then moves the watermark of its input."""
         assert self.plan.row_driven_inputs is not None
-        output, latest = self._arrived(valid), latest_of(self.plan.row_driven_inputs, valid)
-        return (
-            replace(output, panes=pl.concat([output.panes, self._advanced_by_rows(latest).panes]))
-            if latest
-            else output
-        )
+        output, inputs = self._arrived(valid), self.plan.row_driven_inputs
+        moved = self.state.clocks.moved_by_rows(inputs, latest_of(inputs, valid))
+        return replace(output, panes=pl.concat([output.panes, self._tick(moved).panes]))
 
     def _added(self, valid: pl.DataFrame) -> Output:
         """Adds rows. Invalid rows in the output have their place.
