@@ -35,7 +35,7 @@ class DeduplicatePlan(UncombinedPort, InputPort):
         if spec.emit == "retracting" and OP in schema:
             rule = "the column op marks retractions, so no input column has this name"
             raise SpecError(f"{OP!r} twice", rule, "rename the column of the input")
-        self.spec, self.keys = spec, list(spec.keys)
+        self.spec = spec
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.pane_schema = self.payload | ({OP: pl.String()} if spec.emit == "retracting" else {})
         self.stores_rows = not spec.keeps_what_it_takes_first

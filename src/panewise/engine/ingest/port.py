@@ -5,7 +5,7 @@ from typing import Final, Protocol, Self
 
 import polars as pl
 
-from panewise.engine.columns import REASON
+from panewise.engine.columns import ONE_KEY, REASON
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.validate import Assign, ValidationResult, check_columns, validate
 from panewise.families import INPUT
@@ -108,7 +108,7 @@ class InputPort:
 
     def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(entry, schema)
-        self.entry, self.schema = entry, dict(schema)
+        self.entry, self.schema, self.keys = entry, dict(schema), list(entry.keys) or [ONE_KEY]
         self.row_driven_inputs = row_driven(entry.watermark)
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
 

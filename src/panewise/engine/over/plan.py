@@ -82,7 +82,7 @@ class OverPlan(UncombinedPort, InputPort):
         super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         _check_new(spec, schema)
-        self.spec, self.keys = spec, list(spec.keys) or [ONE_KEY]
+        self.spec = spec
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         jobs = _jobs(spec, self.schema)
         self.ranges = _ranges(spec, jobs)

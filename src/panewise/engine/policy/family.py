@@ -20,13 +20,10 @@ def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 -
 
 def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored partitions. Their end is the time at which something is due."""
-    clocks, keys = read_clocks(checked(header), Clocks.of(spec.tuples)), _keys(spec)
+    clocks = read_clocks(checked(header), Clocks.of(spec.tuples))
+    keys = list(spec.partition_by) or [ONE_KEY]
     rows = read(PARTITIONS, [*keys, START, END], keys, keys, None, keys)
     return Inspection(clocks, rows, keys, ends_in_time=False)
-
-
-def _keys(spec: StreamWindow) -> list[str]:
-    return list(spec.partition_by) or [ONE_KEY]
 
 
 PARTS: Final = EngineParts(

@@ -16,7 +16,6 @@ from panewise.engine.columns import (
     FED,
     FULL,
     LISTENER,
-    ONE_KEY,
     REFERENCE,
     START,
     TUPLES,
@@ -50,7 +49,7 @@ class PolicyPlan(UncombinedPort, InputPort):
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         super().__init__(spec.tuples, schema)
-        self.spec, self.keys = spec, list(spec.partition_by) or [ONE_KEY]
+        self.spec = spec
         check_types(spec, types_of(self.schema))
         _check_units(spec, self.schema)
         self.output_columns = self._output_columns()

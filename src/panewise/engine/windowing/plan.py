@@ -12,7 +12,7 @@ from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, SLICE, START
+from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START
 from panewise.engine.ingest.port import InputPort
 from panewise.engine.kernels.frames import grouped
 from panewise.engine.progress.clocks import Clocks
@@ -58,7 +58,6 @@ class WindowPlan(InputPort):
         self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.periodic = is_periodic(spec.trigger)  # whether windows store the time of their first pending row
-        self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
         # Whether windows store their live pane, with which the next one is compared.
