@@ -202,7 +202,7 @@ class Operator(Stateful, Protocol):
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluatedPanes:
     """What one evaluation of a step emits, and the clocks at which it does.
 
     A step has several evaluations if rows are evaluated one by one, or if its rows move a watermark.

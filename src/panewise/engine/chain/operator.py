@@ -13,7 +13,7 @@ from panewise.engine.chain.stage import StageEngine
 from panewise.engine.ingest.output import Output
 from panewise.engine.nested.operator import NestedEngine
 from panewise.engine.nested.state import places_of
-from panewise.engine.protocol import Evaluation
+from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.state import WINDOWS
 from panewise.spec import Chain
@@ -43,9 +43,9 @@ class ChainEngine(NestedEngine[WindowEngine, StageEngine]):
         """The window operator. The panes of all stages have the ends of its panes."""
         return self.first
 
-    def _evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], list[Evaluation]]:
+    def _evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], list[EvaluatedPanes]]:
         outputs, evaluations = self.first.evaluated(lambda: [*step()])
         return outputs, evaluations
 
-    def _follow(self, follower: StageEngine, evaluation: Evaluation) -> pl.DataFrame:
+    def _follow(self, follower: StageEngine, evaluation: EvaluatedPanes) -> pl.DataFrame:
         return follower.take(evaluation)

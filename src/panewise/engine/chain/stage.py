@@ -17,7 +17,7 @@ from panewise.engine.chain.plan import OP, TABLES, StagePlan
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, TOMBSTONE, live_column
 from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Evaluation
+from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.panes import output_end, stamped
@@ -67,7 +67,7 @@ class StageEngine:
         """Returns None: nothing is due before the window operator emits panes."""
         return None
 
-    def take(self, evaluation: Evaluation) -> pl.DataFrame:
+    def take(self, evaluation: EvaluatedPanes) -> pl.DataFrame:
         """Processes the panes of an evaluation. Returns the panes that the stage emits.
 
         The tables expire only after that: panes that windows emit when they expire retract earlier ones.

@@ -17,7 +17,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
-from panewise.engine.protocol import Evaluation, Schemas
+from panewise.engine.protocol import EvaluatedPanes, Schemas
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import CogroupOperator
 
@@ -76,10 +76,10 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
     def _step(self, step: Callable[[], Iterable[Output]]) -> list[Output]:
         return [self.first.with_late(output) for output in super()._step(step)]
 
-    def _evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], list[Evaluation]]:
+    def _evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], list[EvaluatedPanes]]:
         return self.first.evaluated(step)
 
-    def _follow(self, follower: WindowEngine, evaluation: Evaluation) -> pl.DataFrame:
+    def _follow(self, follower: WindowEngine, evaluation: EvaluatedPanes) -> pl.DataFrame:
         panes = advanced(follower, evaluation.clocks)
         if evaluation.panes.height:
             output = follower.add_valid(evaluation.panes)

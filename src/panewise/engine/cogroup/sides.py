@@ -11,7 +11,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.state import JoinState
 from panewise.engine.join.windows_of_sides import Rows, Step, WindowsOfSides, split_late
-from panewise.engine.protocol import Evaluation
+from panewise.engine.protocol import EvaluatedPanes
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.join.columns import LEFT
 
@@ -27,7 +27,7 @@ class CogroupSides(WindowsOfSides):
     def __init__(self, plan: CogroupPlan) -> None:
         self.spec, self.plan, self.state = plan.spec, plan, JoinState({})
         self._partials: dict[str, pl.DataFrame] = {}  # of each side in a batch
-        self._evaluations: list[Evaluation] = []  # of the present step, as the two that follow
+        self._evaluations: list[EvaluatedPanes] = []  # of the present step, as the two that follow
         self._fresh: list[Rows] = []  # the rows that are no replays
         self.late: list[pl.DataFrame] = []  # the rows that are late for the windows, as rows of these
 
@@ -57,7 +57,7 @@ class CogroupSides(WindowsOfSides):
         partials, self._partials = self._partials, {}
         return partials
 
-    def evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], list[Evaluation]]:
+    def evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], list[EvaluatedPanes]]:
         """Does a step; returns its outputs, as if no row was late for the windows, and its evaluations."""
         self._evaluations, self._fresh, self.late = [], [], []
         return [*step()], self._evaluations
@@ -83,11 +83,13 @@ class CogroupSides(WindowsOfSides):
         open_sides = self._open(fresh)
         if open_sides:
             self._fresh.append(open_sides)
-            self._evaluations.append(Evaluation(of_windows(self.state.clocks), self.plan.as_rows(open_sides)))
+            self._evaluations.append(
+                EvaluatedPanes(of_windows(self.state.clocks), self.plan.as_rows(open_sides))
+            )
         outputs, _ = self._outputs_and_applied(rows, fresh, pl.DataFrame())
         return outputs, iter(())
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
         self.state = replace(self.state, clocks=clocks)
-        self._evaluations.append(Evaluation(of_windows(clocks), pl.DataFrame()))
+        self._evaluations.append(EvaluatedPanes(of_windows(clocks), pl.DataFrame()))
         return iter(())

@@ -18,7 +18,7 @@ from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Evaluation, Operator, Plan, Stateful
+from panewise.engine.protocol import EvaluatedPanes, Operator, Plan, Stateful
 from panewise.families import INPUT
 from panewise.spec import Specification
 
@@ -182,16 +182,16 @@ class NestedEngine(ABC, Generic[F, S]):
     @abstractmethod
     def _evaluated(
         self, step: Callable[[], Iterable[Output]]
-    ) -> tuple[Sequence[Output], Iterable[Evaluation]]:
+    ) -> tuple[Sequence[Output], Iterable[EvaluatedPanes]]:
         """Does a step of the first operator. Returns its outputs and evaluations."""
 
-    def _through(self, evaluation: Evaluation) -> pl.DataFrame:
+    def _through(self, evaluation: EvaluatedPanes) -> pl.DataFrame:
         for follower in self.following:
             evaluation = replace(evaluation, panes=self._follow(follower, evaluation))
         return evaluation.panes
 
     @abstractmethod
-    def _follow(self, follower: S, evaluation: Evaluation) -> pl.DataFrame:
+    def _follow(self, follower: S, evaluation: EvaluatedPanes) -> pl.DataFrame:
         """Passes an evaluation to an operator that follows. Returns its panes."""
 
 

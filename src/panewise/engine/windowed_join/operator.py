@@ -15,7 +15,7 @@ from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Evaluation, Operator, Schemas, engine_parts
+from panewise.engine.protocol import EvaluatedPanes, Operator, Schemas, engine_parts
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin
@@ -49,20 +49,22 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
         """The windows over the rows of the join."""
         return self.following[0]
 
-    def _evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], Iterable[Evaluation]]:
+    def _evaluated(
+        self, step: Callable[[], Iterable[Output]]
+    ) -> tuple[list[Output], Iterable[EvaluatedPanes]]:
         outputs = [*step()]
         return outputs, self._evaluations([output.panes for output in outputs])
 
-    def _evaluations(self, rows: list[pl.DataFrame]) -> Iterator[Evaluation]:
+    def _evaluations(self, rows: list[pl.DataFrame]) -> Iterator[EvaluatedPanes]:
         """Yields what the windows take of a step, in the order of semantics 42.2."""
         now, before = self.first.state.clocks, self.windows.state.clocks
         clocks = Clocks(now.processing_time, before.instant_watermark, before.finished)
         emitted = vstack_frames([self._no_rows, *rows])
-        yield Evaluation(clocks, emitted)
+        yield EvaluatedPanes(clocks, emitted)
         after = replace(clocks, watermark=self.first.output_watermark(), finished=now.finished)
-        yield Evaluation(after, self._no_rows)
+        yield EvaluatedPanes(after, self._no_rows)
 
-    def _follow(self, follower: Operator, evaluation: Evaluation) -> pl.DataFrame:
+    def _follow(self, follower: Operator, evaluation: EvaluatedPanes) -> pl.DataFrame:
         panes, rows = advanced(follower, evaluation.clocks), evaluation.panes
         if rows.height:
             rows = rows.with_columns(pl.col(JOIN_TIME).cast(self.plan.rows[JOIN_TIME]))

@@ -22,7 +22,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
-from panewise.engine.protocol import Evaluation
+from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
@@ -66,7 +66,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
         self._effects: list[Intake] | None = None  # of the step that is recorded
-        self._evaluations: list[Evaluation] | None = None
+        self._evaluations: list[EvaluatedPanes] | None = None
 
     def recorded(self, work: Callable[[], T]) -> tuple[T, list[Intake]]:
         """Does a step; returns what it returns, and its effects on windows in their order."""
@@ -76,9 +76,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         finally:
             self._effects = None
 
-    def evaluated(self, step: Callable[[], T]) -> tuple[T, list[Evaluation]]:
+    def evaluated(self, step: Callable[[], T]) -> tuple[T, list[EvaluatedPanes]]:
         """Does a step; returns what it returns, and its evaluations in their order."""
-        evaluations = self._evaluations = list[Evaluation]()
+        evaluations = self._evaluations = list[EvaluatedPanes]()
         try:
             return step(), evaluations
         finally:
@@ -87,7 +87,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
     def _record(self, emitted: Iterable[pl.DataFrame]) -> None:
         """Records evaluations at the present clocks if the evaluations of this step are requested."""
         if self._evaluations is not None:
-            self._evaluations += [Evaluation(self.state.clocks, one) for one in emitted]
+            self._evaluations += [EvaluatedPanes(self.state.clocks, one) for one in emitted]
 
     @property
     def _row_driven(self) -> RowInputs | None:
