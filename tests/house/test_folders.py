@@ -1,6 +1,6 @@
 """Imports between the folders of engine/, spec/ and oracle/ run one way.
 
-In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- {chain, join}, over,
+In engine/: kernels <- {progress, aggregate, store} <- ingest <- windowing <- {windows <- {chain, join}, over,
 policy} <- the files of engine/. Operator families do not import one another, except that chains and joins
 import the window operators, and cogroups and windows over joins import joins. Code that several of them share
 is in a folder below them.
@@ -50,16 +50,17 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "progress": {"kernels"},
         "protocol": LOW,
         "aggregate": {"kernels"},
-        "ingest": {"kernels", "aggregate", "progress"},
+        "ingest": {"kernels", "aggregate", "progress", "store"},
         "windowing": LOW,
         "windows": SHARED | {"protocol"},
         "over": SHARED | {"protocol"},
         "policy": SHARED | {"protocol"},
         "deduplicate": LOW | {"protocol"},
         "join": SHARED | {"protocol", "windows"},
-        "chain": SHARED | {"protocol", "windows"},
-        "windowed_join": LOW | {"protocol", "join"},
-        "cogroup": SHARED | {"protocol", "windows", "join"},
+        "nested": LOW | {"protocol"},
+        "chain": SHARED | {"protocol", "windows", "nested"},
+        "windowed_join": LOW | {"protocol", "join", "nested"},
+        "cogroup": SHARED | {"protocol", "windows", "join", "nested"},
     },
     "spec": {
         "fields": set(),

@@ -104,7 +104,7 @@ ELSEWHERE = {
     "testing/deduplicates.py": "engine/deduplicate/test_properties.py",
     "testing/edges.py": "testing/test_strategies.py",
     "testing/events.py": "testing/test_runner.py",
-    "testing/frames.py": "engine/over/test_properties.py",
+    "testing/over_specs.py": "engine/over/test_properties.py",
     "testing/ingest.py": "testing/test_runner.py",
     "testing/runtimes": "testing/test_runner.py",
     "testing/runtimes/spark.py": "spark/test_transcripts.py",
@@ -114,7 +114,7 @@ ELSEWHERE = {
     "testing/scripts.py": "testing/test_strategies.py",
     "testing/aggregates.py": "testing/test_strategies.py",
     "testing/triggers.py": "testing/test_strategies.py",
-    "testing/windows.py": "testing/test_strategies.py",
+    "testing/window_specs.py": "testing/test_strategies.py",
 }
 
 

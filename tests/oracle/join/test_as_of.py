@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import StreamTime
@@ -14,6 +14,7 @@ from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.spec.conditions import left as left_column
 from panewise.spec.conditions import right as right_column
 from panewise.spec.operators.join.match import STRATEGIES, AsOf
+from tests.engine.effort import examples
 from tests.oracle.join.cases import MAX, TYPES, Row, join, left, oracle, right, shown
 
 DELAY = 5
@@ -457,7 +458,7 @@ MATCHES = (
 
 
 @pytest.mark.parametrize("match", MATCHES, ids=str)
-@settings(max_examples=60, derandomize=True, database=None, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_partners_are_those_of_polars(match: AsOf, data: st.DataObject) -> None:
     """semantics 37.2, 37.22, 37.23: without late rows, however batches are cut."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import (
@@ -39,12 +39,13 @@ from panewise.spec.triggers.simple import Leaf
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import IN_ORDER, SURPLUS, cogroup_specs
 from panewise.testing.deduplicates import deduplicate_specs
-from panewise.testing.frames import frame_specs
 from panewise.testing.joins import join_specs, window_join_specs
-from panewise.testing.policies import COUNTING, EVICTING, stream_windows
+from panewise.testing.over_specs import frame_specs
+from panewise.testing.policy_specs import COUNTING, EVICTING, stream_windows
 from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
 from panewise.testing.windowed_joins import windowed_join_specs
+from tests.engine.effort import examples
 
 AGGREGATES = {**USER_AGGREGATES, IN_ORDER.name: IN_ORDER, SURPLUS.name: SURPLUS}
 LISTENERS = {COUNTING.name: COUNTING, EVICTING.name: EVICTING}
@@ -91,7 +92,7 @@ OTHER_VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("family", SPECS)
-@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@examples(100)
 @given(data=st.data())
 def test_round_trips(family: str, data: st.DataObject) -> None:
     with warnings.catch_warnings():
