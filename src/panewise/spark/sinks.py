@@ -5,7 +5,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -13,6 +13,31 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
+
+
+@runtime_checkable
+class PathSink(Protocol):
+    """A sink that writes under a path of its own, which can be read before there are rows.
+
+    Any class with these members is one. Other sinks are called with an empty DataFrame instead.
+    """
+
+    @property
+    def path(self) -> str:
+        """The path."""
+        ...
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch. If it is repeated, its rows replace those that are there."""
+        ...
+
+    def prepare(self, empty: DataFrame) -> None:
+        """Makes the path readable before there are rows."""
+        ...
+
+    def prepared(self, session: SparkSession) -> bool:
+        """Returns whether the path is readable."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +89,7 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
             rule = "a sink is a ParquetSink, or a function of (DataFrame, batch_id)"
             path = sink if isinstance(sink, str) else "a/path"
             raise SpecError(f"{name}={sink!r}", rule, f"give {name}=ParquetSink({path!r}) for Parquet files")
-        if isinstance(sink, ParquetSink):
+        if isinstance(sink, PathSink):
             other = by_path.setdefault(_place(sink.path), name)
             if other != name:
                 rule = "outputs with the same path overwrite each other's micro-batches"
@@ -115,7 +140,7 @@ def prepare(
     `targets` are the schemas of the outputs.
     """
     for kind, sink in sinks.items():
-        if isinstance(sink, ParquetSink) and (new or not sink.prepared(session)):
+        if isinstance(sink, PathSink) and (new or not sink.prepared(session)):
             sink.prepare(empty(session, targets[kind]))
 
 
