@@ -1,4 +1,4 @@
-"""The tables in src/panewise/README.md have the parts of the source tree, and its imports: no more, no less."""
+"""The tables in src/panewise/README.md have all parts of the source tree and their imports, and no others."""
 
 import re
 from collections.abc import Mapping

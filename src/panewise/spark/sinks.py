@@ -3,9 +3,10 @@
 import os
 import posixpath
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -15,33 +16,29 @@ from pyspark.sql.types import StructType
 from panewise.errors import SpecError
 
 
-@runtime_checkable
-class PathSink(Protocol):
-    """A sink that writes under a path of its own, which can be read before there are rows.
+class PathSink(ABC):
+    """A sink that writes under a path, which no other output has. It is readable before there are rows.
 
-    Any class with these members is one. Other sinks are called with an empty DataFrame instead.
+    Other sinks are called with an empty DataFrame if there are no rows.
     """
 
-    @property
-    def path(self) -> str:
-        """The path."""
-        ...
+    path: str
 
+    @abstractmethod
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch. If it is repeated, its rows replace those that are there."""
-        ...
 
+    @abstractmethod
     def prepare(self, empty: DataFrame) -> None:
         """Makes the path readable before there are rows."""
-        ...
 
+    @abstractmethod
     def prepared(self, session: SparkSession) -> bool:
         """Returns whether the path is readable."""
-        ...
 
 
 @dataclass(frozen=True)
-class ParquetSink:
+class ParquetSink(PathSink):
     """Writes Parquet files under `path`.
 
     Each micro-batch with rows has a directory `batch_id=N`. A repeated micro-batch overwrites its own.
