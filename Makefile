@@ -67,7 +67,7 @@ names: $(READY) ## write the list of public names, which a test compares with th
 	@$(PYTHON) tools/public_names.py
 
 scaffold: $(READY) ## write the skeleton of an extension: KIND=match NAME=nearest_key; see docs/extending.md
-	@$(PYTHON) tools/scaffold.py $(KIND) $(NAME)
+	@$(PYTHON) tools/scaffold.py "$(KIND)" "$(NAME)"
 
 notebooks: $(READY) ## run the notebooks and store their outputs, which a test compares
 	@$(PYTHON) -m tools.notebooks
