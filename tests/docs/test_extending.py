@@ -40,7 +40,7 @@ def rows() -> Iterator[tuple[str, list[str]]]:
     above: list[str] = []
     for line in TEXT.splitlines():
         named = [path for path in CODE.findall(line) if PATH.fullmatch(path) and "NAME" not in path]
-        if line.startswith("| `"):
+        if line.startswith(("| `", "| | `")):
             yield line, named or above
         elif line and not line.startswith("|"):
             above = named or above
@@ -64,7 +64,7 @@ def faults(row: tuple[str, list[str]]) -> Iterator[str]:
     texts = {path: sources(path) for path in (*paths, *of_reader)}
     for code in CODE.findall(line):
         name = NAME.fullmatch(code)
-        if name is None or PATH.fullmatch(code):
+        if name is None or PATH.fullmatch(code) or "NAME" in code:
             continue
         if not any(re.search(rf"\b{name[1]}\b", text) for text in texts.values()):
             yield f"{code} is not in {paths}"
