@@ -3,7 +3,8 @@
 docs/extending.md says how to fill it in. A template, such as templates/match.yaml, has new files, and what is
 inserted into files that exist: imports, and what stands between {+ and +} at a text that is there once.
 In a new file ``# imports PATH`` stands for the imports of a file, and ``# methods of PATH:CLASS only NAMES``
-for methods of a class. These raise NotImplementedError, so tests/house/test_sources.py lists them.
+for methods of a class; without names for all that are public. These raise NotImplementedError, which
+tests/house/test_sources.py lists.
 """
 
 import ast
@@ -18,7 +19,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = {path.stem: path for path in sorted(ROOT.glob("tools/templates/*.yaml"))}
-_METHODS = re.compile(r"^( *)# methods of ([\w/.]+):(\w+) only ([\w ]+)$", re.MULTILINE)
+_METHODS = re.compile(r"^( *)# methods of ([\w/.]+):(\w+)(?: only ([\w ]+))?$", re.MULTILINE)
 _IMPORTS = re.compile(r"^# imports ([\w/.]+)$", re.MULTILINE)
 _INSERTED = re.compile(r"\{\+(.*?)\+\}", re.DOTALL)
 
@@ -68,7 +69,7 @@ def _expanded(content: str, root: Path) -> str:
     """Returns the content of a new file with code in the place of the two comments."""
     content = _IMPORTS.sub(lambda found: _imports(root / found[1]), content)
     return _METHODS.sub(
-        lambda found: indent(_methods(root / found[2], found[3], found[4].split()), found[1]), content
+        lambda found: indent(_methods(root / found[2], found[3], found[4]), found[1]), content
     )
 
 
@@ -77,16 +78,18 @@ def _imports(path: Path) -> str:
     return "\n".join(ast.unparse(node) for node in body if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
-def _methods(path: Path, kind: str, only: list[str]) -> str:
+def _methods(path: Path, kind: str, only: str | None) -> str:
     """Returns methods of a class with their docstrings, and an error in the place of each body."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    methods = next(node for node in nodes if isinstance(node, ast.ClassDef) and node.name == kind).body
-    found = {node.name: node for node in methods if isinstance(node, ast.FunctionDef)}
-    for name in only:
-        node = found[name]
+    body = next(node for node in nodes if isinstance(node, ast.ClassDef) and node.name == kind).body
+    found = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    names = [name for name in found if name[0] != "_" or name == "__call__"] if only is None else only.split()
+    if missing := [name for name in names if name not in found]:
+        sys.exit(f"{path} has no {missing} in {kind} | templates name what exists | change tools/templates")
+    for node in map(found.__getitem__, names):
         node.decorator_list = [one for one in node.decorator_list if "abstract" not in ast.unparse(one)]
-        node.body = [*node.body[:1], *ast.parse(f"raise NotImplementedError('{name}')").body]
-    return "\n".join(ast.unparse(found[name]) for name in only)
+        node.body = [*node.body[:1], *ast.parse(f"raise NotImplementedError('{node.name}')").body]
+    return "\n".join(ast.unparse(found[name]) for name in names)
 
 
 def _tidy(paths: list[str], rules: str) -> None:

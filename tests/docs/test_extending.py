@@ -61,7 +61,7 @@ def faults(row: tuple[str, list[str]]) -> Iterator[str]:
     line, paths = row
     # What is in files of the reader is in the templates of the scaffold.
     of_reader = ["tools/templates/"] if "NAME" in line else []
-    texts = {path: sources(path) for path in (*paths, *of_reader)}
+    texts = {path: sources(path) for path in (*paths, *of_reader) if file_of(path).exists()}
     for code in CODE.findall(line):
         name = NAME.fullmatch(code)
         if name is None or PATH.fullmatch(code) or "NAME" in code:
