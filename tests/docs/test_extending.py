@@ -28,11 +28,15 @@ def file_of(path: str) -> Path:
 
 
 @cache
-def sources(path: str) -> str:
-    """Returns the text of a file, or of all files of a folder."""
+def files_of(path: str) -> tuple[Path, ...]:
+    """Returns a file, or the files of a folder; none if there is neither."""
     there = file_of(path)
-    files = [one for one in sorted(there.iterdir()) if one.is_file()] if there.is_dir() else [there]
-    return "\n".join(one.read_text(encoding="utf-8") for one in files)
+    return tuple(one for one in ([there] if there.is_file() else sorted(there.glob("*"))) if one.is_file())
+
+
+@cache
+def text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
 
 
 def rows() -> Iterator[tuple[str, list[str]]]:
@@ -46,10 +50,10 @@ def rows() -> Iterator[tuple[str, list[str]]]:
             above = named or above
 
 
-def parameters(source: str, name: str) -> list[list[str]]:
+def parameters(files: list[Path], name: str) -> list[list[str]]:
     """Returns the parameters of the functions of a name, without `self`."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in (node for file in files if file.suffix == ".py" for node in ast.walk(ast.parse(text(file)))):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             args = node.args
             every = [*args.posonlyargs, *args.args, *([args.vararg] if args.vararg else []), *args.kwonlyargs]
@@ -61,18 +65,15 @@ def faults(row: tuple[str, list[str]]) -> Iterator[str]:
     line, paths = row
     # What is in files of the reader is in the templates of the scaffold.
     of_reader = ["tools/templates/"] if "NAME" in line else []
-    texts = {path: sources(path) for path in (*paths, *of_reader) if file_of(path).exists()}
+    files = [file for path in (*paths, *of_reader) for file in files_of(path)]
     for code in CODE.findall(line):
         name = NAME.fullmatch(code)
         if name is None or PATH.fullmatch(code) or "NAME" in code:
             continue
-        if not any(re.search(rf"\b{name[1]}\b", text) for text in texts.values()):
+        if not any(re.search(rf"\b{name[1]}\b", text(file)) for file in files):
             yield f"{code} is not in {paths}"
         elif name[2]:
-            shown = name[2].split(", ")
-            known = [
-                one for path in texts if path.endswith(".py") for one in parameters(texts[path], name[1])
-            ]
+            shown, known = name[2].split(", "), parameters(files, name[1])
             if not any(one[: len(shown)] == shown for one in known):
                 yield f"{code} has the parameters {known}"
 
