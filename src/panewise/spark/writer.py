@@ -22,7 +22,7 @@ from panewise.spark.envelope import kind_of, numbered
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.query_record import check_fed, check_place, prepare_record, record_of, write_note
 from panewise.spark.settings import envelopes_in_small_batches
-from panewise.spark.sinks import ParquetSink, Sink, empty, prepare
+from panewise.spark.sinks import PathSink, Sink, empty, prepare
 from panewise.spark.unpack import Unpack
 
 
@@ -179,9 +179,9 @@ def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[E
         unpack = one.dataflow.unpacker(one.kind, all_columns=whole_rows)
         unpackers[one.label] = replace(unpack, kind=one.label)
     every = {**sinks, **{one.label: one.sink for one in earlier}}
-    # On a stream the paths of ParquetSinks are prepared.
+    # On a stream the paths of sinks are prepared.
     streaming = dataflow.df.isStreaming
-    begun = (one for one, sink in every.items() if not (streaming and isinstance(sink, ParquetSink)))
+    begun = (one for one, sink in every.items() if not (streaming and isinstance(sink, PathSink)))
     return Dispatch(every, unpackers, frozenset(begun))
 
 
