@@ -14,7 +14,7 @@ import polars as pl
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.bases import UncombinedOperator
 from panewise.engine.ingest.output import Output
-from panewise.engine.join.pairing import PairingEngine
+from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.same_window.base import SameWindowEngine
 from panewise.engine.protocol import Operator, Schemas, engine_parts
 from panewise.engine.windowed_join.plan import WindowedJoinPlan
@@ -44,7 +44,7 @@ class WindowedJoinEngine(UncombinedOperator):
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:
         self.spec, self.plan = spec, WindowedJoinPlan.of(spec, schemas)
         self._join = cast(
-            PairingEngine | SameWindowEngine, engine_parts(spec.join).operator(spec.join, schemas)
+            JoinEngine | SameWindowEngine, engine_parts(spec.join).operator(spec.join, schemas)
         )
         self._windows: Operator = engine_parts(spec.windows).operator(spec.windows, {INPUT: self.plan.rows})
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import JoinWindow, Tumbling, WindowedStreams
-from panewise.engine.join.streams import operator as operators
+from panewise.engine.join.streams import windows
 from panewise.engine.join.streams.last_rows import LastRowsLookup
 from panewise.engine.kernels import hashing
 from panewise.engine.registry import operator_for
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
 from tests.engine.effort import FEW
-from tests.engine.join.streams.test_operator import join
+from tests.engine.join.streams.test_gate import join
 from tests.engine.join.test_by_arrival import SCHEMAS, rows
 from tests.engine.join.test_properties import agree
 
@@ -32,7 +32,7 @@ def test_each_row_finds_the_last_rows_before_it(match: WindowedStreams, data: st
     """semantics 37.17, 37.18."""
     spec = data.draw(join_specs(match=match), label="spec")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operators, "FEW", 0)
+        patch.setattr(windows, "FEW", 0)
         if data.draw(st.booleans(), label="collisions"):
             plain = hashing._mixed
             patch.setattr(hashing, "_mixed", lambda values: plain(values) & np.uint64(1))

@@ -67,9 +67,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         passed = clocks.passed(self.spec, RIGHT)
         return {**super().horizons(clocks), **dict.fromkeys((OVERDUE, _CHECKS, _PASSING), passed)}
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         new = self._taken(state, batch)
         rows, found, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
@@ -82,15 +80,15 @@ class AwaitedAsOfJoin(AsOfJoin):
         self._add(emission, UNMATCHED, at_once, turns_at_once, replace(found, at=partners))
         later = filter_rows(rows, pl.Series(~early))
         self._add(emission, EXPIRED, later, turns[~early], found.chosen(~early))
-        return emission.pieces(), {**tables, RIGHT: self._settled_until(right, batch.clocks)}
+        tables = {**tables, RIGHT: self._settled_until(right, batch.clocks)}
+        return emission.pieces(), state.after(tables, batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, _Tables]:
-        """Returns the left rows that are decided, and the tables after the move."""
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
+        """Returns the left rows that are decided, and the state after the move."""
         none, emission = pl.DataFrame(schema=self.queue.schema), Emission(self.plan)
         rows, found, tables = self._decided(state.tables, none, state.clocks, clocks)
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), found)
-        changed = {name: table for name, table in tables.items() if table is not state.tables[name]}
-        return emission.rows(), changed
+        return emission.rows(), state.after(tables, clocks)
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""

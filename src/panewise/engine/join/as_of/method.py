@@ -7,7 +7,7 @@ looked up by key and time, when left rows are decided. So each left row is looke
 arrives later changes nothing that was emitted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -71,9 +71,7 @@ class AsOfJoin:
             return None
         return min(left, right if right == MAX_INSTANT else saturating_add(right, -self.match.waits))
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         new = self._arrived(state, batch)
         tables = {LEFT: new.queue, RIGHT: self._settled_until(new.right, batch.clocks)}
@@ -84,15 +82,15 @@ class AsOfJoin:
         emission = Emission(self.plan)
         self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), new.right)
         self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
-        return emission.pieces(), tables
+        return emission.pieces(), state.after(tables, batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided. No table changes."""
         emission = Emission(self.plan)
         due = self._due(cast(TimeQueue, state.tables[LEFT]), state.clocks, clocks)
         turns = np.zeros(due.height, dtype=np.int64)
         self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
-        return emission.rows(), {}
+        return emission.rows(), state.after({}, clocks)
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""

@@ -184,7 +184,7 @@ def _turns(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants
     for side, marks in watermarks.items():
         late = plan.spec.sides[side].allowed_lateness.us
         ended = clocks.sides[side].ended
-        horizons[side] = np.full_like(marks, MAX_INSTANT) if ended else _less(marks, late)
+        horizons[side] = np.full_like(marks, MAX_INSTANT) if ended else less(marks, late)
     return _around(horizons)
 
 
@@ -215,7 +215,7 @@ def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict
             mine = rows.left == (side == LEFT)
             if plan.spec.watermark is not None:
                 mine = np.ones_like(mine)
-            reported[1:][mine] = _less(rows.times[mine], driven.delay.us)
+            reported[1:][mine] = less(rows.times[mine], driven.delay.us)
         marks[side] = np.maximum.accumulate(reported)
     return marks
 
@@ -237,7 +237,7 @@ def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
     }
 
 
-def _less(instants: Instants, us: int) -> Instants:
+def less(instants: Instants, us: int) -> Instants:
     """Returns the instants less a length of time, saturating."""
     return np.where(instants < MIN_INSTANT + us, MIN_INSTANT, instants - us)
 

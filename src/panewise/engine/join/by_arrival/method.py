@@ -31,9 +31,7 @@ from panewise.engine.join.batch.outcome import (
 from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys
-from panewise.engine.join.search.found_pairs import pairs_of
-from panewise.engine.join.search.matching import Pairs, with_condition
-from panewise.engine.join.search.rows_of_keys import Keys
+from panewise.engine.join.search.lookups import LookedUpPairs
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import without
 from panewise.engine.kernels.instants import Instants
@@ -59,12 +57,17 @@ def horizon_in_window(clocks: JoinClocks, spec: JoinOperator, side: str, window:
 
 
 class ArrivalJoin:
-    """The method of a join of windows by arrival: :class:`panewise.engine.join.method.Method`."""
+    """The method of a join of windows by arrival: :class:`panewise.engine.join.method.Method`.
 
-    def __init__(self, plan: JoinPlan) -> None:
+    Args:
+        plan: the plan.
+        windows: the windows by side, None for those of the match.
+    """
+
+    def __init__(self, plan: JoinPlan, windows: Mapping[str, WindowTable] | None = None) -> None:
         self.plan, self.spec = plan, plan.spec
         self.remembers = remembered_sides(self.spec)
-        self.windows = {
+        self.windows = windows or {
             side: WindowTable(port, ArrivalWindow.of(self.spec.match, side), side in self.remembers)
             for side, port in plan.ports.items()
         }
@@ -84,9 +87,7 @@ class ArrivalJoin:
         found = {side: self._horizon(clocks, side) for side in self.windows}
         return found | {matches_name(side): found[side] for side in self.remembered}
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
         joined.emit_pairs(emission)
@@ -94,15 +95,15 @@ class ArrivalJoin:
             joined.emit_early(emission)
         elif self.spec.unmatched == "final":
             joined.emit_final(emission)
-        return emission.pieces(), joined.stored()
+        return emission.pieces(), state.after(joined.stored(), batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows that were in a window and can get no partner any more."""
         found = {}
         if self.spec.unmatched == "final":
             found = {side: self._expiring(state, side, clocks) for side in self._outer()}
         rows, _ = by_time(self.plan, found.items())
-        return rows, {}
+        return rows, state.after({}, clocks)
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""
@@ -157,13 +158,11 @@ class _Joined(Outcome):
         method: the method.
         state: the state before the batch.
         inserted: by side the rows that were inserted into windows, and the rows that they evicted.
-        tables: the tables of rows after the batch.
     """
 
     method: ArrivalJoin
     state: JoinState
     inserted: Mapping[str, Inserted]
-    tables: Mapping[str, LatestByKey]
 
     @classmethod
     def of(cls, method: ArrivalJoin, state: JoinState, batch: Arrived) -> "_Joined":
@@ -177,11 +176,18 @@ class _Joined(Outcome):
             for side, one in method.windows.items()
             if one.contains_rows
         }
-        tables = {side: table_of(state, side).put(one.rows) for side, one in inserted.items()}
-        pieces = [with_condition(plan, _pairs(method, tables, keyed)).in_order()]
+        searches = [
+            search
+            for side, one in inserted.items()
+            if (new := keyed[OTHER[side]]).height
+            for search in method.windows[side].searches(one, plan.ports[OTHER[side]], new, batch)
+        ]
+        numbers = range(batch.first_number, batch.next_number)
+        pairs = LookedUpPairs.of(plan, {side: one.clear() for side, one in keyed.items()}, searches, numbers)
+        pieces = pairs if pairs.long else [*pairs]
         shapes = {side: method.windows[side].shape for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
-        return cls(plan, batch, rows, pieces, partnered, method, state, inserted, tables)
+        return cls(plan, batch, rows, pieces, partnered, method, state, inserted)
 
     def emit_final(self, emission: Emission) -> None:
         """Emits the rows without a partner that can get none after their arrival, or leave their windows."""
@@ -197,10 +203,7 @@ class _Joined(Outcome):
 
     def stored(self) -> dict[str, StoredTable]:
         """Returns the tables with the rows of the batch, and with which rows got a partner."""
-        settled = self.batch.next_number - 1
-        tables: dict[str, StoredTable] = {
-            side: one.settled_until(settled) for side, one in self.tables.items()
-        }
+        tables: dict[str, StoredTable] = {side: one.table for side, one in self.inserted.items()}
         for side in self.method.remembered:
             tables[matches_name(side)] = self._matches(side)
         return tables
@@ -257,15 +260,3 @@ class _Joined(Outcome):
         found = rows.select(NUMBER).join(evictors, on=NUMBER, how="left", maintain_order="left")[EVICTOR]
         turns = self.turns(found.fill_null(self.batch.first_number))
         return np.where(found.is_null().to_numpy(), _NEVER, turns)
-
-
-def _pairs(method: ArrivalJoin, tables: Mapping[str, LatestByKey], keyed: Rows) -> Pairs:
-    """Returns the pairs of each new row with what the window of the other side contained when it arrived."""
-    found = []
-    for side, new in keyed.items():
-        other = OTHER[side]
-        if other in tables and new.height:
-            keys = Keys.of(new, method.plan.ports[side].keys)
-            rows = method.windows[other].found(tables[other], keys, new[NUMBER].to_numpy() - 1)
-            found.append((side, new, rows))
-    return pairs_of({side: one.clear() for side, one in keyed.items()}, found)

@@ -127,21 +127,19 @@ class IntervalJoin:
         counts = {counts_name(side): of_side[side] for side in self.counted}
         return of_side | matches | {_unmatched_name(side): of_side[side] for side in self.awaits} | counts
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
         joined.emit(emission)
         tables = joined.stored(state)
         joined.emit_final(emission, state, state.with_tables(tables))
-        return emission.pieces(), {**tables, **joined.counts(state)}
+        return emission.pieces(), state.after({**tables, **joined.counts(state)}, batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows without a partner that expire while the clocks move to these."""
         found = {side: self.expiring(state, side, clocks) for side in self.awaits}
         rows, _ = by_time(self.plan, found.items())
-        return rows, {}
+        return rows, state.after({}, clocks)
 
     def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the stored rows that can get a partner.

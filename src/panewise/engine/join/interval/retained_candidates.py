@@ -20,8 +20,7 @@ from panewise.engine.join.search.arrival_order import ArrivalOrder
 from panewise.engine.join.search.candidate_slices import CandidateSlices, Searched, looked_up, range_of
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.rectangles import in_rectangles
-from panewise.engine.store.rows_by_key import RowsByKey, Slices
+from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import RunRows
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
@@ -78,8 +77,8 @@ def _arrived(
     if rows.is_empty() or others.is_empty():
         return
     ordered = ArrivalOrder.of(others, arrivals.column, keys_of(method.plan, side, rows))
-    begins, ends = ordered.between(arrivals.first, arrivals.last)
-    times = range_of(rows[TIME].to_numpy(), *method.reach[side])
-    for level in in_rectangles(others[TIME].to_numpy()[ordered.places], begins, ends, *times):
-        slices = Slices(others, level.starts, level.lengths, ordered.places[level.places])
-        yield CandidateSlices(side, level.queries, slices, own)
+    ranges = ordered.between(arrivals.first, arrivals.last)
+    times = others[TIME].to_numpy()[ordered.places]
+    first, last = range_of(rows[TIME].to_numpy(), *method.reach[side])
+    for which, slices in ordered.slices(others, times, ranges, first, last):
+        yield CandidateSlices(side, which, slices, own)

@@ -68,17 +68,8 @@ class Keys:
 
     def last(self, table: RowsByKey, until: Instants, count: int) -> Found:
         """Returns the last rows of each key whose time is at most `until`, `count` of them if there are."""
-        ranges = Ranges(self.hashes, np.full(len(until), MIN_INSTANT), until[self.places])
-        return self._collected(
-            table, [(part, *self._last_of(table, part, count)) for part in table.slices(ranges)], count
-        )
-
-    def between(self, table: RowsByKey, first: Instants, last: Instants) -> Found:
-        """Returns the rows of each key whose time is from `first` to `last`."""
-        ranges = Ranges(self.hashes, first[self.places], last[self.places])
-        return self._collected(
-            table, [(part, *self._all_of(table, part)) for part in table.slices(ranges)], None
-        )
+        parts = self.slices(table, np.full(len(until), MIN_INSTANT), until)
+        return self.found_in(table, parts, count)
 
     def slices(self, table: RowsByKey, first: Instants, last: Instants) -> list[Slices]:
         """Returns the slices with the rows of each hash whose time is from `first` to `last`.
@@ -93,9 +84,11 @@ class Keys:
 
     def found_in(self, table: RowsByKey, parts: Sequence[Slices], count: int | None) -> Found:
         """Returns the rows of slices, one for each key, that have the keys; the last `count` of them."""
-        if count is None:
-            return self._collected(table, [(part, *self._all_of(table, part)) for part in parts], None)
-        return self._collected(table, [(part, *self._last_of(table, part, count)) for part in parts], count)
+        found = []
+        for part in parts:
+            which, at = self._all_of(table, part) if count is None else self._last_of(table, part, count)
+            found.append((part, which, at))
+        return self._collected(table, found, count)
 
     def _last_of(self, table: RowsByKey, part: Slices, count: int) -> tuple[Places, Places]:
         lengths = np.minimum(part.lengths, count)
@@ -104,9 +97,8 @@ class Keys:
         if self._equal(table, which, part.rows, at).all():
             return which, at
         which, at = self._all_of(table, part)
-        ends = np.searchsorted(which, which, side="right")
-        inside = np.arange(len(which)) >= ends - count
-        return which[inside], at[inside]
+        last = last_of_each(which, count)
+        return which[last], at[last]
 
     def _all_of(self, table: RowsByKey, part: Slices) -> tuple[Places, Places]:
         which = np.repeat(np.arange(len(part.lengths)), part.lengths)
@@ -139,5 +131,11 @@ class Keys:
         found = Found(found.which[places], found.rows, found.at[places])
         if count is None or len(parts) < 2:
             return found
-        ends = np.searchsorted(found.which, found.which, side="right")
-        return found.chosen(np.arange(len(places)) >= ends - count)
+        return found.chosen(last_of_each(found.which, count))
+
+
+def last_of_each(which: Places, count: int) -> Mask:
+    """Returns which of the found rows are among the last `count` of their look-up."""
+    ends = np.searchsorted(which, which, side="right")
+    last: Mask = np.arange(len(which)) >= ends - count
+    return last

@@ -14,23 +14,24 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.by_arrival.windows import Inserted
+from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.arrival_order import ArrivalOrder
 from panewise.engine.join.search.rows_of_keys import Found, Keys
 from panewise.engine.kernels.frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.rectangles import in_rectangles
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.kernels.wavelet import smallest
-from panewise.engine.store.rows_by_key import RowsByKey, Slices
+from panewise.engine.store.rows_by_key import Slices
 
 
 @dataclass(frozen=True)
 class LastRowsLookup:
-    """A search as :class:`panewise.engine.join.streams.contents.Lookup`, of a bounded number of rows each.
+    """A search of a bounded number of rows each: :class:`panewise.engine.join.search.lookups.Search`.
 
     Attributes:
-        side: the side of the rows that search.
-        rows: the rows that search.
+        side: the side of the new rows.
+        rows: the new rows.
         parts: the numbers of some of these rows, and a slice with rows that each of them finds.
         others: the rows of the other side of which they are slices.
     """
@@ -41,10 +42,11 @@ class LastRowsLookup:
     others: pl.DataFrame
 
     @classmethod
-    def of(
-        cls, side: str, rows: pl.DataFrame, keys: pl.DataFrame, others: pl.DataFrame, window: "Range"
-    ) -> Self:
-        """Returns the search. `keys` are those of the rows, under the names of the other side."""
+    def of(cls, side: SidePort, rows: pl.DataFrame, inserted: Inserted, window: "Range") -> Self:
+        """Returns the search among rows of the other side: the last stored ones, and those of the step."""
+        names = zip(side.keys, inserted.table.shape.by, strict=True)
+        keys = rows.select(pl.col(mine).alias(name) for mine, name in names)
+        others = _last_of_keys(inserted, keys, window.count)
         rank = np.empty(others.height, dtype=np.int64)
         by_time = order([others[TIME].to_numpy(), others[NUMBER].to_numpy()])
         rank[by_time] = np.arange(others.height)
@@ -57,11 +59,8 @@ class LastRowsLookup:
         many = np.flatnonzero(ends - begins > window.count)
         some = ends[many] - begins[many] - window.count
         first[many] = np.maximum(first[many], smallest(ranks, begins[many], ends[many], some))
-        parts = [
-            (one.queries, Slices(others, one.starts, one.lengths, arrivals.places[one.places]))
-            for one in in_rectangles(ranks, begins, ends, first, last)
-        ]
-        return cls(side, rows, parts, others)
+        parts = [*arrivals.slices(others, ranks, (begins, ends), first, last)]
+        return cls(side.name, rows, parts, others)
 
     @property
     def counts(self) -> Instants:
@@ -71,8 +70,15 @@ class LastRowsLookup:
             counts[which] += slices.lengths
         return counts
 
+    def all(self) -> Found:
+        """Returns the rows that the new rows find."""
+        return self._found(np.ones(self.rows.height, dtype=np.bool_))
+
     def found(self, chosen: Mask, *, cut: bool) -> Iterator[Found]:
         """Yields the rows that some of the rows find, all at once: with `cut` one row, which finds few."""
+        yield self._found(chosen)
+
+    def _found(self, chosen: Mask) -> Found:
         which, at = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
         for queries, slices in self.parts:
             mine = np.flatnonzero(chosen[queries])
@@ -81,7 +87,7 @@ class LastRowsLookup:
             at.append(some.positions())
         taken, places = np.unique(np.concatenate(at), return_inverse=True)
         by_row = order([np.concatenate(which)])
-        yield Found(np.concatenate(which)[by_row], take_rows(self.others, taken), places[by_row])
+        return Found(np.concatenate(which)[by_row], take_rows(self.others, taken), places[by_row])
 
 
 @dataclass(frozen=True)
@@ -93,8 +99,8 @@ class Range:
     count: int
 
 
-def last_of_keys(table: RowsByKey, keys: pl.DataFrame, new: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Returns the last stored rows of each of the keys by event time, and the new rows."""
-    wanted = keys.unique()
-    found = Keys.of(wanted, keys.columns).last(table, np.full(wanted.height, MAX_INSTANT), count)
+def _last_of_keys(inserted: Inserted, keys: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Returns the last rows of each of the keys by event time before the step, and the new rows."""
+    wanted, new = keys.unique(), inserted.rows
+    found = Keys.of(wanted, keys.columns).last(inserted.before, np.full(wanted.height, MAX_INSTANT), count)
     return vstack_frames([new, take_rows(found.rows, found.at).select(new.columns)]).rechunk()

@@ -20,7 +20,7 @@ from panewise import (
 )
 from panewise import rows as last
 from panewise.engine.join.search import candidate_slices
-from panewise.engine.join.streams import operator as operators
+from panewise.engine.join.streams import windows
 from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
 from panewise.state import MemoryRunStore
@@ -106,7 +106,7 @@ def test_pairs_in_pieces_are_those_of_one_piece(
     spec, found = join(left, right, evaluate=evaluate), []
     for piece, few in ((1 << 16, 4), (7, 100), (1, 0)):
         monkeypatch.setattr(candidate_slices, "PIECE", piece)
-        monkeypatch.setattr(operators, "FEW", few)
+        monkeypatch.setattr(windows, "FEW", few)
         found.append([out["panes"] for out in run(spec, events, "engine", types=TYPES)])
     assert (
         found[0] == found[1] == found[2] == [out["panes"] for out in run(spec, events, "oracle", types=TYPES)]
