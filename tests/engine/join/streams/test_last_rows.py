@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import JoinWindow, Tumbling, WindowedStreams
+from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.streams import windows
-from panewise.engine.join.streams.last_rows import LastRowsLookup
+from panewise.engine.join.streams.last_rows import last_rows
 from panewise.engine.kernels import hashing
 from panewise.engine.registry import operator_for
 from panewise.testing.join_events import join_events
@@ -41,14 +42,13 @@ def test_each_row_finds_the_last_rows_before_it(match: WindowedStreams, data: st
 
 def test_no_more_rows_are_read_than_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key has 200 rows on each side, which are released one after the other, and 50 stored ones."""
-    lookups: list[LastRowsLookup] = []
-    plain = LastRowsLookup.of.__func__  # type: ignore[attr-defined]
+    lookups: list[Lookup] = []
 
-    def kept(cls: Any, *args: Any) -> LastRowsLookup:
-        lookups.append(plain(cls, *args))
+    def kept(*args: Any) -> Lookup:
+        lookups.append(last_rows(*args))
         return lookups[-1]
 
-    monkeypatch.setattr(LastRowsLookup, "of", classmethod(kept))
+    monkeypatch.setattr(windows, "last_rows", kept)
     window = JoinWindow(retention_rows=3)
     operator: Any = operator_for(join(window, window, evaluate="record"), SCHEMAS)
     operator.add(rows("right", *((1, n, n) for n in range(50))), "right")

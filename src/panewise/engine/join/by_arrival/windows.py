@@ -23,7 +23,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import DELETES, END, NUMBER, PEAK, SINCE
 from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.plan import SidePort
-from panewise.engine.join.search.lookups import Lookup, Search
+from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import Found, Keys
 from panewise.engine.kernels.bisection import bisect_left, first_not
 from panewise.engine.kernels.differences import compared, rises_by_more
@@ -177,7 +177,7 @@ class WindowTable:
     def current(self, table: LatestByKey, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows in the windows of keys, which are given once each."""
         wanted, until = Keys.of(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
-        found = self._lookup(table, wanted, until, self.port.name, keys).all()
+        found = self._lookup(table, wanted, until, self.port.name, keys).found()
         return take_rows(found.rows, found.at)
 
     def all(self, table: LatestByKey) -> pl.DataFrame:
@@ -193,7 +193,7 @@ class WindowTable:
 
     def searches(
         self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: Arrived
-    ) -> Iterator[Search]:
+    ) -> Iterator[Lookup]:
         """Yields the searches of new rows of the other side, by what the windows contained before each."""
         keys, until = Keys.of(rows, side.keys), rows[NUMBER].to_numpy() - 1
         yield self._lookup(inserted.table, keys, until, side.name, rows)

@@ -6,8 +6,8 @@ the memory of a step does not grow with the number of pairs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -25,36 +25,9 @@ from panewise.engine.store.rows_by_key import RowsByKey, Slices
 from panewise.spec.operators.join.columns import OTHER
 
 
-class Search(Protocol):
-    """A search of new rows of a side among rows of the other side."""
-
-    @property
-    def side(self) -> str:
-        """The side of the new rows."""
-        ...
-
-    @property
-    def rows(self) -> pl.DataFrame:
-        """The new rows."""
-        ...
-
-    @property
-    def counts(self) -> Instants:
-        """How many rows each new row may find."""
-        ...
-
-    def all(self) -> Found:
-        """Returns the rows that the new rows find."""
-        ...
-
-    def found(self, chosen: Mask, *, cut: bool) -> Iterator[Found]:
-        """Yields what some of the new rows find: all at once or, with `cut`, of one row in pieces."""
-        ...
-
-
 @dataclass(frozen=True)
 class Lookup:
-    """A search by key and a range of time: :class:`Search`.
+    """A search of new rows of a side among rows of the other side.
 
     Attributes:
         side: the side of the new rows.
@@ -83,25 +56,27 @@ class Lookup:
             counts[self.keys.places] += lengths
         return counts
 
-    def all(self) -> Found:
+    def found(self) -> Found:
         """Returns the rows that the new rows find."""
         return self.inside(self.keys.found_in(self.table, self.parts, self.count))
 
-    def found(self, chosen: Mask, *, cut: bool) -> Iterator[Found]:
-        """Yields what some of the new rows find: all at once or, with `cut`, of one row in pieces."""
-        places = np.flatnonzero(chosen[self.keys.places])
-        keys, parts = self.keys.chosen(places), [part.chosen(places) for part in self.parts]
-        # Pieces follow the event times, by which not all tables are sorted.
-        cut = cut and self.count is None and self.table.time == TIME
-        for some in _in_pieces(parts) if cut else [parts]:
-            yield self.inside(keys.found_in(self.table, some, self.count))
+    def chosen(self, mask: Mask) -> Self:
+        """Returns the search of some of the new rows."""
+        places = np.flatnonzero(mask[self.keys.places])
+        parts = [part.chosen(places) for part in self.parts]
+        return replace(self, keys=self.keys.chosen(places), parts=parts)
 
+    def pieces(self) -> Iterator[Self]:
+        """Yields the search of one new row in pieces of about `PIECE` candidates, by their time and number.
 
-def _in_pieces(parts: Sequence[Slices]) -> Iterator[list[Slices]]:
-    """Yields the slices of one row in pieces of about `PIECE` rows, by time and number of its candidates."""
-    found = [CandidateSlices("", np.zeros(1, dtype=np.intp), part, own=False) for part in parts]
-    for some in of_one_row([one for one in found if one.slices.lengths[0]]):
-        yield [one.slices for one in some]
+        It stays in one piece if the last rows are to be found, or if the table is not sorted by time.
+        """
+        if self.count is not None or self.table.time != TIME:
+            yield self
+            return
+        found = [CandidateSlices("", np.zeros(1, dtype=np.intp), part, own=False) for part in self.parts]
+        for some in of_one_row([one for one in found if one.slices.lengths[0]]):
+            yield replace(self, parts=[one.slices for one in some])
 
 
 @dataclass(frozen=True)
@@ -118,7 +93,7 @@ class LookedUpPairs:
 
     plan: JoinPlan
     nothing: Mapping[str, pl.DataFrame]
-    searches: Sequence[Search]
+    searches: Sequence[Lookup]
     first_number: int
     ends: Instants
 
@@ -127,7 +102,7 @@ class LookedUpPairs:
         cls,
         plan: JoinPlan,
         nothing: Mapping[str, pl.DataFrame],
-        searches: Sequence[Search],
+        searches: Sequence[Lookup],
         numbers: range,
     ) -> Self:
         """Returns the pairs. `numbers` are those of the new rows of both sides."""
@@ -144,32 +119,33 @@ class LookedUpPairs:
     def __iter__(self) -> Iterator[Pairs]:
         """Yields the pairs in the order of 40.3: one piece unless there are many candidates."""
         if not self.long:
-            yield self._together([(one, one.all()) for one in self.searches])
+            yield self._together(self.searches)
             return
         for low, high in steps(self.ends):
             count = self.ends[high - 1] - (self.ends[low - 1] if low else 0)
-            if count:
-                yield from self._between(low, high, cut=count > candidate_slices.PIECE)
+            some = [*self._between(low + self.first_number, high - 1 + self.first_number)] if count else []
+            if count > candidate_slices.PIECE:  # of one row
+                yield from (self._together([piece]) for piece in some[0].pieces())
+            elif count:
+                yield self._together(some)
 
-    def _between(self, low: int, high: int, *, cut: bool) -> Iterator[Pairs]:
-        """Yields the pairs of a range of new rows: all at once or, with `cut`, of one row in pieces."""
-        first, last = low + self.first_number, high - 1 + self.first_number
-        chosen = [(one, one.rows[NUMBER].is_between(first, last).to_numpy()) for one in self.searches]
-        found = [(one, one.found(mask, cut=cut)) for one, mask in chosen if mask.any()]
-        if not cut:
-            yield self._together([(one, next(pieces)) for one, pieces in found])
-            return
-        ((search, pieces),) = found
-        for piece in pieces:
-            yield self._together([(search, piece)])
+    def _between(self, first: int, last: int) -> Iterator[Lookup]:
+        """Yields the searches of the new rows with these numbers."""
+        for search in self.searches:
+            mine = search.rows[NUMBER].is_between(first, last).to_numpy()
+            if mine.any():
+                yield search.chosen(mine)
 
-    def _together(self, found: Iterable[tuple[Search, Found]]) -> Pairs:
-        """Returns the pairs of rows with what they have found that meet the condition, in their order."""
+    def _together(self, searches: Iterable[Lookup]) -> Pairs:
+        """Returns the pairs of rows with what they find that meet the condition, in their order."""
         rows: dict[str, list[pl.DataFrame]] = {side: [one] for side, one in self.nothing.items()}
         at: dict[str, list[Places]] = {side: [np.empty(0, dtype=np.intp)] for side in self.nothing}
-        for search, one in found:
-            mine = search.side
-            for side, frame, places in ((mine, search.rows, one.which), (OTHER[mine], one.rows, one.at)):
+        for search in searches:
+            found, mine = search.found(), search.side
+            for side, frame, places in (
+                (mine, search.rows, found.which),
+                (OTHER[mine], found.rows, found.at),
+            ):
                 at[side].append(places + sum(before.height for before in rows[side]))
                 rows[side].append(frame)
         both = {side: vstack_frames(frames).rechunk() for side, frames in rows.items()}

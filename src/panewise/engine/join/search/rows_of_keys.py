@@ -102,7 +102,7 @@ class Keys:
 
     def _all_of(self, table: RowsByKey, part: Slices) -> tuple[Places, Places]:
         which = np.repeat(np.arange(len(part.lengths)), part.lengths)
-        at = expand_ranges(part.starts, part.lengths)
+        at = part.positions()
         same = self._equal(table, which, part.rows, at)
         return (which, at) if same.all() else (which[same], at[same])
 

@@ -23,9 +23,9 @@ from panewise.engine.join.batch.arrival import Arrived, less
 from panewise.engine.join.by_arrival.windows import ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.candidate_slices import range_of
-from panewise.engine.join.search.lookups import Lookup, Search
+from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import Found, Keys
-from panewise.engine.join.streams.last_rows import LastRowsLookup, Range
+from panewise.engine.join.streams.last_rows import last_rows
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.run import Shape
@@ -59,7 +59,7 @@ class ReleasedRows(WindowTable):
 
     def searches(
         self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: Arrived
-    ) -> Iterator[Search]:
+    ) -> Iterator[Lookup]:
         """Yields the searches of released rows of the other side.
 
         With a retention by size only the last rows of each key are read. The rows that find the same rows are
@@ -73,7 +73,7 @@ class ReleasedRows(WindowTable):
         before = np.searchsorted(inserted.rows[NUMBER].to_numpy(), rows[NUMBER].to_numpy())
         limits = np.unique(before)
         if len(limits) > FEW:
-            yield LastRowsLookup.of(side, rows, inserted, Range(first, last, count))
+            yield last_rows(side, rows, inserted, first, last, count)
             return
         for limit in limits.tolist():
             mine, table = before == limit, inserted.before.put(inserted.rows[:limit])
