@@ -1,6 +1,5 @@
 """The windows of rows by arrival where random events do not lead: long batches, merges and equal hashes."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,21 +8,17 @@ import polars as pl
 import pytest
 
 from panewise import JoinOperator, LastRows, Latest, Side
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.checkpoint import restore, save
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.search import rows_of_keys
-from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
 from panewise.engine.store import lookup as stored_lookup
 from panewise.engine.store import rows_by_key, run
-from panewise.engine.store.cache import Cache
 from panewise.errors import SpecError
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import delta, time
+from tests.engine.join.micro_batches import LONG, SCHEMAS, inspected, rows, steps
 
-LONG = pl.Int64()
-SCHEMAS = {"left": {"k": LONG, "t": LONG, "v": LONG}, "right": {"k": LONG, "t": LONG, "w": LONG}}
 MATCHES = [LastRows(2, left=2), LastRows(delta("w", 1), left=delta("v", 1)), LastRows(2, order="event_time")]
 NAMES = ["count", "delta", "event time"]
 
@@ -32,19 +27,6 @@ def join(match: LastRows | Latest, how: Any = "left") -> JoinOperator:
     prefix = {} if how in ("semi", "anti") else {"prefix": "r_"}
     right = Side(keys=["k"], event_time="t", **prefix)  # type: ignore[arg-type]
     return JoinOperator(left=Side(keys=["k"], event_time="t"), right=right, match=match, how=how)
-
-
-def rows(side: str, *given: tuple[int, int, int]) -> pl.DataFrame:
-    return pl.DataFrame(given, schema=SCHEMAS[side], orient="row")
-
-
-def steps(spec: JoinOperator, store: MemoryRunStore) -> Iterator[StoredOperator]:
-    """Yields the operator of each micro-batch, which commits as on Spark: only if there is a change."""
-    while True:
-        stored = StoredOperator.load(spec, SCHEMAS, RunLibrary(store, Cache()))
-        yield stored
-        if stored.changed:
-            stored.commit()
 
 
 @pytest.mark.parametrize("match", MATCHES, ids=NAMES)
@@ -178,13 +160,6 @@ def test_an_inspection_shows_what_the_windows_contain(match: LastRows | Latest, 
     operator.add(rows("right", (1, 7, 5), (1, 8, 5)), "right")
     operator.add(rows("left", (1, 6, 8)), "left")
     stored = next(micro_batches)
-    state = stored.operator.state
     assert stored.operator.live()["window_start"].to_list() == times
-
-    def read(
-        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
-    ) -> pl.DataFrame:
-        return state.tables[table].expired(horizon).all().select(columns)
-
-    found = engine_parts(spec).inspect(spec, stored.operator.header(), read)
+    found = inspected(stored)
     assert sorted(found.rows["__end"]) == times

@@ -11,7 +11,7 @@ from panewise.engine.join.interval import method as interval
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.search import matching
 from tests.engine.effort import FEW
-from tests.engine.join.test_operator import SCHEMAS, rows
+from tests.engine.join.micro_batches import SCHEMAS, rows
 from tests.engine.join.test_pieces import check
 
 RETAINED = [

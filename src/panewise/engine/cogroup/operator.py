@@ -17,7 +17,7 @@ from panewise.engine.cogroup.state import WINDOWS, CogroupState, header_of_windo
 from panewise.engine.columns import ROWS
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
-from panewise.engine.join.windows_of_sides import Step, WindowsOfSides
+from panewise.engine.join.windows_of_sides import OutputsAndPanes, WindowsOfSides
 from panewise.engine.protocol import Schemas
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import CogroupOperator
@@ -113,7 +113,9 @@ class CogroupEngine(WindowsOfSides):
         """Whether each row is a batch of its own: else the windows take the rows one by one."""
         return super()._one_by_one and self.clocks_are_own
 
-    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
+    def _arrived(
+        self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]
+    ) -> OutputsAndPanes:
         """Adds rows that are no replays to their windows, and emits what fires."""
         given, operator = self._open(fresh), self._operator()
         found = operator.add_valid(self.plan.as_rows(given)) if given else None

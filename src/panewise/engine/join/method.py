@@ -5,7 +5,7 @@ from typing import Protocol
 
 import polars as pl
 
-from panewise.engine.join.batch.arrival import Arrived
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import JoinState
 from panewise.engine.store.stored_table import StoredTable
@@ -18,11 +18,11 @@ class Method(Protocol):
         """Returns the empty tables by name. Their order is that of their numbers on disk."""
         ...
 
-    def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table at these clocks."""
         ...
 
-    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch. Returns what is emitted, and the state after the batch.
 
         What is emitted comes in one or more pieces, of which the first is empty only if all are. They are

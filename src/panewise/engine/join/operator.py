@@ -12,7 +12,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import TIME
 from panewise.engine.ingest.output import Output
-from panewise.engine.join.batch.arrival import Arrived, arrived
+from panewise.engine.join.batch.join_batch import JoinBatch, join_batch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.method import Method
@@ -51,7 +51,7 @@ class JoinEngine(TwoSidedOperator):
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table."""
-        return self.method.horizons(clocks)
+        return self.method.table_horizons(clocks)
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which something is emitted; None: nothing is."""
@@ -98,10 +98,10 @@ class JoinEngine(TwoSidedOperator):
         of the batch; if there are many pairs, more outputs with the rest of them follow.
         """
         highest = {side: max(of.values()) for side, of in latest.items() if of}
-        batch = arrived(self.plan, self.state, valid, highest)
+        batch = join_batch(self.plan, self.state, valid, highest)
         return self._outputs(batch, self._added(batch))
 
-    def _added(self, batch: Arrived) -> Iterator[pl.DataFrame]:
+    def _added(self, batch: JoinBatch) -> Iterator[pl.DataFrame]:
         """Adds the rows of a batch, and moves the clocks. Returns what is emitted: a piece at least."""
         emitted, state = self.method.add(self.state, batch)
         first = next(emitted)
@@ -109,7 +109,7 @@ class JoinEngine(TwoSidedOperator):
         self._set(replace(state, marks=batch.marks, next_number=batch.next_number))
         return chain([first], emitted)
 
-    def _outputs(self, batch: Arrived, emitted: Iterator[pl.DataFrame]) -> Iterator[Output]:
+    def _outputs(self, batch: JoinBatch, emitted: Iterator[pl.DataFrame]) -> Iterator[Output]:
         """Yields what a batch emits, and the late rows and counts of its sides."""
         panes = next(emitted)
         for side, late in batch.late.items():

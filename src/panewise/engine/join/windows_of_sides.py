@@ -10,7 +10,7 @@ import polars as pl
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, NUMBER, PARTIAL, REASON, TIME
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.join.batch.arrival import late_after_end, numbered
+from panewise.engine.join.batch.join_batch import late_after_end, numbered
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import TwoSidedOperator
 from panewise.engine.kernels.frames import filter_rows, vstack_frames
@@ -18,8 +18,8 @@ from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.windowing import ROW_NUMBER
 
 # The outputs of the sides without panes, and the panes.
-Step: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
-Rows: TypeAlias = Mapping[str, pl.DataFrame]  # by side
+OutputsAndPanes: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
+RowsBySide: TypeAlias = Mapping[str, pl.DataFrame]  # by side
 _LATE_COLUMNS: Final = (REASON, MISSED_WINDOWS, LATE_BY, PARTIAL)
 
 
@@ -52,7 +52,7 @@ class WindowsOfSides(TwoSidedOperator):
             if more.height:
                 yield replace(self._nothing(port), panes=more)
 
-    def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
+    def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
         """Adds each row as a batch of its own, in arrival order."""
         places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
         found, emitted = {side: [self._nothing(side)] for side in rows}, []
@@ -63,7 +63,7 @@ class WindowsOfSides(TwoSidedOperator):
             emitted += [*panes]
         return [Output.joined(of_side) for of_side in found.values()], iter(emitted)
 
-    def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
+    def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
         """Adds rows of one batch, and moves the watermarks after them."""
         fresh, marks = {}, dict(self.state.marks)
         for side, one in rows.items():
@@ -76,15 +76,17 @@ class WindowsOfSides(TwoSidedOperator):
         return outputs, chain(panes, self._advanced(self.state.clocks.moved_by_rows(self.spec, highest)))
 
     @abstractmethod
-    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
+    def _arrived(
+        self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]
+    ) -> OutputsAndPanes:
         """Adds rows that are no replays to their windows, and emits what fires. `rows` are all rows."""
 
-    def _open(self, fresh: Rows) -> Rows:
+    def _open(self, fresh: RowsBySide) -> RowsBySide:
         """Returns the rows of the sides whose input has not ended."""
         return {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
 
     def _outputs_and_applied(
-        self, rows: Rows, fresh: Rows, found: pl.DataFrame | None
+        self, rows: RowsBySide, fresh: RowsBySide, found: pl.DataFrame | None
     ) -> tuple[list[Output], dict[str, pl.DataFrame]]:
         """Returns the late rows and counts of the sides, and their applied rows.
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
 import pytest
 
 from panewise import (
@@ -21,11 +20,10 @@ from panewise import (
 from panewise import rows as last
 from panewise.engine.join.search import candidate_slices
 from panewise.engine.join.streams import windows
-from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
 from panewise.state import MemoryRunStore
 from panewise.testing import run
-from tests.engine.join.test_by_arrival import SCHEMAS, rows, steps
+from tests.engine.join.micro_batches import SCHEMAS, inspected, rows, steps
 
 MAX, MIN = 2**63 - 1, -(2**63)
 TYPES = {"left": {"k": "bigint", "t": "bigint"}, "right": {"k": "bigint", "t": "bigint"}}
@@ -222,15 +220,8 @@ def test_an_inspection_shows_what_is_stored(left: Any, right: Any, watermark: in
     operator.add(rows("right", (1, 7, 0), (1, 8, 0)), "right")
     stored = next(micro_batches)
     stored.operator.advance(watermark=watermark)
-    state = stored.operator.state
     assert stored.operator.live()["window_start"].to_list() == times
-
-    def read(
-        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
-    ) -> pl.DataFrame:
-        return state.tables[table].expired(horizon).all().select(columns)
-
-    found = engine_parts(spec).inspect(spec, stored.operator.header(), read)
+    found = inspected(stored)
     assert sorted(found.rows["__end"]) == times
 
 

@@ -21,9 +21,9 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.partners import Candidates, distance, partners_of, without_partners
-from panewise.engine.join.batch.arrival import Arrived, turns_of
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission
 from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
 from panewise.engine.join.state import JoinState
@@ -62,12 +62,12 @@ class AwaitedAsOfJoin(AsOfJoin):
             _PASSING: TimeQueue.nothing(self.passing, MemoryLibrary()),
         }
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizons: all rows but the stored right ones expire when the right horizon passes."""
         passed = clocks.passed(self.spec, RIGHT)
-        return {**super().horizons(clocks), **dict.fromkeys((OVERDUE, _CHECKS, _PASSING), passed)}
+        return {**super().table_horizons(clocks), **dict.fromkeys((OVERDUE, _CHECKS, _PASSING), passed)}
 
-    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         new = self._taken(state, batch)
         rows, found, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
@@ -107,7 +107,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         first = min((end for end in ends if end is not None), default=None)
         return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
 
-    def _taken(self, state: JoinState, batch: Arrived) -> "_Taken":
+    def _taken(self, state: JoinState, batch: JoinBatch) -> "_Taken":
         """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""
         left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
         rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, 0)

@@ -6,16 +6,16 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER
-from panewise.engine.join.batch.arrival import Arrived
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.kernels.instants import Instants
 
 
-def expiry_turns(rows: pl.DataFrame, batch: Arrived, by: str) -> tuple[Instants, npt.NDArray[np.bool_]]:
+def expiry_turns(rows: pl.DataFrame, batch: JoinBatch, by: str) -> tuple[Instants, npt.NDArray[np.bool_]]:
     """Returns the turn in which each row expires, and whether it does so before the horizon moves.
 
     Only a row that arrives in the batch can do so, at its own turn. `by` is the side whose horizon decides.
     """
-    before, after = batch.turns.before[by], batch.turns.after[by]
+    before, after = batch.horizons.before[by], batch.horizons.after[by]
     own = rows[NUMBER].to_numpy() - batch.first_number
     ends = np.minimum(rows[END].to_numpy(), MAX_INSTANT - 1)  # a horizon at the last instant has passed all
     place = np.clip(own, 0, len(after) - 1)

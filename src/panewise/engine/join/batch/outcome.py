@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, MATCHED, NUMBER
-from panewise.engine.join.batch.arrival import Arrived, turns_of
 from panewise.engine.join.batch.emission import (
     PAIRED,
     RETRACTED,
@@ -19,6 +18,7 @@ from panewise.engine.join.batch.emission import (
     pair_rows,
     single_rows,
 )
+from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.search.matching import Pairs
 from panewise.engine.join.state import JoinState
@@ -67,7 +67,11 @@ def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataF
 
 
 def first_partners(
-    state: JoinState, shapes: Mapping[str, Shape], pieces: Iterable[Pairs], batch: Arrived, spec: JoinOperator
+    state: JoinState,
+    shapes: Mapping[str, Shape],
+    pieces: Iterable[Pairs],
+    batch: JoinBatch,
+    spec: JoinOperator,
 ) -> dict[str, pl.DataFrame]:
     """Returns by side the rows that have their first partner among the pairs of a batch, in their order.
 
@@ -119,7 +123,7 @@ class Outcome:
     """
 
     plan: JoinPlan
-    batch: Arrived
+    batch: JoinBatch
     rows: Mapping[str, pl.DataFrame]
     pieces: Iterable[Pairs]
     partnered: Mapping[str, pl.DataFrame]

@@ -16,8 +16,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import NUMBER
-from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
     Outcome,
@@ -40,12 +40,13 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER
 
-Rows = Mapping[str, pl.DataFrame]
 _AT_ONCE, _ENDED = "__at_once", "__ended"
 _NEVER: Final = np.iinfo(np.int64).max
 
 
-def horizon_in_window(clocks: JoinClocks, spec: JoinOperator, side: str, window: ArrivalWindow) -> int | None:
+def horizon_of_windows(
+    clocks: JoinClocks, spec: JoinOperator, side: str, window: ArrivalWindow
+) -> int | None:
     """Returns the horizon of the rows in the windows of a side.
 
     It is the last processing time that has passed or, if no row of the other side can come, the end of time.
@@ -82,20 +83,20 @@ class ArrivalJoin:
         tables: dict[str, StoredTable] = {side: one.nothing() for side, one in self.windows.items()}
         return tables | {matches_name(side): no_matches() for side in self.remembered}
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizons: processing times, or the end of time if no row of the other side can come."""
         found = {side: self._horizon(clocks, side) for side in self.windows}
         return found | {matches_name(side): found[side] for side in self.remembered}
 
-    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
-        joined.emit_pairs(emission)
+        emission, outcome = Emission(self.plan), ArrivalOutcome.of(self, state, batch)
+        outcome.emit_pairs(emission)
         if self.spec.unmatched == "early":
-            joined.emit_early(emission)
+            outcome.emit_early(emission)
         elif self.spec.unmatched == "final":
-            joined.emit_final(emission)
-        return emission.pieces(), state.after(joined.stored(), batch.clocks)
+            outcome.emit_final(emission)
+        return emission.pieces(), state.after(outcome.stored(), batch.clocks)
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows that were in a window and can get no partner any more."""
@@ -129,7 +130,7 @@ class ArrivalJoin:
         return None
 
     def _horizon(self, clocks: JoinClocks, side: str) -> int | None:
-        return horizon_in_window(clocks, self.spec, side, self.windows[side].window)
+        return horizon_of_windows(clocks, self.spec, side, self.windows[side].window)
 
     def _outer(self) -> tuple[str, ...]:
         """Returns the sides of which stored rows are emitted without a partner."""
@@ -151,7 +152,7 @@ def table_of(state: JoinState, side: str) -> LatestByKey:
 
 
 @dataclass(frozen=True)
-class _Joined(Outcome):
+class ArrivalOutcome(Outcome):
     """A batch after it was matched.
 
     Attributes:
@@ -165,7 +166,7 @@ class _Joined(Outcome):
     inserted: Mapping[str, Inserted]
 
     @classmethod
-    def of(cls, method: ArrivalJoin, state: JoinState, batch: Arrived) -> "_Joined":
+    def of(cls, method: ArrivalJoin, state: JoinState, batch: JoinBatch) -> "ArrivalOutcome":
         """Matches the rows of a batch."""
         plan, now = method.plan, state.clocks.processing_time
         given = {side: one.arriving(batch.applied.get(side), now) for side, one in method.windows.items()}
@@ -224,7 +225,7 @@ class _Joined(Outcome):
         That is the turn `_AT_ONCE` if rows cause it, and the turn `_ENDED` if the horizon of the other side
         does, which moves after the rows. The one that comes later is `_NEVER`.
         """
-        horizon, window = self.batch.turns, self.method.windows[side]
+        horizon, window = self.batch.horizons, self.method.windows[side]
         ended = np.append(np.flatnonzero(horizon.after[OTHER[side]] == MAX_INSTANT), _NEVER)[0]
         rows = self._candidates(side, ended=bool(ended < _NEVER))
         new = (rows[NUMBER] >= self.batch.first_number).to_numpy()

@@ -21,10 +21,10 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import DELETES, END, NUMBER, PEAK, SINCE
-from panewise.engine.join.batch.arrival import Arrived
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.lookups import Lookup
-from panewise.engine.join.search.rows_of_keys import Found, Keys
+from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.bisection import bisect_left, first_not
 from panewise.engine.kernels.differences import compared, rises_by_more
 from panewise.engine.kernels.frames import Mask, distinct, filter_rows, take_rows, vstack_frames
@@ -176,8 +176,8 @@ class WindowTable:
 
     def current(self, table: LatestByKey, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows in the windows of keys, which are given once each."""
-        wanted, until = Keys.of(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
-        found = self._lookup(table, wanted, until, self.port.name, keys).found()
+        wanted, until = SortedKeys.of(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
+        found = self._lookup(table, wanted, until, self.port.name, keys).read()
         return take_rows(found.rows, found.at)
 
     def all(self, table: LatestByKey) -> pl.DataFrame:
@@ -192,14 +192,14 @@ class WindowTable:
         return rows.filter(pl.col(NUMBER).is_in(numbers.implode()))
 
     def searches(
-        self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: Arrived
+        self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: JoinBatch
     ) -> Iterator[Lookup]:
         """Yields the searches of new rows of the other side, by what the windows contained before each."""
-        keys, until = Keys.of(rows, side.keys), rows[NUMBER].to_numpy() - 1
+        keys, until = SortedKeys.of(rows, side.keys), rows[NUMBER].to_numpy() - 1
         yield self._lookup(inserted.table, keys, until, side.name, rows)
 
     def _lookup(
-        self, table: LatestByKey, keys: Keys, until: Instants, side: str, rows: pl.DataFrame
+        self, table: LatestByKey, keys: SortedKeys, until: Instants, side: str, rows: pl.DataFrame
     ) -> Lookup:
         """Returns the search for each key in its window when only rows up to a number had been inserted."""
         inside = partial(self._inside, table, until)
@@ -215,7 +215,7 @@ class WindowTable:
             first, last = np.full_like(until, after), first
         return Lookup(side, rows, table, keys, keys.slices(table, first, last), None, inside)
 
-    def _inside(self, table: LatestByKey, until: Instants, found: Found) -> Found:
+    def _inside(self, table: LatestByKey, until: Instants, found: RowsOfKeys) -> RowsOfKeys:
         """Returns those of the rows found that were in their windows."""
         if self.window.latest is None and self.window.delta is None:
             found = found.chosen(found.column(NUMBER) <= until[found.which])

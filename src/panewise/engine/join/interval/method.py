@@ -16,9 +16,9 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
-from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
 from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
     Outcome,
@@ -120,20 +120,20 @@ class IntervalJoin:
             tables[_unmatched_name(side)] = queue_for(port, count)
         return tables | {counts_name(side): no_counts(self.plan.ports[side]) for side in self.counted}
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizon of each table: the last instant that the other side's horizon has passed."""
         of_side = {side: clocks.passed(self.spec, OTHER[side]) for side in self.plan.ports}
         matches = {matches_name(side): of_side[side] for side in self.remembers}
         counts = {counts_name(side): of_side[side] for side in self.counted}
         return of_side | matches | {_unmatched_name(side): of_side[side] for side in self.awaits} | counts
 
-    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
-        joined.emit(emission)
-        tables = joined.stored(state)
-        joined.emit_final(emission, state, state.with_tables(tables))
-        return emission.pieces(), state.after({**tables, **joined.counts(state)}, batch.clocks)
+        emission, outcome = Emission(self.plan), IntervalOutcome.of(self, state, batch)
+        outcome.emit(emission)
+        tables = outcome.stored(state)
+        outcome.emit_final(emission, state, state.with_tables(tables))
+        return emission.pieces(), state.after({**tables, **outcome.counts(state)}, batch.clocks)
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows without a partner that expire while the clocks move to these."""
@@ -204,7 +204,7 @@ def queue_of(state: JoinState, side: str) -> TimeQueue:
 
 
 @dataclass(frozen=True)
-class _Joined(Outcome):
+class IntervalOutcome(Outcome):
     """A batch after it was matched.
 
     Attributes:
@@ -221,7 +221,7 @@ class _Joined(Outcome):
     evicted: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, method: IntervalJoin, state: JoinState, batch: Arrived) -> "_Joined":
+    def of(cls, method: IntervalJoin, state: JoinState, batch: JoinBatch) -> "IntervalOutcome":
         """Matches the rows of a batch."""
         plan = method.plan
         rows = {

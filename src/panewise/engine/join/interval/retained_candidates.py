@@ -17,7 +17,7 @@ from panewise.engine.columns import NUMBER, ORDINAL, TIME
 from panewise.engine.join.interval.retention import Retention, placed_with
 from panewise.engine.join.plan import keys_of
 from panewise.engine.join.search.arrival_order import ArrivalOrder
-from panewise.engine.join.search.candidate_slices import CandidateSlices, Searched, looked_up, range_of
+from panewise.engine.join.search.candidate_slices import CandidateSlices, SearchPlan, looked_up, range_of
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.rows_by_key import RowsByKey
@@ -41,7 +41,7 @@ class _Arrivals:
 
 
 def candidates(
-    method: Searched, retention: Retention, stored: Mapping[str, RowsByKey], new: Mapping[str, RunRows]
+    method: SearchPlan, retention: Retention, stored: Mapping[str, RowsByKey], new: Mapping[str, RunRows]
 ) -> Iterator[CandidateSlices]:
     """Yields the candidates of all new rows among the rows that arrived before them.
 
@@ -53,16 +53,16 @@ def candidates(
             seen = retention.seen(other, rows[NUMBER])
             arrivals = _Arrivals(ORDINAL, seen - (retention.count or 0), seen - 1)
             old = _retained(method, side, rows, stored[other], arrivals)
-            yield from _arrived(method, side, rows, old, arrivals, own=False)
+            yield from _among(method, side, rows, old, arrivals, own=False)
         else:
             yield from looked_up(method, side, new[side], stored[other])
             last = rows[NUMBER].to_numpy() - 1
             arrivals = _Arrivals(NUMBER, np.full_like(last, MIN_INSTANT), last)
-        yield from _arrived(method, side, rows, new[other].frame, arrivals, own=True)
+        yield from _among(method, side, rows, new[other].frame, arrivals, own=True)
 
 
 def _retained(
-    method: Searched, side: str, rows: pl.DataFrame, table: RowsByKey, arrivals: _Arrivals
+    method: SearchPlan, side: str, rows: pl.DataFrame, table: RowsByKey, arrivals: _Arrivals
 ) -> pl.DataFrame:
     """Returns the stored rows of the other side whose places are in the ranges of rows of their key."""
     keys = keys_of(method.plan, side, rows)
@@ -70,8 +70,8 @@ def _retained(
     return placed_with(table, vstack_frames(ends).rechunk())
 
 
-def _arrived(
-    method: Searched, side: str, rows: pl.DataFrame, others: pl.DataFrame, arrivals: _Arrivals, *, own: bool
+def _among(
+    method: SearchPlan, side: str, rows: pl.DataFrame, others: pl.DataFrame, arrivals: _Arrivals, *, own: bool
 ) -> Iterator[CandidateSlices]:
     """Yields the candidates of new rows of a side among rows of the other side, by arrival and time."""
     if rows.is_empty() or others.is_empty():

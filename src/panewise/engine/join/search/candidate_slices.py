@@ -21,7 +21,7 @@ ONCE = 1 << 19  # up to so many candidates of a batch are compared at once
 PIECE = 1 << 17  # more of them are compared in pieces of up to so many, which need less memory
 
 
-class Searched(Protocol):
+class SearchPlan(Protocol):
     """What a search needs to know of a join.
 
     `reach` has, by side, how far after a row the first and the last row lie that match it, and `rows` the
@@ -76,14 +76,14 @@ class CandidateSlices:
         return np.array(found, dtype=np.intp)
 
 
-def looked_up(method: Searched, side: str, new: RunRows, others: RowsByKey) -> Iterator[CandidateSlices]:
+def looked_up(method: SearchPlan, side: str, new: RunRows, others: RowsByKey) -> Iterator[CandidateSlices]:
     """Yields the candidates of the new rows of a side among the stored rows of the other side."""
     if new.frame.height:
         for slices in others.slices(_ranges(method, side, new)):
             yield from _filled(side, slices, own=False)
 
 
-def among(method: Searched, side: str, new: Mapping[str, RunRows]) -> Iterator[CandidateSlices]:
+def among(method: SearchPlan, side: str, new: Mapping[str, RunRows]) -> Iterator[CandidateSlices]:
     """Yields the candidates of the new rows of a side among the new rows of the other side."""
     mine, others = new[side], new[OTHER[side]]
     if mine.frame.height and others.frame.height:
@@ -127,7 +127,7 @@ def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices
         yield CandidateSlices(side, which, slices.chosen(which), own)
 
 
-def _ranges(method: Searched, side: str, new: RunRows) -> Ranges:
+def _ranges(method: SearchPlan, side: str, new: RunRows) -> Ranges:
     times, (first, last) = new.frame[TIME].to_numpy(), method.reach[side]
     # The other side's rows end with their last match, unless they can match rows at any time after them.
     ends_matter = first is not None

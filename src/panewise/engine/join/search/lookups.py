@@ -17,7 +17,7 @@ from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.search import candidate_slices
 from panewise.engine.join.search.candidate_slices import CandidateSlices, of_one_row, steps
 from panewise.engine.join.search.matching import Pairs, with_condition
-from panewise.engine.join.search.rows_of_keys import Found, Keys
+from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.frames import Mask, vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places
@@ -42,10 +42,10 @@ class Lookup:
     side: str
     rows: pl.DataFrame
     table: RowsByKey
-    keys: Keys
+    keys: SortedKeys
     parts: Sequence[Slices]
     count: int | None
-    inside: Callable[[Found], Found]
+    inside: Callable[[RowsOfKeys], RowsOfKeys]
 
     @property
     def counts(self) -> Instants:
@@ -56,9 +56,9 @@ class Lookup:
             counts[self.keys.places] += lengths
         return counts
 
-    def found(self) -> Found:
+    def read(self) -> RowsOfKeys:
         """Returns the rows that the new rows find."""
-        return self.inside(self.keys.found_in(self.table, self.parts, self.count))
+        return self.inside(self.keys.rows_in(self.table, self.parts, self.count))
 
     def chosen(self, mask: Mask) -> Self:
         """Returns the search of some of the new rows."""
@@ -141,7 +141,7 @@ class LookedUpPairs:
         rows: dict[str, list[pl.DataFrame]] = {side: [one] for side, one in self.nothing.items()}
         at: dict[str, list[Places]] = {side: [np.empty(0, dtype=np.intp)] for side in self.nothing}
         for search in searches:
-            found, mine = search.found(), search.side
+            found, mine = search.read(), search.side
             for side, frame, places in (
                 (mine, search.rows, found.which),
                 (OTHER[mine], found.rows, found.at),

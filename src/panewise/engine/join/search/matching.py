@@ -21,7 +21,7 @@ from panewise.engine.join.plan import JoinPlan, meeting
 from panewise.engine.join.search.candidate_slices import (
     ONCE,
     CandidateSlices,
-    Searched,
+    SearchPlan,
     among,
     looked_up,
     of_one_row,
@@ -83,16 +83,16 @@ class Pairs:
 
 
 @dataclass
-class _Search:
+class _PairCollector:
     """Collects the rows that take part, by side, and the positions of the pairs among them."""
 
-    method: Searched
+    method: SearchPlan
     new: Mapping[str, RunRows]
     rows: dict[str, list[pl.DataFrame]]
     at: dict[str, list[Places]] = field(default_factory=lambda: {LEFT: [], RIGHT: []})
 
     @classmethod
-    def of(cls, method: Searched, new: Mapping[str, RunRows]) -> "_Search":
+    def of(cls, method: SearchPlan, new: Mapping[str, RunRows]) -> "_PairCollector":
         """Returns a search that has found nothing."""
         return cls(method, new, {side: [rows.bare] for side, rows in new.items()})
 
@@ -139,7 +139,7 @@ class Matching:
         by_arrival: whether `found` instead has the candidates of each new row that arrived before it.
     """
 
-    method: Searched
+    method: SearchPlan
     new: Mapping[str, RunRows]
     found: list[CandidateSlices]
     chosen: Callable[[Pairs], Pairs] | None = None
@@ -148,7 +148,7 @@ class Matching:
     @classmethod
     def of(
         cls,
-        method: Searched,
+        method: SearchPlan,
         stored: Mapping[str, RowsByKey],
         new: Mapping[str, pl.DataFrame],
         chosen: Callable[[Pairs], Pairs] | None = None,
@@ -181,7 +181,7 @@ class Matching:
         if self.long:
             yield from self._many()
             return
-        search = _Search.of(self.method, self.new)
+        search = _PairCollector.of(self.method, self.new)
         for one in self.found:
             search.add(one)
         yield search.pairs(self.chosen)
@@ -209,7 +209,7 @@ class Matching:
             yield self._together(some)
 
     def _together(self, found: list[CandidateSlices]) -> Pairs:
-        search = _Search.of(self.method, self.new)
+        search = _PairCollector.of(self.method, self.new)
         for one in found:
             search.add(one, earlier=True)
         return search.pairs(self.chosen)

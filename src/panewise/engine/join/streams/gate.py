@@ -13,7 +13,7 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import TIME
-from panewise.engine.join.batch.arrival import Arrived, Turns
+from panewise.engine.join.batch.join_batch import JoinBatch, Turns
 from panewise.engine.join.by_arrival.method import ArrivalJoin, table_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
@@ -41,13 +41,13 @@ class ReleaseGate:
         waiting = {waiting_name(side): no_rows(port) for side, port in self.plan.ports.items()}
         return self.join.tables() | waiting
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizon of each table. Rows that wait do not expire."""
         assert isinstance(clocks, StreamsClocks)
         found = {side: clocks.table_horizon(self.spec, side) for side in self.plan.ports}
         return found | {waiting_name(side): None for side in self.plan.ports}
 
-    def add(self, state: JoinState, batch: Arrived) -> tuple[Iterator[pl.DataFrame], JoinState]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Releases rows of a batch and rows that wait, and joins them."""
         assert isinstance(state, StreamsState)
         releases = self.rules.by_batch(state, batch)

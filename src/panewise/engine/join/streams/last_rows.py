@@ -16,7 +16,7 @@ from panewise.engine.join.by_arrival.windows import Inserted
 from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.arrival_order import ArrivalOrder
 from panewise.engine.join.search.lookups import Lookup
-from panewise.engine.join.search.rows_of_keys import Keys
+from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.kernels.frames import take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import order
@@ -30,7 +30,7 @@ def last_rows(
 
     `first` and `last` are the event times that match each row, both included.
     """
-    keys, number = Keys.of(rows, side.keys), rows[NUMBER].to_numpy()
+    keys, number = SortedKeys.of(rows, side.keys), rows[NUMBER].to_numpy()
     names = zip(side.keys, inserted.table.shape.by, strict=True)
     wanted = rows.select(pl.col(mine).alias(name) for mine, name in names)
     others = _last_of_keys(inserted, wanted, count)
@@ -55,5 +55,7 @@ def last_rows(
 def _last_of_keys(inserted: Inserted, keys: pl.DataFrame, count: int) -> pl.DataFrame:
     """Returns the last rows of each of the keys by event time before the step, and the new rows."""
     wanted, new = keys.unique(), inserted.rows
-    found = Keys.of(wanted, keys.columns).last(inserted.before, np.full(wanted.height, MAX_INSTANT), count)
+    found = SortedKeys.of(wanted, keys.columns).last(
+        inserted.before, np.full(wanted.height, MAX_INSTANT), count
+    )
     return vstack_frames([new, take_rows(found.rows, found.at).select(new.columns)]).rechunk()

@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import COMPLETE, END, NUMBER, RELEASE, TIME
-from panewise.engine.join.batch.arrival import Arrived, Turns, turns_of
+from panewise.engine.join.batch.join_batch import JoinBatch, Turns, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, SidePort, with_keys
 from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsClocks, StreamsState
@@ -52,7 +52,7 @@ class Releases:
     waiting: Mapping[str, LeastWaiting]
     first: int
 
-    def batch(self, state: StreamsState, watermarks: Turns, clocks: JoinClocks) -> Arrived:
+    def batch(self, state: StreamsState, watermarks: Turns, clocks: JoinClocks) -> JoinBatch:
         """Returns a batch in which the released rows arrive, each with the watermarks at its release.
 
         `watermarks` are those of the turns of the step, and `clocks` those after the step.
@@ -62,12 +62,12 @@ class Releases:
             side: np.where(moved, watermarks.after[side][turns], watermarks.before[side][turns])
             for side in self.rows
         }
-        return Arrived(
+        return JoinBatch(
             applied=self.rows,
             late={},
             counts={},
             marks=state.marks,
-            turns=Turns(each, each),
+            horizons=Turns(each, each),
             watermarks=Turns(each, each),
             first_number=self.first,
             next_number=self.first + len(self.positions),
@@ -103,7 +103,7 @@ class ReleaseRules:
     plan: JoinPlan
     match: WindowedStreams
 
-    def by_batch(self, state: StreamsState, batch: Arrived) -> Releases:
+    def by_batch(self, state: StreamsState, batch: JoinBatch) -> Releases:
         """Returns what a batch releases: its own rows, and those whose windows it completes."""
         steps = {}
         for side in self.plan.ports:
@@ -118,7 +118,7 @@ class ReleaseRules:
             positions = np.where(
                 at_once, np.concatenate([np.zeros(old.height, np.int64), 2 * turns]), _completed(rows, after)
             )
-            steps[side] = _Step(read, old, new, rows, positions)
+            steps[side] = _SideStep(read, old, new, rows, positions)
         return self._released(state, steps)
 
     def by_clocks(self, state: StreamsState, clocks: StreamsClocks) -> Releases:
@@ -132,7 +132,7 @@ class ReleaseRules:
             old = self._waiting(state, side, read=read)
             released = _reached(old[RELEASE], clocks.processing_time) | _reached(old[COMPLETE], mark)
             positions = np.where(released | clock.ended, 0, _NEVER)
-            steps[side] = _Step(read, old, old.clear(), old, positions)
+            steps[side] = _SideStep(read, old, old.clear(), old, positions)
         return self._released(state, steps)
 
     def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
@@ -140,7 +140,7 @@ class ReleaseRules:
         table = state.tables[waiting_name(side)]
         return table.all() if read else pl.DataFrame(schema=table.shape.schema)
 
-    def _arriving(self, side: str, state: StreamsState, batch: Arrived) -> pl.DataFrame:
+    def _arriving(self, side: str, state: StreamsState, batch: JoinBatch) -> pl.DataFrame:
         """Returns the applied rows of a side with the columns of its table of rows that wait."""
         port, window = self.plan.ports[side], self.match.windows[side]
         shape = waiting_shape(port)
@@ -163,7 +163,7 @@ class ReleaseRules:
         ]
         return rows.with_columns(made).select(*shape.schema)
 
-    def _released(self, state: StreamsState, steps: Mapping[str, "_Step"]) -> Releases:
+    def _released(self, state: StreamsState, steps: Mapping[str, "_SideStep"]) -> Releases:
         """Numbers the released rows: by evaluation, then those of the first side first, then by arrival."""
         first = self.match.first_side
         sides = (first, OTHER[first])
@@ -187,7 +187,7 @@ class ReleaseRules:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _SideStep:
     """The rows of a side in one step.
 
     Attributes:

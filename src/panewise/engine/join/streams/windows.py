@@ -19,12 +19,12 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.batch.arrival import Arrived, less
+from panewise.engine.join.batch.join_batch import JoinBatch, less
 from panewise.engine.join.by_arrival.windows import ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.candidate_slices import range_of
 from panewise.engine.join.search.lookups import Lookup
-from panewise.engine.join.search.rows_of_keys import Found, Keys
+from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.join.streams.last_rows import last_rows
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.store.latest_by_key import LatestByKey
@@ -58,7 +58,7 @@ class ReleasedRows(WindowTable):
         return pl.DataFrame(schema=self.shape.schema) if rows is None else rows
 
     def searches(
-        self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: Arrived
+        self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: JoinBatch
     ) -> Iterator[Lookup]:
         """Yields the searches of released rows of the other side.
 
@@ -86,7 +86,7 @@ class ReleasedRows(WindowTable):
 
         These are chosen before the range ends.
         """
-        keys, before = Keys.of(rows, side.keys), rows[NUMBER].to_numpy()
+        keys, before = SortedKeys.of(rows, side.keys), rows[NUMBER].to_numpy()
         begin, end = first, last
         if self.join_window.count is not None:
             begin, end = np.full_like(first, MIN_INSTANT), before - 1
@@ -96,7 +96,7 @@ class ReleasedRows(WindowTable):
         inside = partial(_matching, before, first, last)
         return Lookup(side.name, rows, table, keys, parts, self.window.latest, inside)
 
-    def _range(self, rows: pl.DataFrame, batch: Arrived) -> tuple[Instants, Instants]:
+    def _range(self, rows: pl.DataFrame, batch: JoinBatch) -> tuple[Instants, Instants]:
         """Returns the first and the last event time that match each row."""
         first, last = range_of(rows[TIME].to_numpy(), *self.reach)
         if self.join_window.retention is None:
@@ -139,7 +139,7 @@ def released_rows(ports: Mapping[str, SidePort], match: WindowedStreams) -> dict
     return found
 
 
-def _matching(before: Instants, first: Instants, last: Instants, found: Found) -> Found:
+def _matching(before: Instants, first: Instants, last: Instants, found: RowsOfKeys) -> RowsOfKeys:
     """Returns those of the rows found that were released before each row, and are in its range."""
     which, times = found.which, found.column(TIME)
     near = (times >= first[which]) & (times <= last[which])

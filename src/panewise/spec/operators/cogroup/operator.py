@@ -145,8 +145,7 @@ class CogroupOperator(TwoSided):
         _check_sides(self)
 
     @cached_property
-    def ports(self) -> dict[str, SideEntry]:
-        """The two input ports."""
+    def _ports(self) -> dict[str, SideEntry]:
         return {
             name: SideEntry(
                 self._with_watermark(side),

@@ -133,8 +133,7 @@ class JoinOperator(TwoSided):
         _check_selected(self)
 
     @cached_property
-    def ports(self) -> dict[str, SideEntry]:
-        """The two input ports."""
+    def _ports(self) -> dict[str, SideEntry]:
         parts, match = match_parts(self.match), self.match
         return {
             name: SideEntry(

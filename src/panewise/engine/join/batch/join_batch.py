@@ -39,7 +39,7 @@ class Turns:
 
 
 @dataclass(frozen=True)
-class Arrived:
+class JoinBatch:
     """A batch of both sides.
 
     Attributes:
@@ -47,7 +47,7 @@ class Arrived:
         late: by side the late rows, as the late output has them.
         counts: by side.
         marks: the replay marks by side after the batch.
-        turns: the horizons.
+        horizons: the horizons.
         watermarks: the watermarks.
         first_number: the number of the first row of the batch.
         next_number: the number after the last row.
@@ -59,7 +59,7 @@ class Arrived:
     late: Mapping[str, pl.DataFrame]
     counts: Mapping[str, Counts]
     marks: Mapping[str, Marks]
-    turns: Turns
+    horizons: Turns
     watermarks: Turns
     first_number: int
     next_number: int
@@ -67,13 +67,13 @@ class Arrived:
     clocks: JoinClocks
 
 
-def arrived(
+def join_batch(
     plan: JoinPlan, state: JoinState, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, int]
-) -> Arrived:
+) -> JoinBatch:
     """Returns the batch. `latest` has the highest event time of each side, in all shards."""
     rows, total = numbered(plan, state, valid)
     watermarks, clocks = _watermarks(plan, state, rows, latest)
-    turns = _turns(plan, state.clocks, watermarks)
+    horizons = _horizons(plan, state.clocks, watermarks)
     applied, late, counts, marks = {}, {}, {}, dict(state.marks)
     of_match = match_engine(plan.spec.match)
     for side, one in rows.items():
@@ -81,14 +81,16 @@ def arrived(
         fresh = state.marks[side].without_replays(entry, one)
         marks[side] = state.marks[side].after(entry, one)
         turn = turns_of(plan, fresh[NUMBER], state.next_number)
-        own, other = (turns.before[of][turn] for of in (side, OTHER[side]))
+        own, other = (horizons.before[of][turn] for of in (side, OTHER[side]))
         mask = pl.Series(of_match.late_rows(plan.spec.match, side, fresh[TIME], own, other), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
         replays = one.height - fresh.height
         counts[side] = Counts(one.height, applied[side].height, replays, late[side].height)
     number, around = state.next_number, _around(watermarks)
-    return Arrived(applied, late, counts, marks, turns, around, number, number + total, state.clocks, clocks)
+    return JoinBatch(
+        applied, late, counts, marks, horizons, around, number, number + total, state.clocks, clocks
+    )
 
 
 def _around(instants: Mapping[str, Instants]) -> Turns:
@@ -178,7 +180,7 @@ def _places_by_columns(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dic
     return places
 
 
-def _turns(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants]) -> Turns:
+def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants]) -> Turns:
     """Returns the horizons of each turn. `watermarks` are those before the first turn and after each turn."""
     horizons = {}
     for side, marks in watermarks.items():
