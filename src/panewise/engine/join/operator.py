@@ -97,7 +97,7 @@ class JoinEngine(TwoSidedOperator):
         `latest` has the highest event times of the valid rows of all shards. There is an output for each side
         of the batch; if there are many pairs, more outputs with the rest of them follow.
         """
-        highest = {side: max(of.values()) for side, of in latest.items() if of}
+        highest = {side: max(times.values()) for side, times in latest.items() if times}
         batch = join_batch(self.plan, self.state, valid, highest)
         return self._outputs(batch, self._added(batch))
 

@@ -35,7 +35,7 @@ class WindowsOfSides(TwoSidedOperator):
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
     ) -> Iterator[Output]:
         """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7)."""
-        highest = {side: max(of.values()) for side, of in latest.items() if of}
+        highest = {side: max(times.values()) for side, times in latest.items() if times}
         rows, total = numbered(self.plan, self.state, valid)
         add = self._each if total and self._one_by_one else self._batch
         outputs, panes = add(rows, highest)

@@ -177,14 +177,14 @@ class ArrivalOutcome(Outcome):
             for side, one in method.windows.items()
             if one.contains_rows
         }
-        searches = [
-            search
+        lookups = [
+            lookup
             for side, one in inserted.items()
             if (new := keyed[OTHER[side]]).height
-            for search in method.windows[side].searches(one, plan.ports[OTHER[side]], new, batch)
+            for lookup in method.windows[side].lookups(one, plan.ports[OTHER[side]], new, batch)
         ]
         numbers = range(batch.first_number, batch.next_number)
-        pairs = LookedUpPairs.of(plan, {side: one.clear() for side, one in keyed.items()}, searches, numbers)
+        pairs = LookedUpPairs.of(plan, {side: one.clear() for side, one in keyed.items()}, lookups, numbers)
         pieces = pairs if pairs.long else [*pairs]
         shapes = {side: method.windows[side].shape for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)

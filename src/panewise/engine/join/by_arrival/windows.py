@@ -191,17 +191,17 @@ class WindowTable:
         numbers = self.current(table, distinct(rows, self.port.keys))[NUMBER]
         return rows.filter(pl.col(NUMBER).is_in(numbers.implode()))
 
-    def searches(
+    def lookups(
         self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: JoinBatch
     ) -> Iterator[Lookup]:
-        """Yields the searches of new rows of the other side, by what the windows contained before each."""
+        """Yields the look-ups of new rows of the other side, by what the windows contained before each."""
         keys, until = SortedKeys.of(rows, side.keys), rows[NUMBER].to_numpy() - 1
         yield self._lookup(inserted.table, keys, until, side.name, rows)
 
     def _lookup(
         self, table: LatestByKey, keys: SortedKeys, until: Instants, side: str, rows: pl.DataFrame
     ) -> Lookup:
-        """Returns the search for each key in its window when only rows up to a number had been inserted."""
+        """Returns the look-up of each key in its window when only rows up to a number had been inserted."""
         inside = partial(self._inside, table, until)
         if self.window.latest is not None:
             parts = keys.slices(table, np.full_like(until, MIN_INSTANT), until)

@@ -1,6 +1,6 @@
 """The pairs of new rows with what the windows of the other side contained when each of them arrived.
 
-A *search* has the new rows of one side. Where the rows lie that each of them finds is known before the tables
+A look-up has new rows of one side. Where the rows lie that each of them finds is known before the tables
 change. The rows are read when the pairs are requested, in pieces of a bounded number of candidates, so that
 the memory of a step does not grow with the number of pairs.
 """
@@ -27,7 +27,7 @@ from panewise.spec.operators.join.columns import OTHER
 
 @dataclass(frozen=True)
 class Lookup:
-    """A search of new rows of a side among rows of the other side.
+    """A look-up of new rows of a side among rows of the other side.
 
     Attributes:
         side: the side of the new rows.
@@ -61,13 +61,13 @@ class Lookup:
         return self.inside(self.keys.rows_in(self.table, self.parts, self.count))
 
     def chosen(self, mask: Mask) -> Self:
-        """Returns the search of some of the new rows."""
+        """Returns the look-up of some of the new rows."""
         places = np.flatnonzero(mask[self.keys.places])
         parts = [part.chosen(places) for part in self.parts]
         return replace(self, keys=self.keys.chosen(places), parts=parts)
 
     def pieces(self) -> Iterator[Self]:
-        """Yields the search of one new row in pieces of about `PIECE` candidates, by their time and number.
+        """Yields the look-up of one new row in pieces of about `PIECE` candidates, by their time and number.
 
         It stays in one piece if the last rows are to be found, or if the table is not sorted by time.
         """
@@ -81,19 +81,19 @@ class Lookup:
 
 @dataclass(frozen=True)
 class LookedUpPairs:
-    """The pairs that searches find, as pieces of a bounded number of candidates.
+    """The pairs that look-ups find, as pieces of a bounded number of candidates.
 
     Attributes:
         plan: the plan.
         nothing: by side no rows, with the columns that all rows of the side have.
-        searches: the searches. Each new row is in one of them at most.
+        lookups: the look-ups. Each new row is in one of them at most.
         first_number: the number of the first new row.
         ends: for each number the count of candidates of the rows up to it.
     """
 
     plan: JoinPlan
     nothing: Mapping[str, pl.DataFrame]
-    searches: Sequence[Lookup]
+    lookups: Sequence[Lookup]
     first_number: int
     ends: Instants
 
@@ -102,14 +102,14 @@ class LookedUpPairs:
         cls,
         plan: JoinPlan,
         nothing: Mapping[str, pl.DataFrame],
-        searches: Sequence[Lookup],
+        lookups: Sequence[Lookup],
         numbers: range,
     ) -> Self:
         """Returns the pairs. `numbers` are those of the new rows of both sides."""
         counts = np.zeros(len(numbers), dtype=np.int64)
-        for search in searches:
-            counts[search.rows[NUMBER].to_numpy() - numbers.start] = search.counts
-        return cls(plan, nothing, searches, numbers.start, np.cumsum(counts))
+        for lookup in lookups:
+            counts[lookup.rows[NUMBER].to_numpy() - numbers.start] = lookup.counts
+        return cls(plan, nothing, lookups, numbers.start, np.cumsum(counts))
 
     @property
     def long(self) -> bool:
@@ -119,7 +119,7 @@ class LookedUpPairs:
     def __iter__(self) -> Iterator[Pairs]:
         """Yields the pairs in the order of 40.3: one piece unless there are many candidates."""
         if not self.long:
-            yield self._together(self.searches)
+            yield self._together(self.lookups)
             return
         for low, high in steps(self.ends):
             count = self.ends[high - 1] - (self.ends[low - 1] if low else 0)
@@ -130,20 +130,20 @@ class LookedUpPairs:
                 yield self._together(some)
 
     def _between(self, first: int, last: int) -> Iterator[Lookup]:
-        """Yields the searches of the new rows with these numbers."""
-        for search in self.searches:
-            mine = search.rows[NUMBER].is_between(first, last).to_numpy()
+        """Yields the look-ups of the new rows with these numbers."""
+        for lookup in self.lookups:
+            mine = lookup.rows[NUMBER].is_between(first, last).to_numpy()
             if mine.any():
-                yield search.chosen(mine)
+                yield lookup.chosen(mine)
 
-    def _together(self, searches: Iterable[Lookup]) -> Pairs:
+    def _together(self, lookups: Iterable[Lookup]) -> Pairs:
         """Returns the pairs of rows with what they find that meet the condition, in their order."""
         rows: dict[str, list[pl.DataFrame]] = {side: [one] for side, one in self.nothing.items()}
         at: dict[str, list[Places]] = {side: [np.empty(0, dtype=np.intp)] for side in self.nothing}
-        for search in searches:
-            found, mine = search.read(), search.side
+        for lookup in lookups:
+            found, mine = lookup.read(), lookup.side
             for side, frame, places in (
-                (mine, search.rows, found.which),
+                (mine, lookup.rows, found.which),
                 (OTHER[mine], found.rows, found.at),
             ):
                 at[side].append(places + sum(before.height for before in rows[side]))

@@ -26,7 +26,7 @@ from panewise.engine.kernels.wavelet import smallest
 def last_rows(
     side: SidePort, rows: pl.DataFrame, inserted: Inserted, first: Instants, last: Instants, count: int
 ) -> Lookup:
-    """Returns the search of released rows for the last `count` rows of the other side before each of them.
+    """Returns the look-up, by released rows, of the last `count` rows of the other side before each of them.
 
     `first` and `last` are the event times that match each row, both included.
     """

@@ -32,7 +32,7 @@ from panewise.engine.store.run import Shape
 from panewise.spec.operators.join.columns import OTHER
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
 
-FEW = 4  # into so many searches the rows of a side are divided at most
+FEW = 4  # into so many look-ups the rows of a side are divided at most
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,18 @@ class ReleasedRows(WindowTable):
         """Returns released rows with the columns of the table, which they have; no rows for None."""
         return pl.DataFrame(schema=self.shape.schema) if rows is None else rows
 
-    def searches(
+    def lookups(
         self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: JoinBatch
     ) -> Iterator[Lookup]:
-        """Yields the searches of released rows of the other side.
+        """Yields the look-ups of released rows of the other side.
 
         With a retention by size only the last rows of each key are read. The rows that find the same rows are
-        searched together, unless each row is released alone.
+        looked up together, unless each row is released alone.
         """
         first, last = self._range(rows, batch)
         count = self.join_window.retention_rows
         if count is None:
-            yield self._search(inserted.table, side, rows, first, last)
+            yield self._among_released(inserted.table, side, rows, first, last)
             return
         before = np.searchsorted(inserted.rows[NUMBER].to_numpy(), rows[NUMBER].to_numpy())
         limits = np.unique(before)
@@ -77,12 +77,12 @@ class ReleasedRows(WindowTable):
             return
         for limit in limits.tolist():
             mine, table = before == limit, inserted.before.put(inserted.rows[:limit])
-            yield self._search(table, side, rows.filter(pl.Series(mine)), first[mine], last[mine])
+            yield self._among_released(table, side, rows.filter(pl.Series(mine)), first[mine], last[mine])
 
-    def _search(
+    def _among_released(
         self, table: LatestByKey, side: SidePort, rows: pl.DataFrame, first: Instants, last: Instants
     ) -> Lookup:
-        """Returns the search in a table. If the last rows are those by event time, all were released before.
+        """Returns the look-up in a table. If the last rows are those by event time, all were released before.
 
         These are chosen before the range ends.
         """
