@@ -32,6 +32,7 @@ from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inse
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys
 from panewise.engine.join.search.lookups import LookedUpPairs
+from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import without
 from panewise.engine.kernels.instants import Instants
@@ -177,14 +178,13 @@ class ArrivalOutcome(Outcome):
             for side, one in method.windows.items()
             if one.contains_rows
         }
-        lookups = [
-            lookup
-            for side, one in inserted.items()
-            if (new := keyed[OTHER[side]]).height
-            for lookup in method.windows[side].lookups(one, plan.ports[OTHER[side]], new, batch)
-        ]
-        numbers = range(batch.first_number, batch.next_number)
-        pairs = LookedUpPairs.of(plan, {side: one.clear() for side, one in keyed.items()}, lookups, numbers)
+        lookups = []
+        for side, new in keyed.items():
+            if new.height and OTHER[side] in inserted:
+                other, keys = OTHER[side], SortedKeys.of(new, plan.ports[side].keys)
+                found = method.windows[other].lookups(inserted[other], keys, new, batch)
+                lookups += [(side, lookup) for lookup in found]
+        pairs = LookedUpPairs.of(plan, keyed, lookups, range(batch.first_number, batch.next_number))
         pieces = pairs if pairs.long else [*pairs]
         shapes = {side: method.windows[side].shape for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)

@@ -177,7 +177,7 @@ class WindowTable:
     def current(self, table: LatestByKey, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows in the windows of keys, which are given once each."""
         wanted, until = SortedKeys.of(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
-        found = self._lookup(table, wanted, until, self.port.name, keys).read()
+        found = self._lookup(table, wanted, until).read()
         return take_rows(found.rows, found.at)
 
     def all(self, table: LatestByKey) -> pl.DataFrame:
@@ -192,20 +192,17 @@ class WindowTable:
         return rows.filter(pl.col(NUMBER).is_in(numbers.implode()))
 
     def lookups(
-        self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: JoinBatch
+        self, inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, batch: JoinBatch
     ) -> Iterator[Lookup]:
         """Yields the look-ups of new rows of the other side, by what the windows contained before each."""
-        keys, until = SortedKeys.of(rows, side.keys), rows[NUMBER].to_numpy() - 1
-        yield self._lookup(inserted.table, keys, until, side.name, rows)
+        yield self._lookup(inserted.table, keys, rows[NUMBER].to_numpy() - 1)
 
-    def _lookup(
-        self, table: LatestByKey, keys: SortedKeys, until: Instants, side: str, rows: pl.DataFrame
-    ) -> Lookup:
+    def _lookup(self, table: LatestByKey, keys: SortedKeys, until: Instants) -> Lookup:
         """Returns the look-up of each key in its window when only rows up to a number had been inserted."""
         inside = partial(self._inside, table, until)
         if self.window.latest is not None:
             parts = keys.slices(table, np.full_like(until, MIN_INSTANT), until)
-            return Lookup(side, rows, table, keys, parts, self.window.latest, inside)
+            return Lookup(table, keys, parts, self.window.latest, inside)
         first, last = np.full_like(until, MAX_INSTANT), until
         if self.window.delta is not None:
             newest = keys.last(table, until, 1)
@@ -213,7 +210,7 @@ class WindowTable:
         else:
             after = MIN_INSTANT if table.horizon is None else min(table.horizon, MAX_INSTANT - 1) + 1
             first, last = np.full_like(until, after), first
-        return Lookup(side, rows, table, keys, keys.slices(table, first, last), None, inside)
+        return Lookup(table, keys, keys.slices(table, first, last), None, inside)
 
     def _inside(self, table: LatestByKey, until: Instants, found: RowsOfKeys) -> RowsOfKeys:
         """Returns those of the rows found that were in their windows."""

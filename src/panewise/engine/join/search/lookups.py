@@ -16,13 +16,11 @@ from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.search import candidate_slices
 from panewise.engine.join.search.candidate_slices import CandidateSlices, of_one_row, steps
-from panewise.engine.join.search.matching import Pairs, with_condition
+from panewise.engine.join.search.matching import PairCollector, Pairs
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
-from panewise.engine.kernels.frames import Mask, vstack_frames
+from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.rows_by_key import RowsByKey, Slices
-from panewise.spec.operators.join.columns import OTHER
 
 
 @dataclass(frozen=True)
@@ -30,8 +28,6 @@ class Lookup:
     """A look-up of new rows of a side among rows of the other side.
 
     Attributes:
-        side: the side of the new rows.
-        rows: the new rows.
         table: the rows of the other side.
         keys: the keys of the new rows.
         parts: the slices that may have rows that match, by key.
@@ -39,22 +35,17 @@ class Lookup:
         inside: returns those of the rows found that the window contained.
     """
 
-    side: str
-    rows: pl.DataFrame
     table: RowsByKey
     keys: SortedKeys
     parts: Sequence[Slices]
     count: int | None
     inside: Callable[[RowsOfKeys], RowsOfKeys]
 
-    @property
-    def counts(self) -> Instants:
-        """How many rows each new row may find."""
-        counts = np.zeros(self.rows.height, dtype=np.int64)
+    def count_candidates(self, counts: Instants) -> None:
+        """Adds to a number for each new row how many rows it may find."""
         for part in self.parts:
             lengths = part.lengths if self.count is None else np.minimum(part.lengths, self.count)
             counts[self.keys.places] += lengths
-        return counts
 
     def read(self) -> RowsOfKeys:
         """Returns the rows that the new rows find."""
@@ -85,15 +76,15 @@ class LookedUpPairs:
 
     Attributes:
         plan: the plan.
-        nothing: by side no rows, with the columns that all rows of the side have.
-        lookups: the look-ups. Each new row is in one of them at most.
+        rows: the new rows by side.
+        lookups: look-ups, each with the side of its new rows. Each new row finds rows in one of them at most.
         first_number: the number of the first new row.
         ends: for each number the count of candidates of the rows up to it.
     """
 
     plan: JoinPlan
-    nothing: Mapping[str, pl.DataFrame]
-    lookups: Sequence[Lookup]
+    rows: Mapping[str, pl.DataFrame]
+    lookups: Sequence[tuple[str, Lookup]]
     first_number: int
     ends: Instants
 
@@ -101,15 +92,17 @@ class LookedUpPairs:
     def of(
         cls,
         plan: JoinPlan,
-        nothing: Mapping[str, pl.DataFrame],
-        lookups: Sequence[Lookup],
+        rows: Mapping[str, pl.DataFrame],
+        lookups: Sequence[tuple[str, Lookup]],
         numbers: range,
     ) -> Self:
         """Returns the pairs. `numbers` are those of the new rows of both sides."""
-        counts = np.zeros(len(numbers), dtype=np.int64)
-        for lookup in lookups:
-            counts[lookup.rows[NUMBER].to_numpy() - numbers.start] = lookup.counts
-        return cls(plan, nothing, lookups, numbers.start, np.cumsum(counts))
+        total = np.zeros(len(numbers), dtype=np.int64)
+        for side, lookup in lookups:
+            counts = np.zeros(rows[side].height, dtype=np.int64)
+            lookup.count_candidates(counts)
+            total[rows[side][NUMBER].to_numpy() - numbers.start] += counts
+        return cls(plan, rows, lookups, numbers.start, np.cumsum(total))
 
     @property
     def long(self) -> bool:
@@ -125,29 +118,23 @@ class LookedUpPairs:
             count = self.ends[high - 1] - (self.ends[low - 1] if low else 0)
             some = [*self._between(low + self.first_number, high - 1 + self.first_number)] if count else []
             if count > candidate_slices.PIECE:  # of one row
-                yield from (self._together([piece]) for piece in some[0].pieces())
+                ((side, lookup),) = some
+                yield from (self._together([(side, piece)]) for piece in lookup.pieces())
             elif count:
                 yield self._together(some)
 
-    def _between(self, first: int, last: int) -> Iterator[Lookup]:
-        """Yields the look-ups of the new rows with these numbers."""
-        for lookup in self.lookups:
-            mine = lookup.rows[NUMBER].is_between(first, last).to_numpy()
-            if mine.any():
-                yield lookup.chosen(mine)
+    def _between(self, first: int, last: int) -> Iterator[tuple[str, Lookup]]:
+        """Yields the look-ups of the new rows with these numbers that may find something."""
+        chosen = {side: rows[NUMBER].is_between(first, last).to_numpy() for side, rows in self.rows.items()}
+        for side, lookup in self.lookups:
+            some = lookup.chosen(chosen[side])
+            if len(some.keys.places):
+                yield side, some
 
-    def _together(self, lookups: Iterable[Lookup]) -> Pairs:
-        """Returns the pairs of rows with what they find that meet the condition, in their order."""
-        rows: dict[str, list[pl.DataFrame]] = {side: [one] for side, one in self.nothing.items()}
-        at: dict[str, list[Places]] = {side: [np.empty(0, dtype=np.intp)] for side in self.nothing}
-        for lookup in lookups:
-            found, mine = lookup.read(), lookup.side
-            for side, frame, places in (
-                (mine, lookup.rows, found.which),
-                (OTHER[mine], found.rows, found.at),
-            ):
-                at[side].append(places + sum(before.height for before in rows[side]))
-                rows[side].append(frame)
-        both = {side: vstack_frames(frames).rechunk() for side, frames in rows.items()}
-        pairs = Pairs(both, {side: np.concatenate(places) for side, places in at.items()})
-        return with_condition(self.plan, pairs).in_order()
+    def _together(self, lookups: Iterable[tuple[str, Lookup]]) -> Pairs:
+        """Returns the pairs of what rows find."""
+        collector = PairCollector(self.rows)
+        for side, lookup in lookups:
+            found = lookup.read()
+            collector.add(side, found.which, found.at, found.rows)
+        return collector.pairs(self.plan)

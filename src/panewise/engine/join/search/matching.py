@@ -10,7 +10,7 @@ reach, which the keys or the condition may reject.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -82,48 +82,36 @@ class Pairs:
         return found
 
 
-@dataclass
-class _PairCollector:
-    """Collects the rows that take part, by side, and the positions of the pairs among them."""
+class PairCollector:
+    """Collects pairs of new rows with stored rows, and with one another.
 
-    method: SearchPlan
-    new: Mapping[str, RunRows]
-    rows: dict[str, list[pl.DataFrame]]
-    at: dict[str, list[Places]] = field(default_factory=lambda: {LEFT: [], RIGHT: []})
+    Args:
+        new: the new rows by side.
+    """
 
-    @classmethod
-    def of(cls, method: SearchPlan, new: Mapping[str, RunRows]) -> "_PairCollector":
-        """Returns a search that has found nothing."""
-        return cls(method, new, {side: [rows.bare] for side, rows in new.items()})
+    def __init__(self, new: Mapping[str, pl.DataFrame]) -> None:
+        self.rows = {side: [rows] for side, rows in new.items()}
+        self.at: dict[str, list[Places]] = {side: [np.empty(0, dtype=np.intp)] for side in new}
 
-    def add(self, found: CandidateSlices, *, earlier: bool = False) -> None:
-        """Adds the pairs of candidates; with `earlier` only those whose new row arrived last."""
-        side, slices = found.side, found.slices
-        which = np.repeat(found.which, slices.lengths)
-        at = slices.positions()
-        rows = self.new[side].frame
-        if earlier and found.own:
-            before = slices.rows[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
-            which, at = which[before], at[before]
-        which, at = with_equal_keys(self.method.plan.ports, side, rows, which, slices.rows, at)
+    def add(self, side: str, which: Places, at: Places, others: pl.DataFrame | None) -> None:
+        """Adds pairs of the new rows of a side, at `which`, with rows of the other side.
+
+        `others` has these rows, at `at`. None: they are new rows.
+        """
+        rows, before = self.rows[OTHER[side]], 0
+        if others is not None:
+            before = sum(frame.height for frame in rows)
+            rows.append(others)
         self.at[side].append(which)
-        self.at[OTHER[side]].append(at if found.own else self._added(OTHER[side], slices.rows, at))
+        self.at[OTHER[side]].append(at + before)
 
-    def _added(self, side: str, stored: pl.DataFrame, at: Places) -> Places:
-        """Adds stored rows, each once, and returns their positions among the rows of the side."""
-        taken, which = np.unique(at, return_inverse=True)
-        before = sum(frame.height for frame in self.rows[side])
-        self.rows[side].append(take_rows(stored[self.rows[side][0].columns], taken))
-        return which + before
-
-    def pairs(self, chosen: Callable[[Pairs], Pairs] | None) -> Pairs:
-        """Returns the pairs in their order. `chosen` is that of :class:`Matching`."""
+    def pairs(self, plan: JoinPlan, chosen: Callable[[Pairs], Pairs] | None = None) -> Pairs:
+        """Returns the pairs that meet the condition, in order. `chosen` is that of :class:`Matching`."""
         rows = {side: vstack_frames(frames).rechunk() for side, frames in self.rows.items()}
-        none = np.empty(0, dtype=np.intp)
-        found = Pairs(rows, {side: np.concatenate([none, *at]) for side, at in self.at.items()})
+        pairs = Pairs(rows, {side: np.concatenate(at) for side, at in self.at.items()})
         # The condition may fail for a row that is no longer stored, which chance may have left in a run.
-        found = found if chosen is None else chosen(found)
-        return with_condition(self.method.plan, found).in_order()
+        pairs = pairs if chosen is None else chosen(pairs)
+        return with_condition(plan, pairs).in_order()
 
 
 @dataclass(frozen=True)
@@ -181,10 +169,7 @@ class Matching:
         if self.long:
             yield from self._many()
             return
-        search = _PairCollector.of(self.method, self.new)
-        for one in self.found:
-            search.add(one)
-        yield search.pairs(self.chosen)
+        yield self._together(self.found, earlier=False)
 
     def _many(self) -> Iterator[Pairs]:
         """Yields the pairs in pieces.
@@ -201,18 +186,30 @@ class Matching:
             first, last = arrived[low], arrived[high - 1]
             chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
             group = [one.chosen(places) for one, places in zip(found, chosen, strict=True) if len(places)]
-            yield from self._of_one_row(group) if high == low + 1 else [self._together(group)]
+            yield from self._of_one_row(group) if high == low + 1 else [self._together(group, earlier=True)]
 
     def _of_one_row(self, found: list[CandidateSlices]) -> Iterator[Pairs]:
         """Yields the pairs of one new row in pieces, by time and number of its candidates."""
         for some in of_one_row(found):
-            yield self._together(some)
+            yield self._together(some, earlier=True)
 
-    def _together(self, found: list[CandidateSlices]) -> Pairs:
-        search = _PairCollector.of(self.method, self.new)
+    def _together(self, found: Iterable[CandidateSlices], *, earlier: bool) -> Pairs:
+        """Returns the pairs of candidates; with `earlier` only those whose new row arrived last."""
+        collector = PairCollector({side: rows.bare for side, rows in self.new.items()})
+        plan = self.method.plan
         for one in found:
-            search.add(one, earlier=True)
-        return search.pairs(self.chosen)
+            rows, others = self.new[one.side].frame, one.slices.rows
+            which, at = np.repeat(one.which, one.slices.lengths), one.slices.positions()
+            if earlier and one.own:
+                before = others[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
+                which, at = which[before], at[before]
+            which, at = with_equal_keys(plan.ports, one.side, rows, which, others, at)
+            stored = None
+            if not one.own:
+                taken, at = np.unique(at, return_inverse=True)
+                stored = take_rows(others[self.new[OTHER[one.side]].bare.columns], taken)
+            collector.add(one.side, which, at, stored)
+        return collector.pairs(plan, self.chosen)
 
 
 def _one_each(plan: JoinPlan) -> bool:

@@ -13,7 +13,6 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.by_arrival.windows import Inserted
-from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.arrival_order import ArrivalOrder
 from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import SortedKeys
@@ -24,14 +23,13 @@ from panewise.engine.kernels.wavelet import smallest
 
 
 def last_rows(
-    side: SidePort, rows: pl.DataFrame, inserted: Inserted, first: Instants, last: Instants, count: int
+    inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, first: Instants, last: Instants, count: int
 ) -> Lookup:
     """Returns the look-up, by released rows, of the last `count` rows of the other side before each of them.
 
     `first` and `last` are the event times that match each row, both included.
     """
-    keys, number = SortedKeys.of(rows, side.keys), rows[NUMBER].to_numpy()
-    names = zip(side.keys, inserted.table.shape.by, strict=True)
+    names, number = zip(keys.names, inserted.table.shape.by, strict=True), rows[NUMBER].to_numpy()
     wanted = rows.select(pl.col(mine).alias(name) for mine, name in names)
     others = _last_of_keys(inserted, wanted, count)
     rank = np.empty(others.height, dtype=np.int64)
@@ -49,7 +47,7 @@ def last_rows(
         starts, lengths = np.zeros((2, len(number)), dtype=np.intp)
         starts[which], lengths[which] = slices.starts, slices.lengths
         parts.append(replace(slices, starts=starts, lengths=lengths).chosen(keys.places))
-    return Lookup(side.name, rows, inserted.table, keys, parts, None, lambda found: found)
+    return Lookup(inserted.table, keys, parts, None, lambda found: found)
 
 
 def _last_of_keys(inserted: Inserted, keys: pl.DataFrame, count: int) -> pl.DataFrame:

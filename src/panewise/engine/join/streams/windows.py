@@ -58,7 +58,7 @@ class ReleasedRows(WindowTable):
         return pl.DataFrame(schema=self.shape.schema) if rows is None else rows
 
     def lookups(
-        self, inserted: Inserted, side: SidePort, rows: pl.DataFrame, batch: JoinBatch
+        self, inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, batch: JoinBatch
     ) -> Iterator[Lookup]:
         """Yields the look-ups of released rows of the other side.
 
@@ -68,33 +68,31 @@ class ReleasedRows(WindowTable):
         first, last = self._range(rows, batch)
         count = self.join_window.retention_rows
         if count is None:
-            yield self._among_released(inserted.table, side, rows, first, last)
+            yield self._among_released(inserted.table, keys, rows, first, last)
             return
         before = np.searchsorted(inserted.rows[NUMBER].to_numpy(), rows[NUMBER].to_numpy())
         limits = np.unique(before)
         if len(limits) > FEW:
-            yield last_rows(side, rows, inserted, first, last, count)
+            yield last_rows(inserted, keys, rows, first, last, count)
             return
         for limit in limits.tolist():
-            mine, table = before == limit, inserted.before.put(inserted.rows[:limit])
-            yield self._among_released(table, side, rows.filter(pl.Series(mine)), first[mine], last[mine])
+            table = inserted.before.put(inserted.rows[:limit])
+            yield self._among_released(table, keys, rows, first, last).chosen(before == limit)
 
     def _among_released(
-        self, table: LatestByKey, side: SidePort, rows: pl.DataFrame, first: Instants, last: Instants
+        self, table: LatestByKey, keys: SortedKeys, rows: pl.DataFrame, first: Instants, last: Instants
     ) -> Lookup:
         """Returns the look-up in a table. If the last rows are those by event time, all were released before.
 
         These are chosen before the range ends.
         """
-        keys, before = SortedKeys.of(rows, side.keys), rows[NUMBER].to_numpy()
-        begin, end = first, last
+        before, begin, end = rows[NUMBER].to_numpy(), first, last
         if self.join_window.count is not None:
             begin, end = np.full_like(first, MIN_INSTANT), before - 1
         elif self.window.latest is not None:
             end = np.full_like(last, MAX_INSTANT)
-        parts = keys.slices(table, begin, end)
         inside = partial(_matching, before, first, last)
-        return Lookup(side.name, rows, table, keys, parts, self.window.latest, inside)
+        return Lookup(table, keys, keys.slices(table, begin, end), self.window.latest, inside)
 
     def _range(self, rows: pl.DataFrame, batch: JoinBatch) -> tuple[Instants, Instants]:
         """Returns the first and the last event time that match each row."""
