@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise import JoinOperator, LastRows, Latest, Side
+from panewise import JoinOperator, LastRows, Latest, Side, testing
 from panewise.engine.checkpoint import restore, save
 from panewise.engine.join.operator import JoinEngine
-from panewise.engine.join.search import rows_of_keys
+from panewise.engine.join.search import candidate_slices, rows_of_keys
 from panewise.engine.registry import operator_for
 from panewise.engine.store import lookup as stored_lookup
 from panewise.engine.store import rows_by_key, run
@@ -163,3 +163,27 @@ def test_an_inspection_shows_what_the_windows_contain(match: LastRows | Latest, 
     assert stored.operator.live()["window_start"].to_list() == times
     found = inspected(stored)
     assert sorted(found.rows["__end"]) == times
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize(
+    "match",
+    [LastRows(3, left=2), LastRows(time(9), left=time(9)), LastRows(delta("w", 2), left=2), Latest()],
+    ids=["count", "time", "delta", "latest"],
+)
+def test_pairs_in_pieces_are_those_of_one_piece(
+    match: LastRows | Latest, how: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 37.4, 40.3: pieces change neither the pairs nor their order."""
+    types = {side: dict.fromkeys(schema, "bigint") for side, schema in SCHEMAS.items()}
+    given = {
+        side: [dict(zip(schema, (n % 3, n, n % 7), strict=True)) for n in range(20)]
+        for side, schema in SCHEMAS.items()
+    }
+    events: list[dict[str, Any]] = [{"op": "clock", "to": 1}, *[{"op": "add", "rows": given}] * 2]
+    found = [[out["panes"] for out in testing.run(join(match, how), events, "oracle", types=types)]]
+    for piece in (1 << 16, 5):
+        monkeypatch.setattr(candidate_slices, "PIECE", piece)
+        found.append([out["panes"] for out in testing.run(join(match, how), events, "engine", types=types)])
+    assert found[0] == found[1] == found[2]
+    assert sum(map(len, found[0])) > 10
