@@ -85,5 +85,5 @@ def test_semi_and_anti_do_not_compare_all_pairs(how: Any) -> None:
         numbered = given_rows.with_columns(pl.col("t").alias(TIME), pl.int_range(pl.len()).alias(NUMBER))
         both = as_stored(method.plan.ports[name], numbered, shape.schema, 9)
         stored[name], new[name] = tables[name].put(both[:100]), both[100:]
-    found = matching.Matching.of(method, stored, new).found
+    found = matching.Matching.of(method, stored, new).candidates
     assert sum(int(one.slices.lengths.sum()) for one in found) == 300

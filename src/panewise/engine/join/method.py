@@ -35,7 +35,7 @@ class Method(Protocol):
         """Moves the clocks of the state. Returns what is emitted, and the state after the move."""
         ...
 
-    def waiting(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
         """Returns, by side, the rows that wait for a partner; of AsOf left rows only."""
         ...
 

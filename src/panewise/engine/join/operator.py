@@ -67,7 +67,7 @@ class JoinEngine(TwoSidedOperator):
         return None if len(known) < len(lowest) or behind is None else saturating_add(min(known), -behind)
 
     def live(self) -> pl.DataFrame:
-        """Returns the stored rows that :meth:`panewise.engine.join.method.Method.waiting` returns.
+        """Returns the stored rows that :meth:`panewise.engine.join.method.Method.live` returns.
 
         Each is the window [t, t + 1), with the keys of the left side. Without event times the windows have no
         bounds. The last column names the side: `input`, or `__input` if a key has that name.
@@ -75,13 +75,13 @@ class JoinEngine(TwoSidedOperator):
         names = self.spec.keys
         of_side = "__input" if "input" in names else "input"
         rows = []
-        for side, waiting in self.method.waiting(self.state).items():
+        for side, live in self.method.live(self.state).items():
             port = self.plan.ports[side]
             keys = zip(port.keys, names, strict=True) if names else ()
             shown = [output_key(mine, port.stored[mine]).alias(name) for mine, name in keys]
             # A column, and no literal: without keys a select of literals alone has a row.
             time = pl.when(pl.lit(bool(port.entry.time_columns))).then(pl.col(TIME))
-            rows.append(waiting.select(*shown, time.alias("window_start"), pl.lit(side).alias(of_side)))
+            rows.append(live.select(*shown, time.alias("window_start"), pl.lit(side).alias(of_side)))
         start = pl.col("window_start")
         end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
         columns = {"window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}

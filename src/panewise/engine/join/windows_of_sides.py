@@ -55,13 +55,13 @@ class WindowsOfSides(TwoSidedOperator):
     def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
         """Adds each row as a batch of its own, in arrival order."""
         places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
-        found, emitted = {side: [self._nothing(side)] for side in rows}, []
+        by_side, emitted = {side: [self._nothing(side)] for side in rows}, []
         for _, side, at in sorted(places):
             row = rows[side][at : at + 1]
             outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
-            found[side] += outputs
+            by_side[side] += outputs
             emitted += [*panes]
-        return [Output.joined(of_side) for of_side in found.values()], iter(emitted)
+        return [Output.joined(of_side) for of_side in by_side.values()], iter(emitted)
 
     def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
         """Adds rows of one batch, and moves the watermarks after them."""
@@ -86,19 +86,19 @@ class WindowsOfSides(TwoSidedOperator):
         return {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
 
     def _outputs_and_applied(
-        self, rows: RowsBySide, fresh: RowsBySide, found: pl.DataFrame | None
+        self, rows: RowsBySide, fresh: RowsBySide, all_late: pl.DataFrame | None
     ) -> tuple[list[Output], dict[str, pl.DataFrame]]:
         """Returns the late rows and counts of the sides, and their applied rows.
 
-        `found` has the late rows of the sides whose input has not ended, with their `ROW_NUMBER` and the
+        `all_late` has the late rows of the sides whose input has not ended, with their `ROW_NUMBER` and the
         columns of the late output.
         """
         outputs, applied, given = [], {}, self._open(fresh)
         for side, one in fresh.items():
-            if found is None or side not in given:
+            if all_late is None or side not in given:
                 late, applied[side] = late_after_end(self.plan, self.state, side, one), one.clear()
             else:
-                late, applied[side] = _split_late(one, found, self.plan.ports[side].late_schema)
+                late, applied[side] = _split_late(one, all_late, self.plan.ports[side].late_schema)
             replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
             counts = Counts(rows[side].height, applied[side].height, replays, late.height - partly, 0, partly)
             outputs.append(replace(self._nothing(side), late=late, counts=counts))
@@ -121,6 +121,6 @@ def _split_late(
     if late.is_empty():
         return pl.DataFrame(schema=schema), rows
     own = late.select(pl.col(ROW_NUMBER).alias(NUMBER), *_LATE_COLUMNS)
-    found = rows.join(own, on=NUMBER, maintain_order="left")
-    missed = found.filter(~pl.col(PARTIAL))[NUMBER]
-    return found.select(*schema), filter_rows(rows, ~rows[NUMBER].is_in(missed.implode()))
+    late = rows.join(own, on=NUMBER, maintain_order="left")
+    missed = late.filter(~pl.col(PARTIAL))[NUMBER]
+    return late.select(*schema), filter_rows(rows, ~rows[NUMBER].is_in(missed.implode()))

@@ -90,10 +90,10 @@ class AwaitedAsOfJoin(AsOfJoin):
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), found)
         return emission.rows(), state.after(tables, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""
         overdue = state.tables[OVERDUE].all().select(*self.queue.schema)
-        return {LEFT: vstack_frames([super().waiting(state)[LEFT], overdue])}
+        return {LEFT: vstack_frames([super().live(state)[LEFT], overdue])}
 
     def furthest_behind(self) -> int | None:
         """Returns 0 if the later row of each emitted pair has not been passed; else None, any distance."""

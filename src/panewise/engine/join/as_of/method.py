@@ -92,7 +92,7 @@ class AsOfJoin:
         self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
         return emission.rows(), state.after({}, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""
         return {LEFT: cast(TimeQueue, state.tables[LEFT]).all()}
 

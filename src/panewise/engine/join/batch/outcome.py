@@ -62,8 +62,8 @@ def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataF
     With ``__matched``, rows that had one when they arrived are not among the matches.
     """
     rows = _not_matched_at_once(rows)
-    found = matches_of(state, side).find(rows.select(NUMBER)) if rows.height else rows
-    return without(rows, found, [NUMBER]) if found.height else rows
+    matched = matches_of(state, side).find(rows.select(NUMBER)) if rows.height else rows
+    return without(rows, matched, [NUMBER]) if matched.height else rows
 
 
 def first_partners(
@@ -84,12 +84,12 @@ def first_partners(
         side: [name for name in shape.schema if every or name in (NUMBER, END, MATCHED)]
         for side, shape in shapes.items()
     }
-    found: dict[str, list[pl.DataFrame]] = {side: [] for side in shapes}
-    for pairs in pieces if found else ():
-        for side, known in found.items():
+    first: dict[str, list[pl.DataFrame]] = {side: [] for side in shapes}
+    for pairs in pieces if first else ():
+        for side, known in first.items():
             new = _first_partners(state, side, columns[side], pairs, batch.first_number)
             known.append(reduce(lambda rows, one: without(rows, one, [NUMBER]), known, new))
-    return {side: vstack_frames(frames) for side, frames in found.items()}
+    return {side: vstack_frames(frames) for side, frames in first.items()}
 
 
 def _first_partners(

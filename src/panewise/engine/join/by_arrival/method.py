@@ -86,8 +86,8 @@ class ArrivalJoin:
 
     def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizons: processing times, or the end of time if no row of the other side can come."""
-        found = {side: self._horizon(clocks, side) for side in self.windows}
-        return found | {matches_name(side): found[side] for side in self.remembered}
+        horizons = {side: self._horizon(clocks, side) for side in self.windows}
+        return horizons | {matches_name(side): horizons[side] for side in self.remembered}
 
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
@@ -101,13 +101,13 @@ class ArrivalJoin:
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows that were in a window and can get no partner any more."""
-        found = {}
+        expiring = {}
         if self.spec.unmatched == "final":
-            found = {side: self._expiring(state, side, clocks) for side in self._outer()}
-        rows, _ = by_time(self.plan, found.items())
+            expiring = {side: self._expiring(state, side, clocks) for side in self._outer()}
+        rows, _ = by_time(self.plan, expiring.items())
         return rows, state.after({}, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""
         rows = {side: one.all(table_of(state, side)) for side, one in self.windows.items()}
         if self.spec.how in ("semi", "anti") and LEFT in self.remembered:
@@ -258,6 +258,6 @@ class ArrivalOutcome(Outcome):
         if side not in self.inserted or rows.is_empty():
             return np.full(rows.height, _NEVER)
         evictors = self.inserted[side].evicted.select(NUMBER, EVICTOR)
-        found = rows.select(NUMBER).join(evictors, on=NUMBER, how="left", maintain_order="left")[EVICTOR]
-        turns = self.turns(found.fill_null(self.batch.first_number))
-        return np.where(found.is_null().to_numpy(), _NEVER, turns)
+        evicted_by = rows.select(NUMBER).join(evictors, on=NUMBER, how="left", maintain_order="left")[EVICTOR]
+        turns = self.turns(evicted_by.fill_null(self.batch.first_number))
+        return np.where(evicted_by.is_null().to_numpy(), _NEVER, turns)

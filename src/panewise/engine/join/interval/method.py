@@ -31,7 +31,7 @@ from panewise.engine.join.batch.outcome import (
 )
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval.late_rows import furthest_behind_with_late_rows
-from panewise.engine.join.interval.retained_candidates import candidates
+from panewise.engine.join.interval.retained_candidates import candidates_by_arrival
 from panewise.engine.join.interval.retention import (
     Counted,
     RetainedRows,
@@ -137,11 +137,11 @@ class IntervalJoin:
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows without a partner that expire while the clocks move to these."""
-        found = {side: self.expiring(state, side, clocks) for side in self.awaits}
-        rows, _ = by_time(self.plan, found.items())
+        expiring = {side: self.expiring(state, side, clocks) for side in self.awaits}
+        rows, _ = by_time(self.plan, expiring.items())
         return rows, state.after({}, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the stored rows that can get a partner.
 
         Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
@@ -160,8 +160,8 @@ class IntervalJoin:
         waits = self.match.waits
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
-        found = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
-        return None if None in found else max([0, *(one for one in found if one is not None)])
+        behind = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
+        return None if None in behind else max([0, *(one for one in behind if one is not None)])
 
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""
@@ -241,8 +241,8 @@ class IntervalOutcome(Outcome):
         stored = {side: rows_of(state, side) for side in rows}
         matching = Matching.of(method, stored, keyed, chosen)
         if counted and matching.long:
-            found = [*candidates(method, retention, stored, matching.new)]
-            matching = replace(matching, found=found, by_arrival=True)
+            candidates = [*candidates_by_arrival(method, retention, stored, matching.new)]
+            matching = replace(matching, candidates=candidates, by_arrival=True)
         pieces = matching if matching.long else [*matching]
         shapes = {side: method.rows[side] for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
@@ -272,12 +272,12 @@ class IntervalOutcome(Outcome):
             turns, at_once = expiry_turns(due, self.batch, OTHER[side])
             due = due.with_columns(pl.Series(FIRST, turns + self.batch.first_number))
             never = self._never(side)
-            found = [never.with_columns(never[NUMBER].alias(FIRST)), due.filter(pl.Series(at_once))]
+            single = [never.with_columns(never[NUMBER].alias(FIRST)), due.filter(pl.Series(at_once))]
             if side in self.evicted:
                 alone = without(self.evicted[side], self.partnered[side], [NUMBER])
-                found.append(without_partner(before, side, alone))
+                single.append(without_partner(before, side, alone))
             names = [*self.plan.ports[side].alone, FIRST]
-            by_rows[side] = vstack_frames([one.select(names) for one in found])
+            by_rows[side] = vstack_frames([one.select(names) for one in single])
             later[side] = due.filter(pl.Series(~at_once))
         self.emit_single(emission, UNMATCHED, by_rows, FIRST)
         self.emit_single(emission, EXPIRED, later, FIRST)

@@ -40,7 +40,7 @@ class _Arrivals:
     last: Instants
 
 
-def candidates(
+def candidates_by_arrival(
     method: SearchPlan, retention: Retention, stored: Mapping[str, RowsByKey], new: Mapping[str, RunRows]
 ) -> Iterator[CandidateSlices]:
     """Yields the candidates of all new rows among the rows that arrived before them.

@@ -252,7 +252,7 @@ def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
     )
     sought, ends = SortedKeys.of(wanted, keys), np.full(wanted.height, MAX_INSTANT)
     low, high = (wanted[name].to_numpy()[sought.places] for name in (_LOW, ORDINAL))
-    found = [table.newest.clear()[list(table.shape.schema)]]
+    placed = [table.newest.clear()[list(table.shape.schema)]]
     for part in sought.slices(table, np.full_like(ends, MIN_INSTANT), ends):
         places = part.rows[ORDINAL].to_numpy()
         for piece in part.cut(PIECE):
@@ -261,5 +261,5 @@ def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
             inside = np.flatnonzero((places[at] >= low[which]) & (places[at] <= high[which]))
             at, which = at[inside], which[inside]
             same = equal_columns(sought.rows, which, keys, part.rows, at, keys)
-            found.append(take_rows(part.rows[list(table.shape.schema)], at[same]))
-    return vstack_frames(found)
+            placed.append(take_rows(part.rows[list(table.shape.schema)], at[same]))
+    return vstack_frames(placed)

@@ -68,12 +68,12 @@ class CandidateSlices:
     def until(self, time: int, number: int) -> Places:
         """Returns how many candidates of each slice are at a time and number or before it."""
         stored = [self.slices.rows[name].to_numpy() for name in (TIME, NUMBER)]
-        found = []
+        counts = []
         for start, length in zip(self.slices.starts.tolist(), self.slices.lengths.tolist(), strict=True):
             times, numbers = (of[self.slices.inside(start, length)] for of in stored)
             low, high = (int(np.searchsorted(times, time, side)) for side in ("left", "right"))
-            found.append(low + int(np.searchsorted(numbers[low:high], number, side="right")))
-        return np.array(found, dtype=np.intp)
+            counts.append(low + int(np.searchsorted(numbers[low:high], number, side="right")))
+        return np.array(counts, dtype=np.intp)
 
 
 def looked_up(method: SearchPlan, side: str, new: RunRows, others: RowsByKey) -> Iterator[CandidateSlices]:
@@ -104,21 +104,21 @@ def steps(ends: Places) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def of_one_row(found: Sequence[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
+def of_one_row(candidates: Sequence[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
     """Yields the candidates of one new row in pieces of about `PIECE`, by their time and number.
 
     None of the slices is empty.
     """
-    step = max(1, PIECE // max(1, len(found)))
-    while found:
-        long = [one.slices for one in found if one.slices.lengths[0] > step]
+    step = max(1, PIECE // max(1, len(candidates)))
+    while candidates:
+        long = [one.slices for one in candidates if one.slices.lengths[0] > step]
         cuts = [one.rows[one.inside(int(one.starts[0]) + step - 1, 1)] for one in long]
         until = min((cut.select(TIME, NUMBER).row(0) for cut in cuts), default=None)
-        counts = [one.slices.lengths if until is None else one.until(*until) for one in found]
-        both = list(zip(found, counts, strict=True))
+        counts = [one.slices.lengths if until is None else one.until(*until) for one in candidates]
+        both = list(zip(candidates, counts, strict=True))
         yield [replace(one, slices=one.slices.first(count)) for one, count in both]
-        found = [replace(one, slices=one.slices.after(count)) for one, count in both]
-        found = [one for one in found if one.slices.lengths[0]]
+        candidates = [replace(one, slices=one.slices.after(count)) for one, count in both]
+        candidates = [one for one in candidates if one.slices.lengths[0]]
 
 
 def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices]:

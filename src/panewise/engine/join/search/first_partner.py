@@ -21,10 +21,10 @@ from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 
 def with_first_partners(
-    method: SearchPlan, new: Mapping[str, RunRows], found: Iterable[CandidateSlices]
+    method: SearchPlan, new: Mapping[str, RunRows], candidates: Iterable[CandidateSlices]
 ) -> Iterator[CandidateSlices]:
     """Yields candidates that contain the first pair of each left row. `new` are the new rows."""
-    for one in found:
+    for one in candidates:
         if one.own:
             yield replace(one, slices=_lowest(method, new[RIGHT], one.slices))
         elif one.side == LEFT:

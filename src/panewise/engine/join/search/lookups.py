@@ -65,8 +65,8 @@ class Lookup:
         if self.count is not None or self.table.time != TIME:
             yield self
             return
-        found = [CandidateSlices("", np.zeros(1, dtype=np.intp), part, own=False) for part in self.parts]
-        for some in of_one_row([one for one in found if one.slices.lengths[0]]):
+        candidates = [CandidateSlices("", np.zeros(1, dtype=np.intp), part, own=False) for part in self.parts]
+        for some in of_one_row([one for one in candidates if one.slices.lengths[0]]):
             yield replace(self, parts=[one.slices for one in some])
 
 

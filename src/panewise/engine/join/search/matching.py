@@ -78,8 +78,8 @@ class Pairs:
 
     def values(self, side: str, column: str) -> Instants:
         """Returns a column of whole numbers of the side's row of each pair."""
-        found: Instants = self.rows[side][column].to_numpy()[self.at[side]]
-        return found
+        values: Instants = self.rows[side][column].to_numpy()[self.at[side]]
+        return values
 
 
 class PairCollector:
@@ -121,15 +121,15 @@ class Matching:
     Attributes:
         method: the method of the join.
         new: the new rows by side, as those of a run.
-        found: their candidates. New rows are searched among stored rows, and new left rows among new right
-            rows.
+        candidates: their candidates. New rows are searched among stored rows, and new left rows among new
+            right rows.
         chosen: returns the pairs to emit among those that match; None if all are.
-        by_arrival: whether `found` instead has the candidates of each new row that arrived before it.
+        by_arrival: whether `candidates` instead has the candidates of each new row that arrived before it.
     """
 
     method: SearchPlan
     new: Mapping[str, RunRows]
-    found: list[CandidateSlices]
+    candidates: list[CandidateSlices]
     chosen: Callable[[Pairs], Pairs] | None = None
     by_arrival: bool = False
 
@@ -147,8 +147,8 @@ class Matching:
         columns of the tables and without null keys. `chosen` is the attribute.
         """
         ordered = {side: sorted_rows(rows, method.rows[side]) for side, rows in new.items()}
-        found = (looked_up(method, side, ordered[side], stored[OTHER[side]]) for side in (LEFT, RIGHT))
-        every = chain(*found, among(method, LEFT, ordered))
+        candidates = (looked_up(method, side, ordered[side], stored[OTHER[side]]) for side in (LEFT, RIGHT))
+        every = chain(*candidates, among(method, LEFT, ordered))
         one_each = chosen is None and _one_each(method.plan)
         return cls(
             method, ordered, [*(with_first_partners(method, ordered, every) if one_each else every)], chosen
@@ -157,7 +157,7 @@ class Matching:
     @property
     def long(self) -> bool:
         """Whether there are several pieces."""
-        count = sum(int(one.slices.lengths.sum()) for one in self.found)
+        count = sum(int(one.slices.lengths.sum()) for one in self.candidates)
         return count > ONCE and not (self.chosen is None and _one_each(self.method.plan))
 
     def __iter__(self) -> Iterator[Pairs]:
@@ -169,7 +169,7 @@ class Matching:
         if self.long:
             yield from self._many()
             return
-        yield self._together(self.found, earlier=False)
+        yield self._together(self.candidates, earlier=False)
 
     def _many(self) -> Iterator[Pairs]:
         """Yields the pairs in pieces.
@@ -177,27 +177,24 @@ class Matching:
         The new rows are taken in the order of arrival, each with the candidates that arrived before it. So
         new rows of both sides are searched among those of the other side.
         """
-        found = self.found if self.by_arrival else [*self.found, *among(self.method, RIGHT, self.new)]
-        numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in found]
+        more = () if self.by_arrival else among(self.method, RIGHT, self.new)
+        candidates = [*self.candidates, *more]
+        numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in candidates]
         arrived, row = np.unique(np.concatenate(numbers), return_inverse=True)
-        lengths = np.concatenate([one.slices.lengths for one in found])
+        lengths = np.concatenate([one.slices.lengths for one in candidates])
         ends = np.cumsum(np.bincount(row, weights=lengths).astype(np.int64))
         for low, high in steps(ends):
             first, last = arrived[low], arrived[high - 1]
             chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
-            group = [one.chosen(places) for one, places in zip(found, chosen, strict=True) if len(places)]
-            yield from self._of_one_row(group) if high == low + 1 else [self._together(group, earlier=True)]
+            some = [one.chosen(at) for one, at in zip(candidates, chosen, strict=True) if len(at)]
+            pieces = of_one_row(some) if high == low + 1 else [some]  # those of one row by time and number
+            yield from (self._together(piece, earlier=True) for piece in pieces)
 
-    def _of_one_row(self, found: list[CandidateSlices]) -> Iterator[Pairs]:
-        """Yields the pairs of one new row in pieces, by time and number of its candidates."""
-        for some in of_one_row(found):
-            yield self._together(some, earlier=True)
-
-    def _together(self, found: Iterable[CandidateSlices], *, earlier: bool) -> Pairs:
+    def _together(self, candidates: Iterable[CandidateSlices], *, earlier: bool) -> Pairs:
         """Returns the pairs of candidates; with `earlier` only those whose new row arrived last."""
         collector = PairCollector({side: rows.bare for side, rows in self.new.items()})
         plan = self.method.plan
-        for one in found:
+        for one in candidates:
             rows, others = self.new[one.side].frame, one.slices.rows
             which, at = np.repeat(one.which, one.slices.lengths), one.slices.positions()
             if earlier and one.own:
@@ -217,7 +214,7 @@ def _one_each(plan: JoinPlan) -> bool:
     return plan.spec.how in ONE_SIDED and plan.condition is None
 
 
-def with_condition(plan: JoinPlan, found: Pairs) -> Pairs:
+def with_condition(plan: JoinPlan, pairs: Pairs) -> Pairs:
     """Returns the pairs that meet the condition, if there is one (semantics 38)."""
-    true = meeting(plan, found.taken)
-    return found if true is None else found.chosen(true.arg_true().to_numpy())
+    true = meeting(plan, pairs.taken)
+    return pairs if true is None else pairs.chosen(true.arg_true().to_numpy())

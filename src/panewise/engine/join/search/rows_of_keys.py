@@ -84,11 +84,11 @@ class SortedKeys:
 
     def rows_in(self, table: RowsByKey, parts: Sequence[Slices], count: int | None) -> RowsOfKeys:
         """Returns the rows of slices, one for each key, that have the keys; the last `count` of them."""
-        found = []
+        matched = []
         for part in parts:
             which, at = self._all_of(table, part) if count is None else self._last_of(table, part, count)
-            found.append((part, which, at))
-        return self._collected(table, found, count)
+            matched.append((part, which, at))
+        return self._collected(table, matched, count)
 
     def _last_of(self, table: RowsByKey, part: Slices, count: int) -> tuple[Places, Places]:
         lengths = np.minimum(part.lengths, count)

@@ -66,7 +66,7 @@ class ReleaseGate:
         emitted, after = self._join(state, releases, Turns(marks, marks), clocks)
         return vstack_frames([*emitted]), after
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the rows that wait for their release, and the released rows that can match."""
         assert isinstance(state, StreamsState)
         return {side: self._stored(state, side) for side in self.plan.ports}
