@@ -43,9 +43,7 @@ class WindowedJoinEngine(UncombinedOperator):
 
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:
         self.spec, self.plan = spec, WindowedJoinPlan.of(spec, schemas)
-        self._join = cast(
-            JoinEngine | SameWindowEngine, engine_parts(spec.join).operator(spec.join, schemas)
-        )
+        self._join = cast(JoinEngine | SameWindowEngine, engine_parts(spec.join).operator(spec.join, schemas))
         self._windows: Operator = engine_parts(spec.windows).operator(spec.windows, {INPUT: self.plan.rows})
 
     def __copy__(self) -> "WindowedJoinEngine":
