@@ -22,7 +22,6 @@ from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.partners import Candidates, distance, partners_of, without_partners
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission
-from panewise.engine.join.batch.expiry import expiry_turns
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
@@ -71,7 +70,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         """Joins the applied rows of a batch."""
         new = self._taken(state, batch)
         rows, found, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
-        turns, early = expiry_turns(rows, batch, RIGHT)
+        turns, early = batch.expiry_turns(rows, RIGHT)
         own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
         emission, right = Emission(self.plan), cast(LatestByKey, new.tables[RIGHT])
         at_once = vstack_frames([new.alone, filter_rows(rows, pl.Series(early))])

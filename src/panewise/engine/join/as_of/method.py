@@ -18,7 +18,6 @@ from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.partners import Candidates, last_rows, partners_of
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, decided_rows
-from panewise.engine.join.batch.expiry import expiry_turns
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
@@ -76,7 +75,7 @@ class AsOfJoin:
         new = self._stored(state, batch)
         tables = {LEFT: new.queue, RIGHT: self._settled_until(new.right, batch.clocks)}
         due = self._due(new.queue, state.clocks, batch.clocks)
-        turns, early = expiry_turns(due, batch, RIGHT)
+        turns, early = batch.expiry_turns(due, RIGHT)
         at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
         own = turns_of(self.plan, new.decided[NUMBER], batch.first_number)
         emission = Emission(self.plan)

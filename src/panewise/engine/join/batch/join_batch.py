@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import LATE_BY, NUMBER, REASON, TIME
+from panewise.engine.columns import END, LATE_BY, NUMBER, REASON, TIME
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.late_output import NO_WINDOWS
@@ -22,7 +22,7 @@ from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState, SidesState
 from panewise.engine.join.two_sides import SidesPlan
-from panewise.engine.kernels.frames import filter_rows, ordered
+from panewise.engine.kernels.frames import Mask, filter_rows, ordered
 from panewise.engine.kernels.instants import Instants
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -65,6 +65,19 @@ class JoinBatch:
     next_number: int
     clocks_before: JoinClocks
     clocks: JoinClocks
+
+    def expiry_turns(self, rows: pl.DataFrame, by: str) -> tuple[Instants, Mask]:
+        """Returns the turn in which each stored row expires, and whether it does so before the horizon moves.
+
+        Only a row that arrives in the batch can do so, at its own turn. `by` is the side whose horizon
+        decides (36.7).
+        """
+        before, after = self.horizons.before[by], self.horizons.after[by]
+        own = rows[NUMBER].to_numpy() - self.first_number
+        ends = np.minimum(rows[END].to_numpy(), MAX_INSTANT - 1)  # the last horizon has passed all
+        place = np.clip(own, 0, len(after) - 1)
+        expired = (own >= 0) & (ends < before[place])
+        return np.maximum(place, np.searchsorted(after, ends, side="right")), expired
 
 
 def join_batch(

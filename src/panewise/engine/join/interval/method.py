@@ -17,7 +17,6 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
-from panewise.engine.join.batch.expiry import expiry_turns
 from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
@@ -269,7 +268,7 @@ class IntervalOutcome(Outcome):
         for side in self.method.awaits:
             due = self.method.expiring(after, side, self.batch.clocks)
             due = without(due, self.evicted[side], [NUMBER]) if side in self.evicted else due
-            turns, at_once = expiry_turns(due, self.batch, OTHER[side])
+            turns, at_once = self.batch.expiry_turns(due, OTHER[side])
             due = due.with_columns(pl.Series(FIRST, turns + self.batch.first_number))
             never = self._never(side)
             single = [never.with_columns(never[NUMBER].alias(FIRST)), due.filter(pl.Series(at_once))]

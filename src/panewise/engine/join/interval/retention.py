@@ -16,7 +16,6 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT
-from panewise.engine.join.batch.expiry import expiry_turns
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.batch.outcome import FIRST
 from panewise.engine.join.plan import JoinPlan, SidePort
@@ -235,7 +234,7 @@ class Retention:
         evictors = both[old.height :].select(_CODE, pl.col(ORDINAL) - self.count, pl.col(NUMBER).alias(FIRST))
         both = both.join(evictors, on=[_CODE, ORDINAL], how="inner", maintain_order="left")
         turns = turns_of(self.plan, both[FIRST], self.batch.first_number)
-        expires, at_once = expiry_turns(both, self.batch, OTHER[side])
+        expires, at_once = self.batch.expiry_turns(both, OTHER[side])
         return filter_rows(both, pl.Series(~at_once & (turns <= expires))).drop(_CODE)
 
 

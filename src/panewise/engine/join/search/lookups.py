@@ -15,7 +15,7 @@ import polars as pl
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.search import candidate_slices
-from panewise.engine.join.search.candidate_slices import CandidateSlices, of_one_row, steps
+from panewise.engine.join.search.candidate_slices import of_one_row, steps
 from panewise.engine.join.search.matching import PairCollector, Pairs
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.frames import Mask
@@ -65,9 +65,7 @@ class Lookup:
         if self.count is not None or self.table.time != TIME:
             yield self
             return
-        candidates = [CandidateSlices("", np.zeros(1, dtype=np.intp), part, own=False) for part in self.parts]
-        for some in of_one_row([one for one in candidates if one.slices.lengths[0]]):
-            yield replace(self, parts=[one.slices for one in some])
+        yield from (replace(self, parts=parts) for parts in of_one_row(self.parts))
 
 
 @dataclass(frozen=True)

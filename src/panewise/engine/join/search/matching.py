@@ -187,7 +187,7 @@ class Matching:
             first, last = arrived[low], arrived[high - 1]
             chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
             some = [one.chosen(at) for one, at in zip(candidates, chosen, strict=True) if len(at)]
-            pieces = of_one_row(some) if high == low + 1 else [some]  # those of one row by time and number
+            pieces = _of_one_row(some) if high == low + 1 else [some]
             yield from (self._together(piece, earlier=True) for piece in pieces)
 
     def _together(self, candidates: Iterable[CandidateSlices], *, earlier: bool) -> Pairs:
@@ -207,6 +207,12 @@ class Matching:
                 stored = take_rows(others[self.new[OTHER[one.side]].bare.columns], taken)
             collector.add(one.side, which, at, stored)
         return collector.pairs(plan, self.chosen)
+
+
+def _of_one_row(candidates: list[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
+    """Yields the candidates of one new row in pieces, by their time and number."""
+    for slices in of_one_row([one.slices for one in candidates]):
+        yield [replace(one, slices=part) for one, part in zip(candidates, slices, strict=True)]
 
 
 def _one_each(plan: JoinPlan) -> bool:
