@@ -56,6 +56,17 @@ def matches_of(state: JoinState, side: str) -> StoredTable:
     return state.tables[matches_name(side)]
 
 
+def changed_matches(
+    state: JoinState, side: str, partnered: pl.DataFrame, evicted: pl.DataFrame | None
+) -> StoredTable:
+    """Returns the table of matches with rows that got a partner, and without rows that were evicted."""
+    table = matches_of(state, side)
+    put, deleted = partnered.select(*table.shape.schema), table.newest.clear().select(*table.shape.schema)
+    if evicted is not None and evicted.height:
+        put, deleted = without(put, evicted, [NUMBER]), table.find(evicted.select(NUMBER))
+    return table.changed(put, deleted) if put.height or deleted.height else table
+
+
 def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns those stored rows that have no partner in the state.
 

@@ -21,9 +21,9 @@ from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
     Outcome,
+    changed_matches,
     first_partners,
     matches_name,
-    matches_of,
     no_matches,
     remembered_sides,
     without_partner,
@@ -206,18 +206,9 @@ class ArrivalOutcome(Outcome):
         """Returns the tables with the rows of the batch, and with which rows got a partner."""
         tables: dict[str, StoredTable] = {side: one.table for side, one in self.inserted.items()}
         for side in self.method.remembered:
-            tables[matches_name(side)] = self._matches(side)
+            evicted = self.inserted[side].evicted
+            tables[matches_name(side)] = changed_matches(self.state, side, self.partnered[side], evicted)
         return tables
-
-    def _matches(self, side: str) -> StoredTable:
-        """Returns the table of matches: with the rows that got a partner, and without evicted rows."""
-        table, evicted = matches_of(self.state, side), self.inserted[side].evicted
-        columns = list(table.shape.schema)
-        matched = without(self.partnered[side].select(columns), evicted, [NUMBER])
-        deleted = table.find(evicted.select(columns)) if evicted.height else evicted.select(columns)
-        if matched.is_empty() and deleted.is_empty():
-            return table
-        return table.changed(matched, deleted)
 
     def _leaving(self, side: str) -> pl.DataFrame:
         """Returns the rows of a side without a partner, with the turn in which they can get none any more.

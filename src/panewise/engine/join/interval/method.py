@@ -21,6 +21,7 @@ from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
     Outcome,
+    changed_matches,
     first_partners,
     matches_name,
     matches_of,
@@ -304,23 +305,14 @@ class IntervalOutcome(Outcome):
         The counts identify evicted rows, so their matches are not needed. Without `retain_for` they would
         stay until the end of the input.
         """
-        table, first = matches_of(state, side), self.batch.first_number
-        names = list(table.shape.schema)
-        settled = self.partnered[side].filter(pl.col(NUMBER) < first).select(names)
-        deleted = table.newest.clear().select(names)
-        if side in self.evicted:
-            evicted = self.evicted[side].filter(pl.col(NUMBER) < first)
-            settled = without(settled, evicted, [NUMBER])
-            deleted = table.find(evicted.select(NUMBER)) if evicted.height else deleted
-        return table.changed(settled, deleted) if settled.height or deleted.height else table
+        stored = pl.col(NUMBER) < self.batch.first_number
+        evicted = self.evicted[side].filter(stored) if side in self.evicted else None
+        return changed_matches(state, side, self.partnered[side].filter(stored), evicted)
 
     def counts(self, state: JoinState) -> dict[str, StoredTable]:
         """Returns the tables of counts after the batch."""
-        settled = self.batch.next_number - 1
-        return {
-            counts_name(side): counts_of(state, side).put(counted.counts).settled_until(settled)
-            for side, counted in self.retention.counted.items()
-        }
+        counted = self.retention.counted.items()
+        return {counts_name(side): counts_of(state, side).put(one.counts) for side, one in counted}
 
     def _to_store(self, side: str, rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
         """Returns the rows that can still get a partner, marked where they have had one."""

@@ -105,7 +105,8 @@ def no_counts(port: SidePort) -> LatestByKey:
     """Returns the table of these counts without rows."""
     own = {ROW_COUNT: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
     shape = Shape({name: port.stored[name] for name in port.keys} | own, [NUMBER, NUMBER], port.keys)
-    return LatestByKey.nothing(shape, MemoryLibrary())
+    # A look-up follows all rows that are stored when a run is made.
+    return replace(LatestByKey.nothing(shape, MemoryLibrary()), settled=MAX_INSTANT)
 
 
 def within_count(table: LatestByKey, rows: pl.DataFrame, count: int) -> pl.DataFrame:
