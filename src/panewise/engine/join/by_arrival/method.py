@@ -31,7 +31,7 @@ from panewise.engine.join.batch.outcome import (
 from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys
-from panewise.engine.join.search.lookups import LookedUpPairs
+from panewise.engine.join.search.lookups import looked_up_pairs
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import without
@@ -178,14 +178,15 @@ class ArrivalOutcome(Outcome):
             for side, one in method.windows.items()
             if one.contains_rows
         }
-        lookups = []
-        for side, new in keyed.items():
-            if new.height and OTHER[side] in inserted:
-                other, keys = OTHER[side], SortedKeys.of(new, plan.ports[side].keys)
-                found = method.windows[other].lookups(inserted[other], keys, new, batch)
-                lookups += [(side, lookup) for lookup in found]
-        pairs = LookedUpPairs.of(plan, keyed, lookups, range(batch.first_number, batch.next_number))
-        pieces = pairs if pairs.long else [*pairs]
+        lookups = [
+            (OTHER[side], lookup)
+            for side, one in inserted.items()
+            if (new := keyed[OTHER[side]]).height
+            for lookup in method.windows[side].lookups(
+                one, SortedKeys.of(new, plan.ports[OTHER[side]].keys), new, batch
+            )
+        ]
+        pieces = looked_up_pairs(plan, keyed, lookups, range(batch.first_number, batch.next_number))
         shapes = {side: method.windows[side].shape for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
         return cls(plan, batch, rows, pieces, partnered, method, state, inserted)

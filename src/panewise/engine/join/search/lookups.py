@@ -68,16 +68,37 @@ class Lookup:
         yield from (replace(self, parts=parts) for parts in of_one_row(self.parts))
 
 
-@dataclass(frozen=True)
-class LookedUpPairs:
-    """The pairs that look-ups find, as pieces of a bounded number of candidates.
+def looked_up_pairs(
+    plan: JoinPlan, rows: Mapping[str, pl.DataFrame], lookups: list[tuple[str, Lookup]], numbers: range
+) -> Iterable[Pairs]:
+    """Returns the pairs that look-ups find, in the order of 40.3. They can be iterated again.
 
-    Attributes:
+    It is one piece unless there are many candidates.
+
+    Args:
         plan: the plan.
         rows: the new rows by side.
         lookups: look-ups, each with the side of its new rows. Each new row finds rows in one of them at most.
-        first_number: the number of the first new row.
-        ends: for each number the count of candidates of the rows up to it.
+        numbers: the numbers of the new rows of both sides.
+    """
+    total = np.zeros(len(numbers), dtype=np.int64)
+    for side, lookup in lookups:
+        counts = np.zeros(rows[side].height, dtype=np.int64)
+        lookup.count_candidates(counts)
+        total[rows[side][NUMBER].to_numpy() - numbers.start] += counts
+    ends = np.cumsum(total)
+    if len(ends) and ends[-1] > candidate_slices.PIECE:
+        return _Pieces(plan, rows, lookups, numbers.start, ends)
+    return [_together(plan, rows, lookups)]
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """The pairs that look-ups find, as pieces of a bounded number of candidates.
+
+    Attributes:
+        ends: for each number the count of candidates of the rows up to it. The others are those of
+            :func:`looked_up_pairs`.
     """
 
     plan: JoinPlan
@@ -86,40 +107,16 @@ class LookedUpPairs:
     first_number: int
     ends: Instants
 
-    @classmethod
-    def of(
-        cls,
-        plan: JoinPlan,
-        rows: Mapping[str, pl.DataFrame],
-        lookups: Sequence[tuple[str, Lookup]],
-        numbers: range,
-    ) -> Self:
-        """Returns the pairs. `numbers` are those of the new rows of both sides."""
-        total = np.zeros(len(numbers), dtype=np.int64)
-        for side, lookup in lookups:
-            counts = np.zeros(rows[side].height, dtype=np.int64)
-            lookup.count_candidates(counts)
-            total[rows[side][NUMBER].to_numpy() - numbers.start] += counts
-        return cls(plan, rows, lookups, numbers.start, np.cumsum(total))
-
-    @property
-    def long(self) -> bool:
-        """Whether there are several pieces."""
-        return len(self.ends) > 0 and self.ends[-1] > candidate_slices.PIECE
-
     def __iter__(self) -> Iterator[Pairs]:
-        """Yields the pairs in the order of 40.3: one piece unless there are many candidates."""
-        if not self.long:
-            yield self._together(self.lookups)
-            return
         for low, high in steps(self.ends):
             count = self.ends[high - 1] - (self.ends[low - 1] if low else 0)
             some = [*self._between(low + self.first_number, high - 1 + self.first_number)] if count else []
             if count > candidate_slices.PIECE:  # of one row
                 ((side, lookup),) = some
-                yield from (self._together([(side, piece)]) for piece in lookup.pieces())
+                for piece in lookup.pieces():
+                    yield _together(self.plan, self.rows, [(side, piece)])
             elif count:
-                yield self._together(some)
+                yield _together(self.plan, self.rows, some)
 
     def _between(self, first: int, last: int) -> Iterator[tuple[str, Lookup]]:
         """Yields the look-ups of the new rows with these numbers that may find something."""
@@ -129,10 +126,12 @@ class LookedUpPairs:
             if len(some.keys.places):
                 yield side, some
 
-    def _together(self, lookups: Iterable[tuple[str, Lookup]]) -> Pairs:
-        """Returns the pairs of what rows find."""
-        collector = PairCollector(self.rows)
-        for side, lookup in lookups:
-            found = lookup.read()
-            collector.add(side, found.which, found.at, found.rows)
-        return collector.pairs(self.plan)
+
+def _together(plan: JoinPlan, rows: Mapping[str, pl.DataFrame], lookups: list[tuple[str, Lookup]]) -> Pairs:
+    """Returns the pairs of what new rows find. Look-ups are removed when they are read: they use memory."""
+    collector = PairCollector(rows)
+    while lookups:
+        side, lookup = lookups.pop()
+        found = lookup.read()
+        collector.add(side, found.which, found.at, found.rows)
+    return collector.pairs(plan)
