@@ -164,8 +164,8 @@ def meeting(plan: JoinPlan, taken: Callable[[str, Sequence[str]], pl.DataFrame])
     columns = []
     for side in plan.ports:
         names = columns_of(plan.spec.condition, side)
-        found = taken(side, names) if names else pl.DataFrame()
-        columns += [one.alias(named(side, one.name)) for one in found.get_columns()]
+        rows = taken(side, names) if names else pl.DataFrame()
+        columns += [one.alias(named(side, one.name)) for one in rows.get_columns()]
     return plan.condition.matches(pl.DataFrame(columns))
 
 

@@ -78,6 +78,10 @@ class JoinState(SidesState):
         """Returns the state with these tables in place of those of the same names."""
         return replace(self, tables={**self.tables, **tables})
 
+    def after(self, tables: Mapping[str, StoredTable], clocks: JoinClocks) -> Self:
+        """Returns the state after a step: with these tables, and with these clocks."""
+        return replace(self, tables={**self.tables, **tables}, clocks=clocks)
+
 
 def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
     """Returns the clocks of a header; `{}` is that of no commit.

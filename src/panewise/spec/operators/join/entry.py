@@ -1,6 +1,7 @@
 """A side of a join as an input port: with the further columns that the whole join reads of it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,9 +59,14 @@ class TwoSided(Shown, ABC):
     evaluate: Literal["batch", "record"]
 
     @property
-    @abstractmethod
     def ports(self) -> dict[str, SideEntry]:
-        """The two input ports."""
+        """The two input ports, in a dict of the caller's own."""
+        return dict(self._ports)
+
+    @property
+    @abstractmethod
+    def _ports(self) -> Mapping[str, SideEntry]:
+        """The two input ports, which are made once."""
 
     @property
     def sides(self) -> dict[str, Side]:

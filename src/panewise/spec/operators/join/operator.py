@@ -137,8 +137,7 @@ class JoinOperator(TwoSided):
         _check_selected(self)
 
     @cached_property
-    def ports(self) -> dict[str, SideEntry]:
-        """The two input ports."""
+    def _ports(self) -> dict[str, SideEntry]:
         return {name: self._port(name, side) for name, side in self.sides.items()}
 
     def _port(self, name: str, side: Side) -> SideEntry:
