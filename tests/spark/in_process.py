@@ -22,7 +22,7 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValues
 from pyspark.sql.types import StructType
 
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache
 from panewise.families import INPUT
 from panewise.spark import envelope, microbatch, pack
 from panewise.spark.metrics import with_metrics

@@ -13,6 +13,7 @@ table has the number of its place among the tables. All other values are in the 
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -31,6 +32,7 @@ from panewise.state import Manifest, Run
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import decode, encode
 
+_document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once
 _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the runtime gives again
 
 
@@ -61,7 +63,7 @@ class StoredOperator:
                 shards, or is corrupt.
         """
         text = library.store.manifest()
-        manifest = Manifest(to_dict(spec), shards) if text is None else Manifest.decode(text)
+        manifest = Manifest(_document(spec), shards) if text is None else Manifest.decode(text)
         check_same(manifest, spec, shards)
         library.version = manifest.version + 1
         operator = cached_operator(spec, schema)
@@ -138,7 +140,7 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
     Raises:
         StateError: if they differ; it names the fields that changed.
     """
-    old, new = manifest.spec, to_dict(spec)
+    old, new = manifest.spec, _document(spec)
     try:
         changed = changed_fields(old, new) if old != new else []
     except SpecError as error:
@@ -200,7 +202,7 @@ def save(operator: Operator) -> bytes:
     """
     state: OperatorState = operator.state
     header = {**operator.header(), "types": types_of_tables(state)}
-    manifest = Manifest(to_dict(operator.spec), header=header).encode().encode()
+    manifest = Manifest(_document(operator.spec), header=header).encode().encode()
     parts = [manifest, *(encode(table.all()) for table in state.tables.values())]
     return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 

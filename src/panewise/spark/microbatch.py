@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 import polars as pl
@@ -20,19 +20,16 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
+from panewise.errors import PanewiseError
 from panewise.spark.envelope import encode, groups, pieces
-from panewise.spark.metrics import COLUMN, Tally, metrics_of
+from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
-from panewise.spark.run_store import SparkRunStore
-from panewise.spark.state_figures import LENGTHS, figures_of
 from panewise.spark.step import Outputs, ShardBatch, encoded, step
 from panewise.spark.unpack import Unpack
-from panewise.spark.worker import settle, short_errors
-from panewise.spec import parts
-from panewise.state import Mirror
+from panewise.spark.worker import hide_traceback, settle
+from panewise.state import Mirror, RunStore
 from panewise.state.streams import shares_text
 
 _CACHE = Cache()  # runs of all queries that this worker process serves
@@ -40,10 +37,16 @@ _CACHE = Cache()  # runs of all queries that this worker process serves
 _END_OF_TASK = -1
 
 
+class _Store(RunStore, Protocol):
+    """The run store of the shard that Spark is processing, with the stored lengths of its runs by name."""
+
+    lengths: dict[str, int]
+
+
 class ShardRunner:
     """The shards that a task serves in one micro-batch."""
 
-    def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: SparkRunStore) -> None:
+    def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: _Store) -> None:
         settle("step")
         self._settings, self._handle, self._store = settings, handle, store
         self._served: set[int] = set()  # shards that have received envelopes in this micro-batch
@@ -66,28 +69,34 @@ class ShardRunner:
     def take(self, shard: int, rows: Iterator[Any], timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
-        with short_errors():
-            self._add_static(shard)
+        try:
+            if shard in self._static:
+                self._add_static(shard)
             shard_batch = ShardBatch.read(
                 envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True)
             )
             yield from self._run_step(shard, shard_batch, timers)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard whose timer has expired, unless envelopes have already caused one."""
-        with short_errors():
+        try:
             if shard in self._static:
                 self._add_static(shard)
             elif shard not in self._served:
                 yield from self._run_step(shard, ShardBatch(), timers)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def _add_static(self, shard: int) -> None:
-        """Adds the rows of static inputs that wait, if any, to the state of the shard."""
-        if shard in self._static:
-            shard_batch, stored = ShardBatch.read(self._static.pop(shard)), self._load()
-            for _ in step(stored.operator, shard_batch, None):
-                pass  # nothing is emitted: no row of another side has arrived
-            stored.commit(more={LENGTHS: self._store.lengths})
+        """Adds the rows of static inputs, which wait, to the state of the shard."""
+        shard_batch, stored = ShardBatch.read(self._static.pop(shard)), self._load()
+        for _ in step(stored.operator, shard_batch, None):
+            pass  # nothing is emitted: no row of another side has arrived
+        stored.commit(more={LENGTHS: self._store.lengths})
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Yields the output. If there are many panes, Spark gets them before the state is committed.
@@ -98,7 +107,7 @@ class ShardRunner:
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         outputs, moves = Outputs(), self._moves(shard_batch, watermark, feeds)
-        tally = Tally(timed=not parts(settings.spec).passed_on)
+        tally = Tally(timed=settings.emits_panes)
         made = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in outputs.many_panes(made):
             tally.add_panes(panes)
@@ -203,7 +212,7 @@ class ShardRunner:
 
     def _source(self, port: str) -> str | None:
         """Returns a port as the source of a watermark; None for the only one of an operator."""
-        return port if len(self._settings.spec.ports) > 1 else None
+        return port if len(self._settings.schemas) > 1 else None
 
     def _timer(self, last: int | None, watermark: int | None) -> int | None:
         """Sets a timer that wakes this shard in the next micro-batch in which the watermark has moved.

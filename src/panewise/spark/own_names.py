@@ -11,12 +11,12 @@ from panewise.engine.columns import REASON
 _ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
 
 
-def rows_restored(target: StructType, restored: Mapping[str, str]) -> list[pl.Expr]:
+def rows_restored(target: StructType) -> list[pl.Expr]:
     """Returns the columns of panes that contain rows, with the names of the target in these."""
     return [
         pl.col(one.name).list.eval(pl.element().struct.rename_fields(_inside(one).names))
         for one in target.fields
-        if restored and _contains_rows(one)
+        if _contains_rows(one)
     ]
 
 

@@ -88,7 +88,8 @@ def step(
         if marks:
             # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
             # received the row that raised the mark.
-            operator.raise_marks(before[name].advanced_by(port.entry, pl.concat(marks)), name)
+            assert port.entry.position is not None, "only rows with a source position have marks"
+            operator.raise_marks(before[name].advanced_by(port.entry.position, pl.concat(marks)), name)
     for source, to in (watermarks or {}).items():
         yield operator.advance(watermark=to, source=source)
     ends = shard_batch.control.get("finish")

@@ -1,7 +1,7 @@
 """Converts schemas between Spark and Polars, and frames to Arrow batches for Spark."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from inspect import signature
 
 import polars as pl
@@ -23,7 +23,7 @@ _arrow_schema: Callable[[StructType], pa.Schema] = (
 
 def arrow_schema(schema: StructType) -> pa.Schema:
     """Returns the columns with their types in Arrow. Inner fields and elements may be null."""
-    return _relaxed(_arrow_schema(schema))
+    return in_utc(_arrow_schema(schema))
 
 
 def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
@@ -102,18 +102,14 @@ def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
     return batches
 
 
-def in_utc(table: pa.Table) -> pa.Table:
-    """Returns the table with all timestamps in UTC, also inside structs, lists and maps. No value is copied.
+@lru_cache(maxsize=32)
+def in_utc(schema: pa.Schema) -> pa.Schema:
+    """Returns the columns with all timestamps in UTC, also inside structs, lists and maps.
 
     Spark labels timestamps with the time zone of the session. That may be any name that Java accepts, such as
     ``+05:30``, ``GMT+8`` or ``PST``. Polars accepts only the names of the IANA database. So the label is
-    replaced here. The values are microseconds in UTC in any case.
+    replaced. The values are microseconds in UTC in any case, so a cast to these columns copies none.
     """
-    return table.cast(_relaxed(table.schema))
-
-
-def _relaxed(schema: pa.Schema) -> pa.Schema:
-    """Returns the columns with types as :func:`_relaxed_type` returns them."""
     return pa.schema([field.with_type(_relaxed_type(field.type)) for field in schema])
 
 

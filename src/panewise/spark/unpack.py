@@ -23,12 +23,13 @@ from pyspark.sql.types import (
 )
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
+from panewise.errors import PanewiseError
 from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.maps import spark_types
 from panewise.spark.metrics import COLUMN, joined
 from panewise.spark.own_names import field_restored, reason, rows_restored
 from panewise.spark.types import arrow_of, arrow_schema, spark_schema
-from panewise.spark.worker import settle, short_errors
+from panewise.spark.worker import hide_traceback, settle
 from panewise.spec import Entry, Specification, counted, parts
 from panewise.spec.reserved_names import emitted_names
 
@@ -55,10 +56,13 @@ class Unpack:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes."""
         settle()
-        for arrived in batches:
-            for payload in arrived.column("payload"):
-                with short_errors():
+        try:
+            for arrived in batches:
+                for payload in arrived.column("payload"):
                     yield from arrow_of(self.shaped(decode(payload.as_buffer())), self.target)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def frame(self, table: pl.DataFrame | None, metrics: str | None) -> "pd.DataFrame":
         """Returns the rows of a table, and a row of metrics, as one pandas frame.
@@ -92,7 +96,8 @@ class Unpack:
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
             return frame.with_columns_seq(
-                pl.col(counted).cast(_INSTANT), *rows_restored(self.target, self.restored)
+                pl.col(counted).cast(_INSTANT),
+                *(rows_restored(self.target) if self.restored else ()),
             )
         if kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))

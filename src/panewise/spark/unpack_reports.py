@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyspark.sql.types import StructField, StructType
 
+from panewise.errors import PanewiseError
 from panewise.spark.envelope import OUT, decode, is_numbered
 from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.types import arrow_of, arrow_schema
 from panewise.spark.unpack import Unpack
-from panewise.spark.worker import settle, short_errors
+from panewise.spark.worker import hide_traceback, settle
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,19 @@ class UnpackWithReports:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes, and the envelopes that stay closed."""
         settle()
-        for arrived in batches:
-            kinds = arrived.column("kind").to_pylist()
-            for kind, payload in zip(kinds, arrived.column("payload"), strict=True):
-                with short_errors():
+        try:
+            for arrived in batches:
+                kinds = arrived.column("kind").to_pylist()
+                for kind, payload in zip(kinds, arrived.column("payload"), strict=True):
                     if kind == KIND or is_numbered(kind):
                         yield self._closed(kind, payload)
                     elif kind in self.written:
                         yield self._closed(self.written[kind], payload)
                     if kind == self.unpack.kind:
                         yield from self._rows(payload.as_buffer())
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def _closed(self, kind: str, payload: pa.Scalar) -> pa.RecordBatch:
         schema = arrow_schema(self.target)

@@ -7,8 +7,9 @@ import polars as pl
 import pyarrow as pa
 
 from panewise.engine.registry import operator_for
+from panewise.errors import PanewiseError
 from panewise.spark.step import Outputs, ShardBatch, encoded, step
-from panewise.spark.worker import short_errors
+from panewise.spark.worker import hide_traceback
 from panewise.spec import Specification
 
 
@@ -21,8 +22,11 @@ def whole_batch(
     """
 
     def run(key: Any, table: pa.Table) -> pa.Table:
-        with short_errors():
+        try:
             return of_shard(key, table)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def of_shard(key: Any, table: pa.Table) -> pa.Table:
         shard_batch = ShardBatch.read(

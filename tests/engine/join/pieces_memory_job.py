@@ -15,8 +15,7 @@ import polars as pl
 
 from panewise import Interval, JoinOperator, Side
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.spark.envelope import encode, pieces
 from panewise.spark.step import Outputs, PortBatch, ShardBatch, step
 from panewise.state import MemoryRunStore

@@ -14,10 +14,9 @@ from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.search import rows_of_keys
 from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store import lookup as stored_lookup
 from panewise.engine.store import rows_by_key, run
-from panewise.engine.store.cache import Cache
 from panewise.errors import SpecError
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import delta, time

@@ -12,8 +12,7 @@ from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import SpecError
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore

@@ -70,7 +70,7 @@ def test_different_rows_of_equal_hash_are_distinguished(monkeypatch: pytest.Monk
         return np.zeros(frame.height, dtype=np.uint64)
 
     monkeypatch.setattr("panewise.engine.store.run.row_hashes", all_alike)
-    monkeypatch.setattr("panewise.engine.store.lookup.row_hashes", all_alike)
+    monkeypatch.setattr("panewise.engine.store.run.row_hashes", all_alike)
     one = put(table(), (1, 0, 1), (2, 0, 2)).sealed()
     one = put(one, (2, 0, 3)).sealed()
     one = put(one, (3, 0, 4)).sealed()

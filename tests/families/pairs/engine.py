@@ -9,8 +9,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, TIME, TOMBSTONE
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.bases import UncombinedOperator
-from panewise.engine.ingest.input_state import checked
+from panewise.engine.ingest.input_state import UncombinedOperator, checked
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns, late_schema
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.port import UncombinedPort

@@ -19,7 +19,7 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.aggregate.sums import leaving
+from panewise.engine.aggregate.sums import chosen, leaving
 from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 
@@ -85,7 +85,7 @@ class _Merge:
     @property
     def in_groups(self) -> list[pl.Expr]:
         """The expressions that merge the pieces of a group."""
-        return [part.expressions(self.beyond).merge.alias(part.name) for part in self.parts]
+        return [chosen(part, self.beyond).merge.alias(part.name) for part in self.parts]
 
     @property
     def in_pairs(self) -> list[pl.Expr]:

@@ -78,32 +78,28 @@ class Marks:
         """Returns the marks after the rows are received."""
         if spec.position is None or rows.is_empty():
             return self
-        return self.advanced_by(spec, Marks.offsets_of(spec, rows))
+        return self.advanced_by(spec.position, Marks.offsets_of(spec.position, rows))
 
-    def advanced_by(self, spec: Entry, offsets: pl.DataFrame | None) -> "Marks":
+    def advanced_by(self, position: Position, offsets: pl.DataFrame) -> "Marks":
         """Returns the marks after rows are received. `offsets` is the result of :meth:`offsets_of` for them.
 
         It may come from another process.
         """
-        if spec.position is None or offsets is None:
-            return self
-        by = list(spec.position.columns[:-1])
-        if not spec.position.ordered:
-            return self._received(spec.position, offsets)
+        by = list(position.columns[:-1])
+        if not position.ordered:
+            return self._received(position, offsets)
         known = offsets if self.table is None else pl.concat([self.table, offsets])
         return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()).sort(by))
 
     @staticmethod
-    def offsets_of(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame | None:
-        """Returns what rows add to the marks, None if there is nothing.
+    def offsets_of(position: Position, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns what rows add to the marks.
 
         For each (source, partition) this is the highest offset or, for positions that are not ordered, the
         runs of consecutive offsets.
         """
-        if spec.position is None or rows.is_empty():
-            return None
-        by, offset = list(spec.position.columns[:-1]), pl.col(spec.position.offset)
-        if spec.position.ordered:
+        by, offset = list(position.columns[:-1]), pl.col(position.offset)
+        if position.ordered:
             return rows.group_by(by, maintain_order=True).agg(offset.max().alias(MARK))
         offsets = rows.select(*by, offset.cast(pl.Int64).alias(MARK)).unique().sort(*by, MARK)
         # A run begins where the offset is not the one after that of the row before.

@@ -1,15 +1,19 @@
-"""The part of a state that every operator with one input has: clocks and replay marks."""
+"""What operators with one input have in common: clocks and replay marks in the state, and their methods."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.port import NEVER, Port
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import Inputs, InputWatermark
 from panewise.errors import StateError
+from panewise.families import INPUT
 from panewise.spec import Entry, row_driven
 from panewise.spec import Inputs as InputsSpec
 from panewise.state.manifest import REMEDY, Checks, check_fields, optional, whole
@@ -40,13 +44,15 @@ class InputState:
         return clocks_header(self.clocks, entry) | {"marks": marks_rows(self.marks)}
 
     def with_header(self, entry: Entry, schema: Mapping[str, pl.DataType], header: Mapping[str, Any]) -> Self:
-        """Returns the state with the clocks and marks of a header; `{}` is that of no commit.
+        """Returns the state of a new operator with the clocks and marks of a header.
+
+        `{}` is the header of no commit.
 
         Raises:
             StateError: if the header is not of such an operator.
         """
         checked(header, self.checks)
-        clocks = read_clocks(header, Clocks.of(entry))
+        clocks = read_clocks(header, self.clocks)
         return replace(self, clocks=clocks, marks=read_marks(header, entry, schema))
 
 
@@ -57,7 +63,8 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
         "watermark": clocks.watermark,
         "finished": clocks.finished,
     }
-    if isinstance(entry.watermark, InputsSpec) or row_driven(entry.watermark) is not None:
+    source = entry.watermark
+    if source is not None and (isinstance(source, InputsSpec) or row_driven(source) is not None):
         reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
         header["inputs"] = {"since": clocks.inputs.since, "told": reported}
     return header
@@ -169,3 +176,64 @@ _FIELDS: Checks = {
     "inputs": _inputs,
     "timer": _instant_or_none,
 }
+
+
+S = TypeVar("S", bound=InputState)
+Evict: TypeAlias = Callable[[Mapping[str, Any]], Output]  # evicts a partition
+
+
+class UncombinedOperator:
+    """An operator that takes no partials."""
+
+    evict: Evict | None = None
+
+    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
+        """Raises AssertionError. It is never called, because the ports combine no rows."""
+        raise AssertionError(NEVER)
+
+
+class SingleInput(ABC, Generic[S]):
+    """An operator with one input, and a state of type S."""
+
+    plan: Port
+    state: S
+    evict: Evict | None = None
+
+    @abstractmethod
+    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds a batch of rows."""
+
+    @abstractmethod
+    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds rows that the port found valid."""
+
+    @abstractmethod
+    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
+        """Moves the watermarks that rows drive."""
+
+    def header(self) -> dict[str, Any]:
+        """Returns what the state has besides tables, as JSON values."""
+        return self.state.header(self.plan.entry)
+
+    def with_header(self, header: Mapping[str, Any]) -> S:
+        """Returns the state with the values of a header."""
+        return self.state.with_header(self.plan.entry, self.plan.schema, header)
+
+    def marks(self, port: str = INPUT) -> Marks:
+        """Returns the replay marks."""
+        return self.state.marks
+
+    def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
+        """Replaces the replay marks by those of the rows that all shards of the operator have received."""
+        self.state = replace(self.state, marks=marks)
+
+    def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
+        """Adds a batch of the one port."""
+        return [self.add(of_port, port) for port, of_port in rows.items()]
+
+    def add_together(
+        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
+    ) -> list[Output]:
+        """Adds the valid rows of the one port, then moves the watermarks that they drive."""
+        outputs = [self.add_valid(rows, port) for port, rows in valid.items()]
+        return outputs + [self.advance_inputs(seen, port) for port, seen in latest.items()]

@@ -60,13 +60,12 @@ def validate(
     rows = rows[[*columns, *marks, *extra]]
     if not spec.keys:
         rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
-    valid, invalid = _split(spec, arrival.placed(rows), processing_time, compared)
+    valid, invalid = _split(spec, rows if extra else arrival.placed(rows), processing_time, compared)
     if assign is not None:
         valid, unassignable = assign(valid)
         invalid = invalid if unassignable.is_empty() else pl.concat([invalid, unassignable], how="diagonal")
-    return ValidationResult(
-        valid.drop(marks) if marks else valid, arrival.in_order(spec, invalid)[[*columns, REASON, PLACE]]
-    )
+    ordered = arrival.in_order(spec, invalid) if invalid.height else invalid
+    return ValidationResult(valid.drop(marks) if marks else valid, ordered[[*columns, REASON, PLACE]])
 
 
 def _split(
@@ -133,7 +132,7 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     if spec.max_future_skew is not None:
         horizon = saturating_add(processing_time, spec.max_future_skew.us)
         tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
-    inputs = row_driven(spec.watermark)
+    inputs = None if spec.watermark is None else row_driven(spec.watermark)
     if inputs is not None and inputs.column is not None:
         not_given(inputs.column, f"input {inputs.column} is null")
         tests.append(

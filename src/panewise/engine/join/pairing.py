@@ -18,7 +18,7 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState
 from panewise.engine.join.two_sides import TwoSidedOperator
-from panewise.engine.kernels.keys import output_key
+from panewise.engine.kernels.frames import output_key
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import polars as pl
@@ -17,7 +16,7 @@ from panewise.engine.kernels.conditions import CompiledCondition, compile_condit
 from panewise.engine.kernels.frames import filter_rows
 from panewise.engine.kernels.instants import saturating_sum
 from panewise.engine.protocol import Schema, Schemas
-from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.errors import SpecError
 from panewise.spec import JoinOperator, parts, row_driven
@@ -69,7 +68,7 @@ class SidePort(UncombinedPort):
         self.assign = None
         if self.entry.window is not None:
             windows = window_operator(spec, max_(ROW_NUMBER))
-            self.assign = partial(assign_windows, windows, slicing_of(self.entry.window))
+            self.assign = assigning(windows, slicing_of(self.entry.window))
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch. With windows, valid rows are in one."""

@@ -192,3 +192,9 @@ def equal_values(one: pl.Series, at: Places, other: pl.Series, which: Places) ->
         plain: Mask = one.to_numpy()[at] == other.to_numpy()[which]
         return plain
     return one.gather(at).eq_missing(other.gather(which)).to_numpy()
+
+
+def output_key(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Returns a key column as outputs show it: -0.0 is 0.0 (semantics 15.2)."""
+    value = pl.col(name)
+    return pl.when(value == 0).then(0.0).otherwise(value).alias(name) if dtype.is_float() else value

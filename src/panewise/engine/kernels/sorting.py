@@ -43,22 +43,6 @@ def order(columns: Sequence[Integers]) -> Places:
     return np.arange(height) if places is None else places
 
 
-def hash_order(hashes: npt.NDArray[np.uint64]) -> Places:
-    """Returns the positions of the rows sorted by hash. The sort is stable.
-
-    The upper bits of the hashes are sorted together with the positions. That takes a tenth of the time of an
-    argsort, and is wrong only if the upper bits of two different hashes are equal.
-    """
-    place = len(hashes).bit_length()
-    packed = (hashes >> np.uint64(place)) << np.uint64(place)
-    packed |= np.arange(len(hashes), dtype=np.uint64)
-    packed.sort()
-    packed &= np.uint64((1 << place) - 1)
-    places: Places = packed.view(np.intp)
-    found = hashes[places]
-    return places if (found[1:] >= found[:-1]).all() else np.argsort(hashes, kind="stable")
-
-
 _Ranged: TypeAlias = tuple[Integers, int, int]  # a column, its minimum, and the bit length of its range
 
 

@@ -28,7 +28,7 @@ from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.port import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.kernels.column_types import NAMED
-from panewise.engine.kernels.keys import output_key
+from panewise.engine.kernels.frames import output_key
 from panewise.engine.store.run import Shape
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT

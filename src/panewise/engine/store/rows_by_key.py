@@ -19,8 +19,8 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, HASH, TOMBSTONE
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
-from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.sorting import Line, Places, hash_order, order
+from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
+from panewise.engine.kernels.sorting import Line, Places, order
 from panewise.engine.store.compaction import Merge, allowance, next_merge
 from panewise.engine.store.run import RunRows, Shape, part_range, parted
 from panewise.engine.store.stored_table import StoredTable

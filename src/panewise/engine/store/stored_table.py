@@ -27,10 +27,8 @@ from panewise.engine.kernels.frames import (
     vstack_frames,
     without,
 )
-from panewise.engine.store.compaction import Merge, allowance, next_merge
-from panewise.engine.store.lookup import Found, Wanted
-from panewise.engine.store.run import Library, RunRows, Shape, merged, parted
-from panewise.engine.store.statistics import earliest_mark
+from panewise.engine.store.compaction import FAN_IN, Merge, allowance, next_merge
+from panewise.engine.store.run import Found, Library, RunRows, Shape, Wanted, earliest_mark, merged, parted
 from panewise.state import Run
 
 Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
@@ -204,8 +202,10 @@ class StoredTable:
         added = table._added(RunRows.of(newest, self.shape), None)
         # The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
         table = replace(table, runs=(*(run for run in runs if not self._hides(added, run)), added))
-        may, spent = allowance(newest.height), 0
-        while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
+        spent = 0
+        while len(table.runs) >= FAN_IN and (merge := next_merge(table.runs)) is not None:
+            if spent and spent + merge.rows > allowance(newest.height):
+                break
             table, spent = table._merged(merge), spent + merge.rows
         self.library.keep(table.runs)
         return table

@@ -12,7 +12,7 @@ from typing import Any, cast
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.bases import UncombinedOperator
+from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.pairing import PairingEngine
 from panewise.engine.join.same_window.base import SameWindowEngine

@@ -1,7 +1,7 @@
 """The compiled specification: everything about an operator that does not change while it runs."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property
 
 import polars as pl
 
@@ -18,8 +18,9 @@ from panewise.engine.ingest.validate import ValidationResult, check_columns, val
 from panewise.engine.kernels.frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
-from panewise.engine.windowing import panes, window_table
-from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing import window_table
+from panewise.engine.windowing.assign import assigning
+from panewise.engine.windowing.panes import PaneFormat
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.engine.windowing.trigger.periods import is_periodic
@@ -82,10 +83,12 @@ class WindowPlan:
             self.identity,
             self.keys if merging(spec.window) or self.by_key else self.identity,
         )
-        self.window_panes = panes.schema(spec, key_types, self.aggregation.result_types)
+        self.panes = PaneFormat(spec, key_types, self.aggregation.result_types)
+        self.window_panes = self.panes.schema
         self.late_schema = late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
+        self._assign = assigning(spec, self.slicing)
         together = (
             self.by_key or not self.made_when_complete
         )  # whether a step reads all slices of the keys of its rows
@@ -110,7 +113,7 @@ class WindowPlan:
         if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
             self.aggregation = range_aggregation(self.pieces)
 
-    @property
+    @cached_property
     def ports(self) -> dict[str, "WindowPlan"]:
         """The input port."""
         return {INPUT: self}
@@ -151,7 +154,7 @@ class WindowPlan:
         assert isinstance(self.spec.window, Sliding), self.spec.window
         return Slide(self.spec.window, self.keys)
 
-    @property
+    @cached_property
     def ties_matter(self) -> bool:
         """Whether rows of the same event time must keep their order even if the late output is not used."""
         spec = self.spec
@@ -167,7 +170,7 @@ class WindowPlan:
         # be late if it arrives first. If it arrives second, it may merge into the session of the other row.
         return merging(spec.window) and bool(columns_of(spec.window))
 
-    @property
+    @cached_property
     def can_combine(self) -> bool:
         """Whether rows may be pre-aggregated before they reach the state, if the late output is not used.
 
@@ -193,8 +196,7 @@ class WindowPlan:
         Without `windows`, rows are not assigned to slices yet. If windows depend on processing time,
         `processing_time` must be that of the operator.
         """
-        assign = partial(assign_windows, self.spec, self.slicing) if windows else None
-        return validate(self.spec, self.schema, rows, processing_time, assign)
+        return validate(self.spec, self.schema, rows, processing_time, self._assign if windows else None)
 
     def no_windows(self) -> pl.DataFrame:
         """Returns an empty window table."""
