@@ -94,7 +94,6 @@ ELSEWHERE = {
     "spark/results/rows_between.py": "spark/test_feeding.py",
     "spark/types.py": "spark/test_bounded.py",
     "spark/unpack.py": "spark/test_bounded.py",
-    "spark/unpack_reports.py": "spark/test_micro_batches.py",
     "spark/watermarks.py": "spark/test_clocks.py",
     "spark/worker_python.py": "spark/test_settings.py",
     "spark/writer.py": "spark/test_sinks.py",

@@ -32,8 +32,7 @@ from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import PROGRESS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import arrow_schema, polars_schema
-from panewise.spark.unpack import unpack_of
-from panewise.spark.unpack_reports import UnpackWithReports
+from panewise.spark.unpack import UnpackWithReports, unpack_of
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
 from panewise.testing.events import Event, Script

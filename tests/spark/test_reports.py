@@ -22,8 +22,7 @@ from panewise.spark.reports import KIND, PROGRESS, Reports, lowest, report, toge
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.types import polars_schema, spark_schema
-from panewise.spark.unpack import unpack_of
-from panewise.spark.unpack_reports import UnpackWithReports
+from panewise.spark.unpack import UnpackWithReports, unpack_of
 from panewise.spec import Specification
 from panewise.testing.compare import same
 from panewise.testing.events import Event, Script, script

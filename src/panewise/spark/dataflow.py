@@ -36,8 +36,7 @@ from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
-from panewise.spark.unpack import Unpack, unpack_of, with_own_names
-from panewise.spark.unpack_reports import UnpackWithReports
+from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of, with_own_names
 from panewise.spark.watermarks import follows_query
 from panewise.spark.whole_batch import whole_batch
 from panewise.spec import Specification, parts

@@ -61,7 +61,7 @@ class Pack:
     shard_keys: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        # Decided on the driver: Spark pickles the function with its attributes.
+        # Decided on the driver, once for all tasks.
         object.__setattr__(self, "shard_keys", parts(self.spec).shard_keys(self.spec, self.port))
 
     @property

@@ -46,5 +46,5 @@ class Settings:
     emits_panes: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        # Decided on the driver: Spark pickles the processor with its settings.
+        # Decided on the driver, once for all tasks.
         object.__setattr__(self, "emits_panes", not parts(self.spec).passed_on)

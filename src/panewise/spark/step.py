@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import polars as pl
@@ -189,13 +191,13 @@ class StepOutput:
         for output in given:
             if output.late.height or output.invalid.height or output.counts != Counts():
                 found.setdefault(output.port, []).append(output)
-        joined = (Output.joined(of_port) for of_port in found.values())
+        joined = (some[0] if len(some) == 1 else Output.joined(some) for some in found.values())
         return cls(pl.concat(panes) if panes else given[0].panes, tuple(joined))
 
     @property
     def counts(self) -> Counts:
         """The sums of the counts of all ports."""
-        return sum((output.counts for output in self.ports), Counts())
+        return reduce(add, (output.counts for output in self.ports)) if self.ports else Counts()
 
     def tables(
         self, shard: int, processing_time: int, watermark: int | None

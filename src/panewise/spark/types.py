@@ -30,13 +30,13 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
     """Returns the columns with their types in the engine. Timestamps are microseconds in UTC.
 
     A map is a list of structs of `key` and `value`, because all of Polars works with these.
-    :func:`arrow_of` turns the list into a map again.
+    :class:`panewise.spark.unpack.ArrowColumns` turns the list into a map again.
 
     Raises:
         SpecError: for columns that cannot pass through an operator (semantics 35.5).
     """
     check_names_and_types(schema.fields)
-    return {name: without_maps(dtype) for name, dtype in _with_maps(schema).items()}
+    return {name: without_maps(dtype) for name, dtype in with_maps(schema).items()}
 
 
 def contains(dtype: DataType, kind: type[DataType]) -> bool:
@@ -52,7 +52,7 @@ def contains(dtype: DataType, kind: type[DataType]) -> bool:
     return isinstance(dtype, kind) or any(contains(one, kind) for one in inner)
 
 
-def _with_maps(schema: StructType) -> dict[str, pl.DataType]:
+def with_maps(schema: StructType) -> dict[str, pl.DataType]:
     """Returns the columns with the types that Polars gives them, maps included."""
     return dict(pl.DataFrame(arrow_schema(schema).empty_table()).schema)
 
@@ -89,17 +89,6 @@ def is_lossless(dtype: DataType) -> bool:
     """
     again = spark_schema(polars_schema(StructType([StructField("column", dtype)])))
     return again["column"].dataType.simpleString() == dtype.simpleString()
-
-
-def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
-    """Returns a frame as Arrow batches of exactly the schema that :func:`arrow_schema` returns."""
-    mapped = [field.name for field in schema.fields if contains(field.dataType, MapType)]
-    if mapped:
-        types = _with_maps(schema)
-        frame = frame.with_columns(pl.col(name).cast(types[name]) for name in mapped)
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    batches: list[pa.RecordBatch] = table.cast(arrow_schema(schema)).to_batches()
-    return batches
 
 
 @lru_cache(maxsize=32)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from panewise.chrono import Duration
@@ -32,7 +33,7 @@ class SideEntry:
     window: AnyWindow | None = None
     compared: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """The key columns."""
         return self.side.keys
@@ -47,32 +48,32 @@ class SideEntry:
         """The clock of the side: "event", or "processing" if rows have no event time."""
         return self.side.time
 
-    @property
+    @cached_property
     def time_columns(self) -> tuple[str, ...]:
         """The column of the event time, if there is one."""
         return self.side.time_columns
 
-    @property
+    @cached_property
     def order(self) -> tuple[str, ...]:
         """The columns that define the arrival order of a batch."""
         return self.side.order
 
-    @property
+    @cached_property
     def position(self) -> Position | None:
         """The columns of the source position."""
         return self.side.position
 
-    @property
+    @cached_property
     def null_keys(self) -> bool:
         """Whether a row with a null key is valid."""
         return self.side.null_keys
 
-    @property
+    @cached_property
     def max_future_skew(self) -> Any:
         """How far an event time may be ahead of processing time, None for no limit."""
         return self.side.max_future_skew
 
-    @property
+    @cached_property
     def watermark(self) -> Watermark | None:
         """Where the watermark comes from, None for outside."""
         return self.side.watermark
@@ -100,7 +101,7 @@ class TwoSided(Shown, ABC):
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
 
-    @property
+    @cached_property
     def sides(self) -> dict[str, Side]:
         """The sides by name."""
         return {LEFT: self.left, RIGHT: self.right}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from panewise.chrono import Duration, DurationLike
@@ -90,7 +91,7 @@ class Side:
         """The clock of the side: "event", or "processing" if rows have no event time."""
         return "processing" if self.event_time is None else "event"
 
-    @property
+    @cached_property
     def time_columns(self) -> tuple[str, ...]:
         """The column of the event time, if there is one."""
         return () if self.event_time is None else (self.event_time,)
