@@ -185,6 +185,9 @@ class Query:
             static=tuple(self.static),
             query_ports=tuple(query_ports),
         )
+        names = {port: {name: name for name in of.names} for port, of in self.inputs.items()}
+        panes = pack.plan_for(self.spec, self.schemas).pane_schema
+        self.unpack = unpack_of("panes", self.spec, panes, self.inputs, names)
         self.processor = cloudpickle.dumps(Processor(settings))
         self.packs = {port: cloudpickle.dumps(self._pack(port)) for port in self.columns}
 
@@ -288,7 +291,7 @@ class Query:
 
     def feed(self, emitted: Sequence[Envelope]) -> pa.Table:
         """Returns what the step has emitted as the input of another operator."""
-        unpack = self._unpack()
+        unpack = UnpackWithReports(self.unpack)
         kinds, payloads = zip(*emitted, strict=True) if emitted else ((), ())
         batch = pa.RecordBatch.from_pydict(
             {"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())}
@@ -298,12 +301,7 @@ class Query:
     @property
     def emitted_columns(self) -> StructType:
         """The columns of :meth:`feed`."""
-        return self._unpack().target
-
-    def _unpack(self) -> UnpackWithReports:
-        names = {port: {name: name for name in of.names} for port, of in self.inputs.items()}
-        panes = pack.plan_for(self.spec, self.schemas).pane_schema
-        return UnpackWithReports(unpack_of("panes", self.spec, panes, self.inputs, names))
+        return UnpackWithReports(self.unpack).target
 
 
 def _frames(shard: int, envelopes: Sequence[Envelope]) -> Iterator[pd.DataFrame]:
