@@ -78,7 +78,7 @@ class Worker:
 
     def _sent(self, stored: StoredOperator, rows: pl.DataFrame | None) -> list[bytes]:
         output = stored.operator.advance(watermark=END) if rows is None else stored.operator.add(rows)
-        tables = StepOutput.of([output]).tables(0, 0, None)
+        tables = StepOutput.concatenated([output]).tables(0, 0, None)
         return [encode(table) for kind, table in tables if kind == "panes"]
 
 

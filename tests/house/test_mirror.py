@@ -85,7 +85,6 @@ ELSEWHERE = {
     "spark/microbatch.py": "spark/test_micro_batches.py",
     "spark/apply_spec.py": "spark/test_checks.py",
     "spark/results": "spark/test_sinks.py",
-    "spark/results/family.py": "families/test_pairs.py",
     "spark/results/over.py": "spark/test_over_builder.py",
     "spark/sides_builder.py": "spark/test_join_builder.py",
     "spark/window_builder.py": "spark/test_stream.py",

@@ -63,7 +63,7 @@ def frame(rows: Rows) -> pl.DataFrame:
 
 
 def table(rows: Rows) -> pa.Table:
-    columns = ArrowColumns.of(COLUMNS)
+    columns = ArrowColumns.from_spark(COLUMNS)
     return pa.Table.from_batches(columns.batches(frame(rows)), columns.schema)
 
 

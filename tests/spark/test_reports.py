@@ -65,7 +65,7 @@ class Shards:
                 self.reports = together(self.reports, given.ports[INPUT].reports if given.ports else {})
                 mark = lowest(self.reports, tuple(SHARDS))
                 moves = {} if mark is None else {None: mark}
-            yield shard, StepOutput.of(step(operator, given, now, moves))
+            yield shard, StepOutput.concatenated(step(operator, given, now, moves))
 
 
 @dataclass

@@ -305,5 +305,5 @@ class EngineParts:
 
 def engine_parts(spec: Specification) -> EngineParts:
     """Returns the engine's parts of the family of a specification."""
-    found: EngineParts = part(spec.family.engine)
-    return found
+    parts: EngineParts = part(spec.family.engine)
+    return parts

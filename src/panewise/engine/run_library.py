@@ -41,11 +41,11 @@ class Cache:
 
     def get(self, address: str) -> RunRows | None:
         """Returns the rows of a run, None if they are not cached."""
-        found = self._runs.get(address)
-        if found is None:
+        entry = self._runs.get(address)
+        if entry is None:
             return None
         self._runs.move_to_end(address)
-        return found[0]
+        return entry[0]
 
     def put(self, address: str, rows: RunRows) -> None:
         """Adds a run, and removes others if the cache is longer than its limit."""
@@ -191,7 +191,7 @@ class RunLibrary:
         if copy is None:
             return None
         copy = shape.completed(copy)
-        rows = RunRows(copy) if HASH in copy.columns else RunRows.again(copy, shape)
+        rows = RunRows(copy) if HASH in copy.columns else RunRows.with_hashes(copy, shape)
         self.cache.put(address, rows)
         return rows
 
@@ -203,7 +203,7 @@ class RunLibrary:
             raise StateError(
                 f"run {run.name} with other columns", "a run has the columns of its table", REMEDY
             )
-        rows = RunRows.again(frame, shape)
+        rows = RunRows.with_hashes(frame, shape)
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))
         short = rows.frame.estimated_size() <= _SHORT
@@ -239,7 +239,7 @@ def _address(run: Run, shape: Shape) -> str | None:
     return None if run.checksum is None else f"{run.checksum}-{xxhash.xxh64_hexdigest(columns)}"
 
 
-def _described_again(run: Run, rows: RunRows, found: str) -> Run:
+def _described_again(run: Run, rows: RunRows, stored_checksum: str) -> Run:
     """Returns the description of an undamaged run whose checksum differs from that of the manifest.
 
     Such a run comes from a release with format 1, which wrote no checksums, or from another attempt of its
@@ -249,7 +249,7 @@ def _described_again(run: Run, rows: RunRows, found: str) -> Run:
     Raises:
         StateError: if the run has other windows than the manifest says.
     """
-    described = replace(rows.described(run.name, run.part), checksum=found)
+    described = replace(rows.described(run.name, run.part), checksum=stored_checksum)
     if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
         raise StateError(
             f"another run is stored as run {run.name}",

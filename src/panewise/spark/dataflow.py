@@ -80,7 +80,7 @@ class Dataflow:
     controls: str | None = None
 
     @classmethod
-    def of(
+    def from_inputs(
         cls,
         dfs: Mapping[str, DataFrame],
         spec: Specification,
@@ -128,7 +128,7 @@ class Dataflow:
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
         names = _with_names(self.output_names, restored)
-        return Dataflow.of(dfs, spec, shards, self.clock, names, fed)
+        return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
 
     def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Dataflow":
         """Returns the dataflow whose inputs also carry outputs of earlier operators (semantics 42.9).

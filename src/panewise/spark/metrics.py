@@ -57,8 +57,8 @@ class Tally:
         self.panes += panes.height
         if self.timed and panes.schema.get("timing") == pl.String:
             # Comparisons, because grouping a million texts takes ten times as long.
-            found = panes.select_seq((pl.col("timing") == timing).sum().alias(timing) for timing in _TIMINGS)
-            self.timings.update(found.row(0, named=True))
+            counts = panes.select_seq((pl.col("timing") == timing).sum().alias(timing) for timing in _TIMINGS)
+            self.timings.update(counts.row(0, named=True))
 
     def add_ports(self, ports: Iterable[Output]) -> None:
         """Counts late and invalid rows by reason.

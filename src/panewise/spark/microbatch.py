@@ -26,7 +26,7 @@ from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
-from panewise.spark.step import Outputs, ShardBatch, encoded, step
+from panewise.spark.step import OutputBuffer, ShardBatch, encoded, step
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import hide_traceback, settle
 from panewise.state import Mirror, RunStore
@@ -106,13 +106,13 @@ class ShardRunner:
         settings, stored = self._settings, self._load()
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
-        outputs, moves = Outputs(), self._moves(shard_batch, watermark, feeds)
+        buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
         tally = Tally(timed=settings.emits_panes)
-        made = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
-        for panes in outputs.many_panes(made):
+        outputs = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
+        for panes in buffer.many_panes(outputs):
             tally.add_panes(panes)
             yield from self._many(panes)
-        output = outputs.rest()
+        output = buffer.rest()
         clocks = stored.operator.state.clocks
         emitted = dict(output.tables(shard, clocks.processing_time, clocks.instant_watermark))
         tally.add_panes(output.panes)
@@ -125,7 +125,7 @@ class ShardRunner:
             # The commit replaces the state by a copy. Panes that share text with the old state would keep
             # that text in memory, so they are encoded before the commit.
             envelopes, emitted = iter(list(envelopes)), {}
-        del output, outputs
+        del output, buffer
         timer = self._timer(stored.manifest.header.get("timer"), watermark)
         clocks_moved = stored.moved and settings.clocks == "control"
         header = stored.manifest.header
@@ -145,7 +145,7 @@ class ShardRunner:
         """Returns the operator of the shard that Spark is processing."""
         library = RunLibrary(self._store, _CACHE, _mirror())
         stored = StoredOperator.load(
-            self._settings.spec, self._settings.schemas, library, self._settings.shards
+            self._settings.spec, self._settings.schemas, library, self._settings.shard_count
         )
         self._store.lengths = dict(stored.manifest.header.get(LENGTHS, {}))
         return stored
@@ -177,12 +177,12 @@ class ShardRunner:
 
     def _feeds(self, stored: StoredOperator, shard_batch: ShardBatch) -> dict[str, Reports]:
         """Returns the reports of the operators whose rows are inputs, by port: stored ones and new ones."""
-        known, given = stored.manifest.header.get(FEEDS, {}), shard_batch.ports
-        found = {
-            port: together(known.get(port, {}), given[port].reports if port in given else {})
+        known, ports = stored.manifest.header.get(FEEDS, {}), shard_batch.ports
+        merged = {
+            port: together(known.get(port, {}), ports[port].reports if port in ports else {})
             for port in self._settings.fed
         }
-        return {port: reports for port, reports in found.items() if reports}
+        return {port: reports for port, reports in merged.items() if reports}
 
     def _moves(
         self, shard_batch: ShardBatch, watermark: int | None, feeds: Mapping[str, Reports]
@@ -197,8 +197,8 @@ class ShardRunner:
         sources = [shard_batch.control.get("input")] if control else own
         moves = {} if watermark is None else dict.fromkeys(sources, watermark)
         marks = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
-        found = {self._source(port): mark for port, mark in marks.items() if mark is not None}
-        return {**moves, **found}
+        of_feeds = {self._source(port): mark for port, mark in marks.items() if mark is not None}
+        return {**moves, **of_feeds}
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.

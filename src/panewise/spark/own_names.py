@@ -14,9 +14,9 @@ _ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
 def rows_restored(target: StructType) -> list[pl.Expr]:
     """Returns the columns of panes that contain rows, with the names of the target in these."""
     return [
-        pl.col(one.name).list.eval(pl.element().struct.rename_fields(_inside(one).names))
-        for one in target.fields
-        if _contains_rows(one)
+        pl.col(column.name).list.eval(pl.element().struct.rename_fields(_inside(column).names))
+        for column in target.fields
+        if _contains_rows(column)
     ]
 
 
@@ -43,6 +43,8 @@ def field_restored(field: StructField, names: Mapping[str, str]) -> StructField:
     """Returns a column of panes with the user's names, also in the rows that it contains."""
     dtype = field.dataType
     if _contains_rows(field):
-        inside = [StructField(names.get(one.name, one.name), one.dataType) for one in _inside(field).fields]
+        inside = [
+            StructField(names.get(inner.name, inner.name), inner.dataType) for inner in _inside(field).fields
+        ]
         dtype = ArrayType(StructType(inside))
     return StructField(names.get(field.name, field.name), dtype)

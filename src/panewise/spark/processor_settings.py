@@ -17,7 +17,7 @@ class Settings:
     Attributes:
         spec: the specification.
         schemas: the columns of each input port, with their types in the engine.
-        shards: the number of shards.
+        shard_count: the number of shards.
         clocks: "spark", or "control" if both clocks come only from control notes.
         live: whether the live windows are emitted after each micro-batch.
         direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
@@ -33,7 +33,7 @@ class Settings:
 
     spec: Specification
     schemas: dict[str, dict[str, pl.DataType]]
-    shards: int
+    shard_count: int
     clocks: str = "spark"
     live: bool = False
     direct: Unpack | None = None

@@ -10,12 +10,12 @@ def even_shards(shards: int) -> list[int]:
     The numbers depend only on the number of shards, never on a setting, because the state of a shard is found
     by its number. 0 is always among them, so a state with another number of shards is always noticed.
     """
-    found: dict[int, int] = {}
+    by_remainder: dict[int, int] = {}
     number = 0
-    while len(found) < shards:
-        found.setdefault(_murmur3(number) % shards, number)
+    while len(by_remainder) < shards:
+        by_remainder.setdefault(_murmur3(number) % shards, number)
         number += 1
-    return list(found.values())
+    return list(by_remainder.values())
 
 
 def _murmur3(value: int, seed: int = 42) -> int:

@@ -80,10 +80,10 @@ def step(
     yield operator.advance(processing_time)
     for name, port in operator.plan.ports.items():
         yield from _apart(operator, name, port, shard_batch.ports.get(name, PortBatch()))
-    given = {name: shard_batch.ports.get(name, PortBatch()) for name in operator.plan.ports}
+    batches = {name: shard_batch.ports.get(name, PortBatch()) for name in operator.plan.ports}
     yield from operator.add_together(
-        {name: _valid(operator, name, one) for name, one in given.items() if one.rows},
-        {name: one.seen for name, one in given.items() if one.seen},
+        {name: _valid(operator, name, batch) for name, batch in batches.items() if batch.rows},
+        {name: batch.seen for name, batch in batches.items() if batch.seen},
     )
     for name, port in operator.plan.ports.items():
         marks = shard_batch.ports.get(name, PortBatch()).marks
@@ -110,8 +110,8 @@ def _apart(operator: Operator, name: str, port: Port, batch: PortBatch) -> Itera
         yield operator.add(_concatenated(batch.rows), name)
         batch.rows = []
     if batch.partials:
-        one = batch.partials[0]
-        merged = one if len(batch.partials) == 1 else port.combine_again(pl.concat(batch.partials))
+        several = len(batch.partials) > 1
+        merged = port.combine_again(pl.concat(batch.partials)) if several else batch.partials[0]
         yield operator.add_combined(merged, name)
 
 
@@ -141,7 +141,7 @@ def _only_invalid(operator: Operator, name: str, invalid: pl.DataFrame) -> Outpu
 
 
 @dataclass
-class Outputs:
+class OutputBuffer:
     """The outputs of a step, as they come. If there are many panes, not all of them are in memory together.
 
     Attributes:
@@ -149,25 +149,26 @@ class Outputs:
     """
 
     passed_on: int = 0
-    _given: list[Output] = field(default_factory=list)
+    _outputs: list[Output] = field(default_factory=list)
 
     def many_panes(self, outputs: Iterable[Output]) -> Iterator[pl.DataFrame]:
         """Takes all outputs. Each time that there are many panes, yields them."""
         count = 0
         for output in outputs:
-            self._given.append(output)
+            self._outputs.append(output)
             count += output.panes.height
             del output
             if count >= MANY:
-                panes = StepOutput.of(self._given).panes
+                panes = StepOutput.concatenated(self._outputs).panes
                 self.passed_on += panes.height
-                self._given, count = [replace(one, panes=one.panes.clear()) for one in self._given], 0
+                self._outputs = [replace(output, panes=output.panes.clear()) for output in self._outputs]
+                count = 0
                 yield panes
                 del panes
 
     def rest(self) -> "StepOutput":
         """Returns what was not yielded."""
-        return StepOutput.of(self._given)
+        return StepOutput.concatenated(self._outputs)
 
 
 @dataclass(frozen=True)
@@ -183,16 +184,16 @@ class StepOutput:
     ports: tuple[Output, ...]
 
     @classmethod
-    def of(cls, outputs: Iterable[Output]) -> "StepOutput":
+    def concatenated(cls, outputs: Iterable[Output]) -> "StepOutput":
         """Returns the outputs of a step; most of them are empty and are left out."""
-        given = list(outputs)
-        panes = [output.panes for output in given if output.panes.height]
-        found: dict[str, list[Output]] = {}
-        for output in given:
+        taken = list(outputs)
+        panes = [output.panes for output in taken if output.panes.height]
+        by_port: dict[str, list[Output]] = {}
+        for output in taken:
             if output.late.height or output.invalid.height or output.counts != Counts():
-                found.setdefault(output.port, []).append(output)
-        joined = (some[0] if len(some) == 1 else Output.joined(some) for some in found.values())
-        return cls(pl.concat(panes) if panes else given[0].panes, tuple(joined))
+                by_port.setdefault(output.port, []).append(output)
+        joined = (of_port[0] if len(of_port) == 1 else Output.joined(of_port) for of_port in by_port.values())
+        return cls(pl.concat(panes) if panes else taken[0].panes, tuple(joined))
 
     @property
     def counts(self) -> Counts:

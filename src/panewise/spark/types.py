@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from panewise.engine.kernels.column_types import polars_type, without_maps
-from panewise.spark.column_types import check_names_and_types
+from panewise.spark.column_types import check_names_and_types, parts_of
 from panewise.spec.column_values import ColumnType
 
 # From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
@@ -41,15 +41,7 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
 
 def contains(dtype: DataType, kind: type[DataType]) -> bool:
     """Returns whether a type is of the kind, or contains such a type."""
-    inner: list[DataType] = []
-    match dtype:
-        case ArrayType():
-            inner = [dtype.elementType]
-        case MapType():
-            inner = [dtype.keyType, dtype.valueType]
-        case StructType():
-            inner = [field.dataType for field in dtype.fields]
-    return isinstance(dtype, kind) or any(contains(one, kind) for one in inner)
+    return any(isinstance(part, kind) for part in parts_of(dtype))
 
 
 def with_maps(schema: StructType) -> dict[str, pl.DataType]:

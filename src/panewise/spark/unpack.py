@@ -54,7 +54,7 @@ class ArrowColumns:
     maps: Mapping[str, pl.DataType]
 
     @classmethod
-    def of(cls, schema: StructType) -> "ArrowColumns":
+    def from_spark(cls, schema: StructType) -> "ArrowColumns":
         """Returns the columns of a schema."""
         maps = [field.name for field in schema.fields if contains(field.dataType, MapType)]
         types = with_maps(schema) if maps else {}
@@ -89,7 +89,7 @@ class Unpack:
     columns: ArrowColumns = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", ArrowColumns.of(self.target))
+        object.__setattr__(self, "columns", ArrowColumns.from_spark(self.target))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes."""
@@ -185,7 +185,7 @@ class UnpackWithReports:
     def __post_init__(self) -> None:
         target = StructType([*self.unpack.target.fields, StructField(PROGRESS, OUT)])
         object.__setattr__(self, "target", target)
-        object.__setattr__(self, "columns", ArrowColumns.of(target))
+        object.__setattr__(self, "columns", ArrowColumns.from_spark(target))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes, and the envelopes that stay closed."""
@@ -275,7 +275,7 @@ def with_own_names(
     if unpack.kind != "panes" or not restored:
         return replace(unpack, restored=restored)
     names = restored | emitted_names(spec, {port: of.names for port, of in inputs.items()}, restored)
-    target = StructType([field_restored(one, names) for one in unpack.target.fields])
+    target = StructType([field_restored(column, names) for column in unpack.target.fields])
     output_names = dict(zip(unpack.output_names, target.names, strict=True))
     return replace(unpack, target=target, output_names=output_names, restored=restored)
 

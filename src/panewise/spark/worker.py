@@ -21,7 +21,11 @@ def retain_memory() -> None:
     every micro-batch gets memory from the system page by page. That was an eighth of the time of a million
     rows (docs/performance.md). Settings of the user take precedence.
     """
-    of_user = [one for one in os.environ.get(_JEMALLOC, "").split(",") if one and one not in _OF_POLARS]
+    of_user = [
+        setting
+        for setting in os.environ.get(_JEMALLOC, "").split(",")
+        if setting and setting not in _OF_POLARS
+    ]
     os.environ[_JEMALLOC] = ",".join([*_RETENTION, *of_user])
     if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it

@@ -15,7 +15,6 @@ from panewise.engine.join.search import rows_of_keys
 from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.engine.store import lookup as stored_lookup
 from panewise.engine.store import rows_by_key, run
 from panewise.errors import SpecError
 from panewise.state import MemoryRunStore
@@ -85,7 +84,7 @@ def test_rows_of_other_keys_may_have_the_same_hash(
     outputs = []
     for collide in (False, True):
         if collide:
-            for module in (rows_of_keys, rows_by_key, run, stored_lookup):
+            for module in (rows_of_keys, rows_by_key, run):
                 monkeypatch.setattr(
                     module, "row_hashes", lambda frame, _: np.full(frame.height, 7, dtype=np.uint64)
                 )
@@ -119,7 +118,7 @@ def test_rows_that_delete_are_dropped_at_merges() -> None:
 
 def test_a_row_that_deletes_stays_beside_another_key_of_its_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     """A merge may leave the row that it deletes, if rows of another key are between them."""
-    for module in (rows_of_keys, rows_by_key, run, stored_lookup):
+    for module in (rows_of_keys, rows_by_key, run):
         monkeypatch.setattr(module, "row_hashes", lambda frame, _: np.full(frame.height, 7, dtype=np.uint64))
     micro_batches = steps(join(Latest(deletes=(None, "w"))), MemoryRunStore())
     for n, (key, value) in enumerate(

@@ -59,8 +59,8 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
         if part.over_ranges is not None
     ]
     zeros = [pl.lit(0).alias(part.name) for part in aggregation.parts if _is_zero(part, beyond)]
-    made = both.hstack(computed).with_columns(zeros)
-    return made.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+    partials = both.hstack(computed).with_columns(zeros)
+    return partials.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
 
 
 def _joins(part: Part, longest: int) -> bool:
@@ -128,11 +128,11 @@ def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, las
         1, longest, _STRETCH if any(part.dtype.is_nested() for part in merge.parts) else pieces.height
     )
     order = np.argsort(stretch, kind="stable")
-    made = []
+    stretches = []
     for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
         low, high = (int(first[some].min()), int(last[some].max())) if len(some) else (0, 0)
-        made.append(_joined(merge, pieces.slice(low, high - low), first[some] - low, last[some] - low))
-    return made[0] if len(made) == 1 else take_rows(vstack_frames(made), np.argsort(order))
+        stretches.append(_joined(merge, pieces.slice(low, high - low), first[some] - low, last[some] - low))
+    return stretches[0] if len(stretches) == 1 else take_rows(vstack_frames(stretches), np.argsort(order))
 
 
 def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
@@ -170,8 +170,8 @@ def _chosen(uses: Mask, more: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFram
     mask = pl.Series(uses)
     return pl.DataFrame(
         [
-            one.zip_with(mask, other)
-            for one, other in zip(more.get_columns(), ranges.get_columns(), strict=True)
+            column.zip_with(mask, other)
+            for column, other in zip(more.get_columns(), ranges.get_columns(), strict=True)
         ]
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import PLACE, TIME
-from panewise.engine.ingest.offsets import Offsets, Run
+from panewise.engine.ingest.offsets import Offsets, Stretch
 from panewise.engine.kernels.frames import ordered
 from panewise.spec import Entry, Position
 
@@ -120,23 +120,23 @@ class Marks:
     def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":
         """Returns the marks after runs of offsets are received, for positions that are not ordered."""
         known = self._offsets(position)
-        arrived: dict[tuple[Any, ...], list[Run]] = {}
+        arrived: dict[tuple[Any, ...], list[Stretch]] = {}
         for *origin, first, last in runs.rows():
             arrived.setdefault(tuple(origin), []).append((first, last))
-        for one, those in arrived.items():
-            known.setdefault(one, Offsets(position.remember or 1)).receive(those)
-        rows = [(*one, *interval) for one, offsets in known.items() for interval in offsets.rows()]
+        for of_source, intervals in arrived.items():
+            known.setdefault(of_source, Offsets(position.remember or 1)).receive(intervals)
+        rows = [(*origin, *interval) for origin, offsets in known.items() for interval in offsets.rows()]
         table = pl.DataFrame(rows, schema=runs.schema, orient="row")
         return Marks(table.sort(*position.columns[:-1], FROM))
 
     def _offsets(self, position: Position) -> dict[tuple[Any, ...], Offsets]:
         """Returns the floor and the intervals of each (source, partition)."""
-        found: dict[tuple[Any, ...], Offsets] = {}
+        by_origin: dict[tuple[Any, ...], Offsets] = {}
         for *origin, first, last in () if self.table is None else self.table.rows():
-            offsets = found.setdefault(tuple(origin), Offsets(position.remember or 1))
+            offsets = by_origin.setdefault(tuple(origin), Offsets(position.remember or 1))
             if first is None:
                 offsets.floor = last
             else:
                 offsets.first.append(first)
                 offsets.last.append(last)
-        return found
+        return by_origin

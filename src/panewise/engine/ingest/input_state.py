@@ -65,7 +65,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
     }
     source = entry.watermark
     if source is not None and (isinstance(source, InputsSpec) or row_driven(source) is not None):
-        reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
+        reported = {name: [report.watermark, report.reported_at] for name, report in clocks.inputs.reports}
         header["inputs"] = {"since": clocks.inputs.since, "told": reported}
     return header
 
@@ -134,11 +134,13 @@ def _texts(value: Any) -> bool:
 def _marks(value: Any) -> bool:
     """Returns whether a value is a list of lists of nulls, texts, whole numbers and Booleans."""
     scalars = (
-        [one for row in value if isinstance(row, list) for one in row] if isinstance(value, list) else [[]]
+        [scalar for row in value if isinstance(row, list) for scalar in row]
+        if isinstance(value, list)
+        else [[]]
     )
-    return all(one is None or isinstance(one, str) or _instant(one) or _flag(one) for one in scalars) and all(
-        isinstance(row, list) for row in value
-    )
+    return all(
+        scalar is None or isinstance(scalar, str) or _instant(scalar) or _flag(scalar) for scalar in scalars
+    ) and all(isinstance(row, list) for row in value)
 
 
 def _inputs(value: Any) -> bool:
@@ -155,7 +157,7 @@ def _inputs(value: Any) -> bool:
         return False
     pairs = list(value["told"].values())
     return _instant_or_none(value["since"]) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(_instant_or_none(one) for one in pair)
+        isinstance(pair, list) and len(pair) == 2 and all(_instant_or_none(instant) for instant in pair)
         for pair in pairs
     )
 

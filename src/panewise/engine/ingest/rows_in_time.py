@@ -86,8 +86,8 @@ class RowsInTime(UncombinedOperator, SingleInput[S]):
         if late.is_empty():
             return rows, self._nothing.late
         columns = late_columns(self.plan.late_schema, {REASON: pl.lit(reason), **NO_WINDOWS}, clocks)
-        made = arrival.in_order(spec, late).select(columns)
-        return (rows.clear() if clocks.finished else rows.filter(~behind)), made
+        late_output = arrival.in_order(spec, late).select(columns)
+        return (rows.clear() if clocks.finished else rows.filter(~behind)), late_output
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of a batch in arrival order (semantics 3)."""

@@ -50,7 +50,7 @@ def _one_row(frame: pl.DataFrame, place: int) -> pl.DataFrame:
     """
     columns = frame.get_columns()
     return pl.DataFrame(
-        [one.slice(place, 1) if one.dtype.is_nested() else one.gather([place]) for one in columns]
+        [column.slice(place, 1) if column.dtype.is_nested() else column.gather([place]) for column in columns]
     )
 
 
@@ -138,9 +138,9 @@ def joined(
     """
     if len(by) > 1 or not rows.schema[by[0]].is_float():
         return rows.join(others, on=by, how=how, nulls_equal=True, maintain_order="left")
-    one = pl.lit(0, dtype=pl.Int8).alias(_ONE)
-    both = rows.with_columns(one).join(
-        others.with_columns(one), on=[*by, _ONE], how=how, nulls_equal=True, maintain_order="left"
+    constant = pl.lit(0, dtype=pl.Int8).alias(_ONE)
+    both = rows.with_columns(constant).join(
+        others.with_columns(constant), on=[*by, _ONE], how=how, nulls_equal=True, maintain_order="left"
     )
     return both.drop(_ONE)
 

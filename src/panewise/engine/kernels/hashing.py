@@ -73,8 +73,8 @@ def _hashed_texts(values: pl.Series) -> Hashes:
             "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64),
         }
     )
-    found = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
-    return found.fill_null(0).to_numpy()
+    of_values = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
+    return of_values.fill_null(0).to_numpy()
 
 
 def hash_order(hashes: Hashes) -> Places:
@@ -89,5 +89,5 @@ def hash_order(hashes: Hashes) -> Places:
     packed.sort()
     packed &= np.uint64((1 << place) - 1)
     places: Places = packed.view(np.intp)
-    found = hashes[places]
-    return places if (found[1:] >= found[:-1]).all() else np.argsort(hashes, kind="stable")
+    ordered = hashes[places]
+    return places if (ordered[1:] >= ordered[:-1]).all() else np.argsort(hashes, kind="stable")

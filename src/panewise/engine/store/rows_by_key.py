@@ -21,7 +21,7 @@ from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.sorting import Line, Places, order
-from panewise.engine.store.compaction import Merge, allowance, next_merge
+from panewise.engine.store.compaction import Merge
 from panewise.engine.store.run import RunRows, Shape, part_range, parted
 from panewise.engine.store.stored_table import StoredTable
 from panewise.state import Run
@@ -139,9 +139,9 @@ class RowsByKey(StoredTable):
         if after is not None:
             ends &= pl.col(END) > after
         runs = [run for run in self.runs if run.low <= until and (after is None or run.high > after)]
-        found = [self.newest, *(self.library.read(run, self.shape).bare for run in runs)]
-        found = [one.filter(ends) for one in found]
-        return vstack_frames([one[list(self.shape.schema)] for one in found])
+        frames = [self.newest, *(self.library.read(run, self.shape).bare for run in runs)]
+        frames = [rows.filter(ends) for rows in frames]
+        return vstack_frames([rows[list(self.shape.schema)] for rows in frames])
 
     def all(self) -> pl.DataFrame:
         """Returns all rows that have not expired, in no particular order."""
@@ -162,22 +162,17 @@ class RowsByKey(StoredTable):
         rows = self._merging(sorted_rows(newest, self.shape).frame, bottom=not table.runs)
         if rows.is_empty():
             return table
-        table = replace(table, runs=(*table.runs, table._added(RunRows(rows), None)))
-        may, spent = allowance(newest.height), 0
-        while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
-            table, spent = table._merged(merge), spent + merge.rows
-        self.library.keep(table.runs)
-        return table
+        return replace(table, runs=(*table.runs, table._added(RunRows(rows), None)))._compacted(newest.height)
 
     def _merged(self, merge: Merge) -> Self:
         """Returns the table after one merge. Of equal key and time, rows of older runs come first."""
         frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
         both = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
         pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
-        made = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
+        new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
-        return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
+        return replace(self, runs=(*before, *new_runs, *self.runs[at + 1 :]))
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         """Returns the rows that a new run stores, out of its unexpired rows: here all of them.

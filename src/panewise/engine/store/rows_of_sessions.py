@@ -57,8 +57,8 @@ class RowsOfSessions(RowsByKey):
         bounds = pl.DataFrame({_CODE: code[: sessions.height], _TIME: sessions[START], _UNTIL: sessions[END]})
         wanted = pl.DataFrame({_CODE: code[sessions.height :], _TIME: time}).with_row_index(_AT)
         # The sessions of a key are disjoint, so only the last one that starts by then can contain the row.
-        found = wanted.sort(_TIME).join_asof(bounds.sort(_TIME), on=_TIME, by=_CODE, check_sortedness=False)
-        inside = found.filter(pl.col(_UNTIL) > pl.col(_TIME))[_AT].to_numpy()
+        matched = wanted.sort(_TIME).join_asof(bounds.sort(_TIME), on=_TIME, by=_CODE, check_sortedness=False)
+        inside = matched.filter(pl.col(_UNTIL) > pl.col(_TIME))[_AT].to_numpy()
         live = np.zeros(rows.height, dtype=np.bool_)
         live[inside] = True
         return filter_rows(rows, pl.Series(live))

@@ -76,14 +76,14 @@ class RunRows:
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
+    def sorted_by_hash(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
         """Returns the rows as a run. They may be in any order."""
         hashes = row_hashes(rows, shape.by)
         order = hash_order(hashes)
         return cls(take_rows(rows, order).hstack([pl.Series(HASH, hashes[order])]))
 
     @classmethod
-    def again(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
+    def with_hashes(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
         """Returns the run with these :attr:`bare` rows. Their hashes are computed again."""
         return cls(rows.hstack([pl.Series(HASH, row_hashes(rows, shape.by))]))
 
@@ -230,8 +230,8 @@ def earliest_deadline(columns: Iterable[str]) -> pl.Expr | None:
 
     It is None if no trigger of the table waits for one. `columns` are the columns of the table.
     """
-    found = _instants(columns, DEADLINE_SUFFIX)
-    return pl.min_horizontal(found) if found else None
+    deadlines = _instants(columns, DEADLINE_SUFFIX)
+    return pl.min_horizontal(deadlines) if deadlines else None
 
 
 def earliest_mark(columns: Iterable[str], after: int | None = None) -> pl.Expr | None:
@@ -243,11 +243,11 @@ def earliest_mark(columns: Iterable[str], after: int | None = None) -> pl.Expr |
     It is None if no trigger of the table waits for a watermark.
     """
     names, pending = list(columns), pl.col(PENDING) > 0
-    found: list[pl.Expr] = [pl.when(pending).then(mark) for mark in _instants(names, MARK_SUFFIX)]
-    found += _instants(names, EVENT_DEADLINE_SUFFIX)
+    marks: list[pl.Expr] = [pl.when(pending).then(mark) for mark in _instants(names, MARK_SUFFIX)]
+    marks += _instants(names, EVENT_DEADLINE_SUFFIX)
     if after is not None:
-        found = [pl.when(mark > after).then(mark) for mark in found]
-    return pl.min_horizontal(found) if found else None
+        marks = [pl.when(mark > after).then(mark) for mark in marks]
+    return pl.min_horizontal(marks) if marks else None
 
 
 def _instants(columns: Iterable[str], suffix: str) -> list[pl.Expr]:
@@ -255,7 +255,7 @@ def _instants(columns: Iterable[str], suffix: str) -> list[pl.Expr]:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRows:
     """The rows that a look-up found, and for each the position of the matching wanted row (`which`)."""
 
     rows: pl.DataFrame

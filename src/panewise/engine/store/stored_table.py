@@ -28,7 +28,16 @@ from panewise.engine.kernels.frames import (
     without,
 )
 from panewise.engine.store.compaction import FAN_IN, Merge, allowance, next_merge
-from panewise.engine.store.run import Found, Library, RunRows, Shape, Wanted, earliest_mark, merged, parted
+from panewise.engine.store.run import (
+    FoundRows,
+    Library,
+    RunRows,
+    Shape,
+    Wanted,
+    earliest_mark,
+    merged,
+    parted,
+)
 from panewise.state import Run
 
 Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
@@ -73,14 +82,13 @@ class StoredTable:
         """
         return self.look_up(wanted).rows
 
-    def look_up(self, wanted: pl.DataFrame) -> Found:
+    def look_up(self, wanted: pl.DataFrame) -> FoundRows:
         """Returns the wanted windows that are stored, each with its position in `wanted`."""
         found = [self._found_in_newest(wanted)]
         if self._live_runs():
             left = Wanted.of(wanted.select_seq(self.shape.identity), self.shape.by)
             found += self._found_in_runs(left.without(found[0].which) if len(found[0].which) else left)
-        alive = [self._alive(one) for one in found]
-        return Found(vstack_frames([one.rows for one in alive]), np.concatenate([one.which for one in alive]))
+        return self._all_alive(found)
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
         """Returns the stored windows of the keys of the rows. The table must be hashed by the keys alone.
@@ -89,13 +97,13 @@ class StoredTable:
         """
         different = distinct(rows, keys)
         mine = joined(self.newest, different, keys, how="semi")
-        found = [mine if starts is None else mine.filter(_within(mine[START], starts))]
+        frames = [mine if starts is None else mine.filter(_within(mine[START], starts))]
         if self._live_runs():
             wanted = Wanted.of(different, self.shape.by)
-            found += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
-        return self._alive_rows(reduce(self._with_older, found))
+            frames += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
+        return self._alive_rows(reduce(self._with_older, frames))
 
-    def of_wanted(self, wanted: Wanted) -> Found:
+    def of_wanted(self, wanted: Wanted) -> FoundRows:
         """Returns all stored rows of the wanted keys, the newest first, each with the position of its key.
 
         The result includes rows that a newer row of their window hides. `wanted` has the columns from which
@@ -105,10 +113,9 @@ class StoredTable:
         requested = wanted.rows.select(keys).with_row_index(_AT)
         mine = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
         which = mine[_AT].to_numpy().astype(np.intp) if mine.height else np.empty(0, dtype=np.intp)
-        found = [Found(mine.drop(_AT, strict=False), which)]
+        found = [FoundRows(mine.drop(_AT, strict=False), which)]
         found += [self._in_run(run, wanted) for run in reversed(self._live_runs())]
-        alive = [self._alive(one) for one in found]
-        return Found(vstack_frames([one.rows for one in alive]), np.concatenate([one.which for one in alive]))
+        return self._all_alive(found)
 
     def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
         """Returns the newer rows, and the older rows that they do not hide."""
@@ -120,14 +127,14 @@ class StoredTable:
         """Returns the stored windows that pass a test. Only runs for which `may` returns true are read."""
         if self.horizon is not None:  # runs may still contain expired windows
             test = test & (pl.col(END) > self.horizon)
-        found = [_passing(self.newest, test)]
+        frames = [_passing(self.newest, test)]
         runs = self._live_runs()
         for place, run in enumerate(runs):
             if may(run):
                 rows = _passing(self.library.read(run, self.shape).frame, test)
                 if rows.height:
-                    found.append(self._not_hidden(rows, runs[place + 1 :]))
-        return self._alive_rows(vstack_frames(found))
+                    frames.append(self._not_hidden(rows, runs[place + 1 :]))
+        return self._alive_rows(vstack_frames(frames))
 
     def all(self) -> pl.DataFrame:
         """Returns all stored windows."""
@@ -199,12 +206,18 @@ class StoredTable:
             newest = filter_rows(newest, ~newest[TOMBSTONE])
         if newest.is_empty():
             return table
-        added = table._added(RunRows.of(newest, self.shape), None)
-        # The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
-        table = replace(table, runs=(*(run for run in runs if not self._hides(added, run)), added))
-        spent = 0
+        added = table._added(RunRows.sorted_by_hash(newest, self.shape), None)
+        before = [run for run in runs if not self._hides(added, run)]
+        return replace(table, runs=(*before, added))._compacted(newest.height)
+
+    def _compacted(self, written: int) -> Self:
+        """Returns the table after the merges that are due in a step that wrote so many rows.
+
+        The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
+        """
+        table, spent = self, 0
         while len(table.runs) >= FAN_IN and (merge := next_merge(table.runs)) is not None:
-            if spent and spent + merge.rows > allowance(newest.height):
+            if spent and spent + merge.rows > allowance(written):
                 break
             table, spent = table._merged(merge), spent + merge.rows
         self.library.keep(table.runs)
@@ -235,7 +248,7 @@ class StoredTable:
             return rows
         return filter_rows(rows, rows[END] > self.horizon)
 
-    def _alive(self, found: Found) -> Found:
+    def _alive(self, found: FoundRows) -> FoundRows:
         """Returns the rows that are neither tombstones nor expired, with the columns of the table."""
         rows, which = found.rows, found.which
         alive = ~rows[TOMBSTONE]
@@ -243,20 +256,26 @@ class StoredTable:
             alive &= rows[END] > self.horizon
         if not alive.all():
             rows, which = filter_rows(rows, alive), which[alive.to_numpy()]
-        return Found(rows[list(self.shape.schema)], which)
+        return FoundRows(rows[list(self.shape.schema)], which)
+
+    def _all_alive(self, found: Iterable[FoundRows]) -> FoundRows:
+        """Returns what is alive of several results of a look-up, in their order."""
+        alive = [self._alive(rows) for rows in found]
+        frames, places = [rows.rows for rows in alive], [rows.which for rows in alive]
+        return FoundRows(vstack_frames(frames), np.concatenate(places))
 
     def _alive_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return self._alive(Found(rows, np.arange(rows.height))).rows
+        return self._alive(FoundRows(rows, np.arange(rows.height))).rows
 
-    def _found_in_newest(self, wanted: pl.DataFrame) -> Found:
+    def _found_in_newest(self, wanted: pl.DataFrame) -> FoundRows:
         if self.newest.is_empty():
-            return Found(self.newest, np.empty(0, dtype=np.intp))
+            return FoundRows(self.newest, np.empty(0, dtype=np.intp))
         identity = self.shape.identity
         requested = wanted.select(identity).with_row_index(_AT)
         found = joined(self.newest, requested, identity)
-        return Found(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
+        return FoundRows(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
 
-    def _found_in_runs(self, wanted: Wanted) -> Iterable[Found]:
+    def _found_in_runs(self, wanted: Wanted) -> Iterable[FoundRows]:
         """Yields the newest rows of the wanted windows, including tombstones."""
         for run in reversed(self._live_runs()):
             if not len(wanted.hashes):
@@ -266,7 +285,7 @@ class StoredTable:
                 wanted = wanted.without(found.which)
                 yield found
 
-    def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> Found:
+    def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> FoundRows:
         """Returns the rows of a run that match a wanted row.
 
         If `starts` is given, the rows also start in one of these ranges.
@@ -276,7 +295,7 @@ class StoredTable:
         if starts is not None:
             some = _within(indexed.frame[START].gather(at), starts).to_numpy()
             at, which = at[some], which[some]
-        return Found(take_rows(indexed.bare, at) if len(at) else self.newest.clear(), which)
+        return FoundRows(take_rows(indexed.bare, at) if len(at) else self.newest.clear(), which)
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
         """Returns the rows of a run that no newer row hides. `newer` are the newer runs."""
@@ -303,10 +322,10 @@ class StoredTable:
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
         both = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
         pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
-        made = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
+        new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
-        return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
+        return replace(self, runs=(*before, *new_runs, *self.runs[at + 1 :]))
 
 
 def _within(times: pl.Series, stretches: Stretches) -> pl.Series:

@@ -34,7 +34,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.kernels.frames import filter_rows, grouped, take_rows, vstack_frames
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import Found
+from panewise.engine.store.run import FoundRows
 from panewise.spec import WindowOperator
 
 LIVE_PANE = {
@@ -130,7 +130,7 @@ _ADDED = "__added:"
 
 
 def paired(
-    aggregation: Aggregation, known: Found, new: pl.DataFrame, *, periodic: bool
+    aggregation: Aggregation, known: FoundRows, new: pl.DataFrame, *, periodic: bool
 ) -> pl.DataFrame | None:
     """Returns the new windows merged with the stored ones; None if they must be merged in groups.
 

@@ -106,7 +106,7 @@ def arrow_rows(script: Script, port: str, rows: Sequence[Row], clock: int) -> pa
     instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
     typed = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
     names = spark_columns(script, port)
-    in_arrow = ArrowColumns.of(names)
+    in_arrow = ArrowColumns.from_spark(names)
     return pa.Table.from_batches(in_arrow.batches(typed.select(names.names)), in_arrow.schema)
 
 
