@@ -73,9 +73,12 @@ class StoredOperator:
         horizons = operator.horizons(state.clocks)
         tables = {
             name: replace(
-                table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizons[name]
+                table,
+                library=own_library,
+                runs=runs_of(manifest.runs, own_library.table),
+                horizon=horizons[name],
             )
-            for (name, table), mine in zip(state.tables.items(), libraries, strict=True)
+            for (name, table), own_library in zip(state.tables.items(), libraries, strict=True)
         }
         operator.state = state.with_tables(tables)
         return cls(operator, manifest, libraries, operator.header())
@@ -161,14 +164,16 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
 
 def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
     """Refuses a state that was made from columns of other types."""
-    stored, mine = header.get("types"), types_of_tables(state)
+    stored, expected = header.get("types"), types_of_tables(state)
     if stored is not None:
         lacking = _of_lacking_tables(state, stored)
-        mine = {name: kind for name, kind in mine.items() if not name.startswith(lacking)}
+        expected = {name: kind for name, kind in expected.items() if not name.startswith(lacking)}
     # An older release stored no carries, which are then 0.
-    mine = {name: dtype for name, dtype in mine.items() if CARRY not in name or name in (stored or {})}
-    if stored is not None and stored != mine:
-        different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
+    expected = {
+        name: dtype for name, dtype in expected.items() if CARRY not in name or name in (stored or {})
+    }
+    if stored is not None and stored != expected:
+        different = sorted(name for name in {*stored, *expected} if stored.get(name) != expected.get(name))
         raise StateError(
             f"a state with other columns: {different}",
             "the columns of a state have fixed types",

@@ -318,10 +318,10 @@ class Dataflow:
         inputs = self.inputs(all_columns=all_columns)
         panes = plan_for(self.spec, self.schemas(all_columns=all_columns)).pane_schema
         output_names = {
-            port: {name: name for name in of.names}
+            port: {name: name for name in columns.names}
             if self.output_names is None
-            else {own: name for own, name in self.output_names[port].items() if own in of.names}
-            for port, of in inputs.items()
+            else {own: name for own, name in self.output_names[port].items() if own in columns.names}
+            for port, columns in inputs.items()
         }
         unpack = unpack_of(kind, self.spec, panes, inputs, output_names)
         unpack = with_own_names(unpack, self.inner, self.spec, inputs)
@@ -345,7 +345,8 @@ def _with_names(
     if output_names is None:
         return None
     return {
-        port: {names.get(own, own): name for own, name in of.items()} for port, of in output_names.items()
+        port: {names.get(own, own): name for own, name in own_names.items()}
+        for port, own_names in output_names.items()
     }
 
 

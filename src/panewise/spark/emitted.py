@@ -87,13 +87,13 @@ def _named_metrics() -> Iterator[None]:
         raise SetupError(given, rule, remedy) from None
 
 
-def _marking(method: Callable[..., Any], of: Any) -> Callable[..., Any]:
+def _marking(method: Callable[..., Any], df: Any) -> Callable[..., Any]:
     """Returns the method, so that a DataFrame that it returns refuses the call, too."""
 
     @wraps(method)
     def marking(*args: Any, **kwargs: Any) -> Any:
         with _named_metrics():
             result = method(*args, **kwargs)
-        return _marked(result, of.__dict__[_REMEDY]) if isinstance(result, DataFrame) else result
+        return _marked(result, df.__dict__[_REMEDY]) if isinstance(result, DataFrame) else result
 
     return marking

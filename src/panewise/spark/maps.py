@@ -61,7 +61,7 @@ def spark_types(spec: Specification, inputs: Mapping[str, StructType]) -> dict[s
 
     In the engine such a value has another type: a map is a list of structs, a collated string is a string.
     """
-    known = {port: {field.name: field.dataType for field in of.fields} for port, of in inputs.items()}
+    known = {port: {field.name: field.dataType for field in schema.fields} for port, schema in inputs.items()}
     types = parts(spec).carried(spec, known, _SparkTypes(known))
     return {name: kind for name, kind in types.items() if not is_lossless(kind)}
 

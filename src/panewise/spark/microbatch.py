@@ -25,7 +25,7 @@ from panewise.errors import PanewiseError
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.processor_settings import Settings
-from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
+from panewise.spark.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
 from panewise.spark.step import OutputBuffer, ShardBatch, encoded, step
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import hide_traceback, settle
@@ -129,8 +129,8 @@ class ShardRunner:
         timer = self._timer(stored.manifest.header.get("timer"), watermark)
         clocks_moved = stored.moved and settings.clocks == "control"
         header = stored.manifest.header
-        news = timer != header.get("timer") or feeds != header.get(FEEDS, {})
-        if stored.changed or clocks_moved or news:
+        more_changed = timer != header.get("timer") or feeds != header.get(FEEDS, {})
+        if stored.changed or clocks_moved or more_changed:
             more = {FEEDS: feeds} if feeds else {}
             stored.commit(timer=timer, more={**more, LENGTHS: self._store.lengths})
         metrics = metrics_of(counts, tally, figures_of(stored, self._store.lengths))
@@ -179,7 +179,7 @@ class ShardRunner:
         """Returns the reports of the operators whose rows are inputs, by port: stored ones and new ones."""
         known, ports = stored.manifest.header.get(FEEDS, {}), shard_batch.ports
         merged = {
-            port: together(known.get(port, {}), ports[port].reports if port in ports else {})
+            port: highest_reports(known.get(port, {}), ports[port].reports if port in ports else {})
             for port in self._settings.fed
         }
         return {port: reports for port, reports in merged.items() if reports}
@@ -256,15 +256,15 @@ def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> I
 
     The first envelope has the metrics. Without envelopes and metrics there is no frame.
     """
-    there = False
+    empty = True
     for rows in groups(envelopes):
-        there, numbers = True, [metrics, *[None] * (len(rows) - 1)]
+        empty, numbers = False, [metrics, *[None] * (len(rows) - 1)]
         yield pd.DataFrame(
             [(*row, number) for row, number in zip(rows, numbers, strict=True)],
             columns=["kind", "payload", COLUMN],
         )
         metrics = None
-    if not there and metrics is not None:
+    if empty and metrics is not None:
         yield pd.DataFrame([("metrics", b"", metrics)], columns=["kind", "payload", COLUMN])
 
 

@@ -21,7 +21,7 @@ from panewise.engine.registry import plan_for
 from panewise.errors import InputError, PanewiseError
 from panewise.families import INPUT
 from panewise.spark.envelope import CARRIED, batch, encode, groups, labelled, pieces
-from panewise.spark.reports import KIND, PROGRESS, Reports, together
+from panewise.spark.reports import KIND, PROGRESS, Reports, highest_reports
 from panewise.spark.types import in_utc
 from panewise.spark.worker import hide_traceback, settle
 from panewise.spec import Specification, parts
@@ -164,7 +164,7 @@ class _Packer:
         for envelope in envelopes:
             kind, payload = envelope["kind"], envelope["payload"]
             if kind == KIND:
-                self.reports = together(self.reports, json.loads(payload))
+                self.reports = highest_reports(self.reports, json.loads(payload))
             else:
                 yield batch([(shard, f"{CARRIED}{kind}", payload)])
 
@@ -183,12 +183,9 @@ class _Packer:
         if not self.rows and not self.closed:
             return
         if self.partials:
-            together = (
-                self.partials[0]
-                if len(self.partials) == 1
-                else self.plan.combine_again(pl.concat(self.partials))
-            )
-            yield from self._sharded("partials", together)
+            several = len(self.partials) > 1
+            merged = self.plan.combine_again(pl.concat(self.partials)) if several else self.partials[0]
+            yield from self._sharded("partials", merged)
         marks = pieces(pl.concat(self.marks).unique(maintain_order=True)) if self.marks else ()
         envelopes = [("marks", encode(piece)) for piece in marks]
         envelopes += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
@@ -201,7 +198,7 @@ class _Packer:
         """Returns the envelopes of a frame that is cut by shard."""
         cut = {self.pack.shards[0]: frame}
         if len(self.pack.shards) > 1:
-            sharded = self._together(
+            sharded = self._with_positions_in_one_shard(
                 with_shards(frame, list(self.pack.shard_keys) or self.plan.keys, self.pack.shards)
             )
             cut = {
@@ -217,7 +214,7 @@ class _Packer:
         named = ((shard, labelled(kind, self.pack.port), payload) for shard, kind, payload in envelopes)
         return (batch(group) for group in groups(named))
 
-    def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _with_positions_in_one_shard(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Moves rows of one source position to the shard of the first of them.
 
         The others are replays there (semantics 4.2).
@@ -226,10 +223,10 @@ class _Packer:
         if position is None:
             return rows
         places = rows.select(*position.columns, SHARD)
-        both = places if self.last is None else pl.concat([self.last, places])
-        both = both.with_columns(pl.col(SHARD).first().over(position.columns))
-        self.last = both.tail(1)
-        return rows.with_columns(both[SHARD].tail(rows.height))
+        places_with_last = places if self.last is None else pl.concat([self.last, places])
+        places_with_last = places_with_last.with_columns(pl.col(SHARD).first().over(position.columns))
+        self.last = places_with_last.tail(1)
+        return rows.with_columns(places_with_last[SHARD].tail(rows.height))
 
 
 def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.multi_input import later
 from panewise.engine.protocol import Operator
 from panewise.spark.envelope import CARRIED, decode, encode, kind_of, labelled, pieces, port_of
-from panewise.spark.reports import KIND, Reports, together
+from panewise.spark.reports import KIND, Reports, highest_reports
 
 MANY = 1 << 17  # panes of a step are passed on when there are so many
 
@@ -57,7 +57,7 @@ class ShardBatch:
             if kind == "seen":
                 batch.seen = later(batch.seen, json.loads(payload))
             elif kind == KIND:
-                batch.reports = together(batch.reports, json.loads(payload))
+                batch.reports = highest_reports(batch.reports, json.loads(payload))
             elif kind != "tick":
                 getattr(batch, kind).append(decode(payload))
         return shard_batch

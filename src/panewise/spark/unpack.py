@@ -248,13 +248,15 @@ def unpack_of(
     types = {f.name: f.dataType for f in spark_schema(dict(panes)).fields} | spark_types(spec, inputs)
     instants = (name for name in parts(spec).instants(spec) if name in types)
     types |= dict.fromkeys(instants, TimestampType())
-    columns = {of: tuple(schema.names) for of, schema in inputs.items()}
+    columns = {source_port: tuple(schema.names) for source_port, schema in inputs.items()}
     sources = parts(spec).unchanged(spec, columns)
-    types |= {name: inputs[of][column].dataType for name, (of, column) in sources.items()}
+    types |= {name: inputs[source_port][column].dataType for name, (source_port, column) in sources.items()}
     names = {name: name for name in types}
     if parts(spec).passed_on:
         # Columns that were added for expressions are left out.
-        names |= {name: output_names[of].get(column, "") for name, (of, column) in sources.items()}
+        names |= {
+            name: output_names[source_port].get(column, "") for name, (source_port, column) in sources.items()
+        }
     written = {own: name for own, name in names.items() if name}
     target = StructType([StructField(name, types[own]) for own, name in written.items()])
     return Unpack(kind, target, written)
@@ -274,7 +276,7 @@ def with_own_names(
     restored = {own: name for name, own in inner.items()}
     if unpack.kind != "panes" or not restored:
         return replace(unpack, restored=restored)
-    names = restored | emitted_names(spec, {port: of.names for port, of in inputs.items()}, restored)
+    names = restored | emitted_names(spec, {port: schema.names for port, schema in inputs.items()}, restored)
     target = StructType([field_restored(column, names) for column in unpack.target.fields])
     output_names = dict(zip(unpack.output_names, target.names, strict=True))
     return replace(unpack, target=target, output_names=output_names, restored=restored)

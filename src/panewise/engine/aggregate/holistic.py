@@ -77,8 +77,8 @@ def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
 def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -> pl.Series:
     """Returns the quantile of each range, with linear interpolation; null if the range has no values."""
     known, ranks = _ranked(values.cast(pl.Float64))
-    some = last > first
-    low, high = first[some], last[some]
+    not_empty = last > first
+    low, high = first[not_empty], last[not_empty]
     at = fraction * (high - low - 1)
     down = np.floor(at).astype(np.intp)
     beside = np.flatnonzero(at > down)  # quantiles that lie between two values
@@ -88,7 +88,7 @@ def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -
     values = known.gather(pl.Series(chosen.astype(np.uint32)))
     lower, upper = values.head(len(down)), values.head(len(down)).scatter(beside, values.slice(len(down)))
     between = lower + pl.Series(at - down) * (upper - lower)
-    return _where(some, between.zip_with(lower != upper, lower))  # inf - inf would be NaN
+    return _where(not_empty, between.zip_with(lower != upper, lower))  # inf - inf would be NaN
 
 
 def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
@@ -109,8 +109,8 @@ def _commonest(values: pl.Series, first: Places, last: Places) -> pl.Series:
     moving, modes = _Moving(ranks.tolist(), known.len()), np.empty(len(first), dtype=np.intp)
     for place in order.tolist():
         modes[place] = moving.to(int(first[place]), int(last[place]))
-    some = modes >= 0
-    return _where(some, known.gather(pl.Series(modes[some].astype(np.uint32))))
+    not_empty = modes >= 0
+    return _where(not_empty, known.gather(pl.Series(modes[not_empty].astype(np.uint32))))
 
 
 def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
@@ -128,12 +128,12 @@ def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
     return ordered.filter(new), ranks
 
 
-def _where(some: Mask, values: pl.Series) -> pl.Series:
-    """Returns the values, in order, at the positions where `some` is true, and null at the others."""
-    if some.all():
+def _where(mask: Mask, values: pl.Series) -> pl.Series:
+    """Returns the values, in order, at the positions where `mask` is true, and null at the others."""
+    if mask.all():
         return values
-    index = pl.Series((np.cumsum(some) - 1).clip(0).astype(np.uint32)).zip_with(
-        pl.Series(some), pl.Series([None], dtype=pl.UInt32)
+    index = pl.Series((np.cumsum(mask) - 1).clip(0).astype(np.uint32)).zip_with(
+        pl.Series(mask), pl.Series([None], dtype=pl.UInt32)
     )
     return values.gather(index)
 

@@ -52,14 +52,14 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     merge = _Merge(from_blocks, beyond)
     joined = _joined_in_stretches(merge, *_condensed(merge, pieces[names], first, last))
     rest = [part for part in parts if part.name not in names and part.over_ranges is None]
-    both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
+    with_lists = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
     computed = [
         part.over_ranges(pieces, first, last).alias(part.name)
         for part in parts
         if part.over_ranges is not None
     ]
     zeros = [pl.lit(0).alias(part.name) for part in aggregation.parts if _is_zero(part, beyond)]
-    partials = both.hstack(computed).with_columns(zeros)
+    partials = with_lists.hstack(computed).with_columns(zeros)
     return partials.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
 
 
@@ -129,9 +129,11 @@ def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, las
     )
     order = np.argsort(stretch, kind="stable")
     stretches = []
-    for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
-        low, high = (int(first[some].min()), int(last[some].max())) if len(some) else (0, 0)
-        stretches.append(_joined(merge, pieces.slice(low, high - low), first[some] - low, last[some] - low))
+    for in_stretch in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
+        low, high = (int(first[in_stretch].min()), int(last[in_stretch].max())) if len(in_stretch) else (0, 0)
+        stretches.append(
+            _joined(merge, pieces.slice(low, high - low), first[in_stretch] - low, last[in_stretch] - low)
+        )
     return stretches[0] if len(stretches) == 1 else take_rows(vstack_frames(stretches), np.argsort(order))
 
 
@@ -187,8 +189,8 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
     cuts = np.flatnonzero(np.diff(count // _TOGETHER)) + 1
     return vstack_frames(
         [
-            _merged_at_once(parts, pieces, *some)
-            for some in zip(np.split(first, cuts), np.split(last, cuts), strict=True)
+            _merged_at_once(parts, pieces, *portion)
+            for portion in zip(np.split(first, cuts), np.split(last, cuts), strict=True)
         ]
     )
 

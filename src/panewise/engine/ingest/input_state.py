@@ -238,4 +238,4 @@ class SingleInput(ABC, Generic[S]):
     ) -> list[Output]:
         """Adds the valid rows of the one port, then moves the watermarks that they drive."""
         outputs = [self.add_valid(rows, port) for port, rows in valid.items()]
-        return outputs + [self.advance_inputs(seen, port) for port, seen in latest.items()]
+        return outputs + [self.advance_inputs(times, port) for port, times in latest.items()]

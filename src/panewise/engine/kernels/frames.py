@@ -77,9 +77,9 @@ def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     if rows.height <= _FEW:
         return rows.select(keys).unique(maintain_order=True)
     code = codes(rows, keys)
-    some = np.full(int(code.max()) + 1, -1, dtype=np.intp)
-    some[code] = np.arange(rows.height)  # one row of each key: of several, the last assignment stays
-    return take_rows(rows.select(keys), some[some >= 0])
+    places = np.full(int(code.max()) + 1, -1, dtype=np.intp)
+    places[code] = np.arange(rows.height)  # one row of each key: of several, the last assignment stays
+    return take_rows(rows.select(keys), places[places >= 0])
 
 
 def group_positions(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:

@@ -21,9 +21,9 @@ def lowest_places(values: npt.NDArray[np.int64], starts: Places, lengths: Places
         if level:
             lowest = _lower(values, lowest[:-width], lowest[width:])
             width *= 2
-        mine = np.flatnonzero(levels == level)
-        ends = starts[mine] + lengths[mine] - width
-        lowest_of_ranges[mine] = _lower(values, lowest[starts[mine]], lowest[ends])
+        at_level = np.flatnonzero(levels == level)
+        ends = starts[at_level] + lengths[at_level] - width
+        lowest_of_ranges[at_level] = _lower(values, lowest[starts[at_level]], lowest[ends])
     return lowest_of_ranges
 
 

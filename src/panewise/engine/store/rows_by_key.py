@@ -50,11 +50,11 @@ class Ranges:
 
     def in_run(self, run: Run) -> slice | Places:
         """Returns the positions of the look-ups that may find rows in a run."""
-        mine = part_range(run.part, self.hashes)
+        chosen = part_range(run.part, self.hashes)
         if self.at is None:
-            return mine
-        reaches = self.at[mine] <= run.high
-        return mine if reaches.all() else np.flatnonzero(reaches) + (mine.start or 0)
+            return chosen
+        reaches = self.at[chosen] <= run.high
+        return chosen if reaches.all() else np.flatnonzero(reaches) + (chosen.start or 0)
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,11 @@ class RowsByKey(StoredTable):
         Expired rows are found, too, as long as they are stored.
         """
         for run in self._live_runs():
-            mine = ranges.in_run(run)
-            if not isinstance(mine, slice) and not len(mine):
+            chosen = ranges.in_run(run)
+            if not isinstance(chosen, slice) and not len(chosen):
                 continue
             rows = self.library.read(run, self.shape)
-            starts, lengths = _found(rows, self.time, ranges, mine)
+            starts, lengths = _found(rows, self.time, ranges, chosen)
             if lengths.any():
                 yield Slices(rows.frame, starts, lengths)
         if self.newest.height:
@@ -167,8 +167,8 @@ class RowsByKey(StoredTable):
     def _merged(self, merge: Merge) -> Self:
         """Returns the table after one merge. Of equal key and time, rows of older runs come first."""
         frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
-        both = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
-        pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
+        rows = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
+        pieces = list(enumerate(parted(rows))) if merge.cut else [(merge.runs[0].part, rows)]
         new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
@@ -210,19 +210,19 @@ def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> Slices:
     return Slices(rows.frame, *_found(rows, shape.identity[0], ranges, slice(0, len(ranges.hashes))))
 
 
-def _found(rows: RunRows, time: str, ranges: Ranges, mine: slice | Places) -> tuple[Places, Places]:
-    """Returns start and length of the slice of each look-up. Only the look-ups at `mine` are made."""
+def _found(rows: RunRows, time: str, ranges: Ranges, chosen: slice | Places) -> tuple[Places, Places]:
+    """Returns start and length of the slice of each look-up. Only the look-ups at `chosen` are made."""
     starts, lengths = np.zeros((2, len(ranges.hashes)), dtype=np.intp)
-    wanted, stored = ranges.hashes[mine], rows.hashes
+    wanted, stored = ranges.hashes[chosen], rows.hashes
     if not len(wanted) or not len(stored):
         return starts, lengths
     begins = np.flatnonzero(np.append(True, wanted[1:] != wanted[:-1]))
     counts = np.diff(np.append(begins, len(wanted)))
     low, high = (np.searchsorted(stored, wanted[begins], side=side) for side in ("left", "right"))
-    times, first, last = rows.frame[time].to_numpy(), ranges.first[mine], ranges.last[mine]
+    times, first, last = rows.frame[time].to_numpy(), ranges.first[chosen], ranges.last[chosen]
     search = _by_line if len(stored) <= _MANY * len(wanted) else _by_bisection
     start, after = search(times, low, high, counts, first, last)
-    starts[mine], lengths[mine] = start, np.maximum(after - start, 0)
+    starts[chosen], lengths[chosen] = start, np.maximum(after - start, 0)
     return starts, lengths
 
 
@@ -251,7 +251,7 @@ def _by_line(
         none = np.repeat(low, counts)
         return none, none
     # Times far from all rows would need numbers of many bits.
-    first, last = (np.clip(of, *_around(stored)) for of in (first, last))
+    first, last = (np.clip(instants, *_around(stored)) for instants in (first, last))
     keys = np.arange(len(low))
     code, wanted = np.repeat(keys, high - low), np.repeat(keys, counts)
     line = Line.of(keys, stored, first, last)

@@ -297,9 +297,9 @@ class Wanted:
             The positions of the matching rows of the run, and for each the position of the wanted row. Two
             rows match if they are equal in all columns of the wanted row.
         """
-        mine = part_range(run.part, self.hashes)
-        at, found = indexed.at(self.hashes[mine])
-        which = self.places[mine][found]
+        in_part = part_range(run.part, self.hashes)
+        at, which_hash = indexed.at(self.hashes[in_part])
+        which = self.places[in_part][which_hash]
         if not len(at):
             return at, which
         same = equal(indexed.frame, at, self.rows, which, self.rows.columns)

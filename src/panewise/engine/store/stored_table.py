@@ -96,8 +96,8 @@ class StoredTable:
         With `starts` these are only the windows that start in one of the given ranges.
         """
         different = distinct(rows, keys)
-        mine = joined(self.newest, different, keys, how="semi")
-        frames = [mine if starts is None else mine.filter(_within(mine[START], starts))]
+        newest = joined(self.newest, different, keys, how="semi")
+        frames = [newest if starts is None else newest.filter(_within(newest[START], starts))]
         if self._live_runs():
             wanted = Wanted.of(different, self.shape.by)
             frames += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
@@ -111,9 +111,9 @@ class StoredTable:
         """
         keys = self.shape.by
         requested = wanted.rows.select(keys).with_row_index(_AT)
-        mine = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
-        which = mine[_AT].to_numpy().astype(np.intp) if mine.height else np.empty(0, dtype=np.intp)
-        found = [FoundRows(mine.drop(_AT, strict=False), which)]
+        newest = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
+        which = newest[_AT].to_numpy().astype(np.intp) if newest.height else np.empty(0, dtype=np.intp)
+        found = [FoundRows(newest.drop(_AT, strict=False), which)]
         found += [self._in_run(run, wanted) for run in reversed(self._live_runs())]
         return self._all_alive(found)
 
@@ -172,15 +172,15 @@ class StoredTable:
 
         A window in both is put.
         """
-        news = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
+        rows = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
         # Without runs nothing older can reappear, so a deleted window needs no tombstone.
         if self.runs and not deleted.is_empty():
-            news = vstack_frames([news, self._dead(put, deleted)])
+            rows = vstack_frames([rows, self._dead(put, deleted)])
         if self.newest.is_empty():
-            return replace(self, newest=news)
+            return replace(self, newest=rows)
         identity = self.shape.identity
         touched = pl.concat([put.select(identity), deleted.select(identity)])
-        return replace(self, newest=pl.concat([without(self.newest, touched, identity), news]))
+        return replace(self, newest=pl.concat([without(self.newest, touched, identity), rows]))
 
     def _dead(self, put: pl.DataFrame, deleted: pl.DataFrame) -> pl.DataFrame:
         """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
@@ -233,8 +233,8 @@ class StoredTable:
             return False
         rows = self.library.read(run, self.shape).frame
         # The run is hidden if a look-up of all its rows in the newest run finds each of them.
-        mine = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
-        _, which = mine.places_in(newest, self.library.read(newest, self.shape))
+        wanted = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
+        _, which = wanted.places_in(newest, self.library.read(newest, self.shape))
         return len(np.unique(which)) == run.rows  # the newest run may contain a tombstone twice
 
     def _live_runs(self) -> tuple[Run, ...]:
@@ -293,8 +293,8 @@ class StoredTable:
         indexed = self.library.read(run, self.shape)
         at, which = wanted.places_in(run, indexed)
         if starts is not None:
-            some = _within(indexed.frame[START].gather(at), starts).to_numpy()
-            at, which = at[some], which[some]
+            inside = _within(indexed.frame[START].gather(at), starts).to_numpy()
+            at, which = at[inside], which[inside]
         return FoundRows(take_rows(indexed.bare, at) if len(at) else self.newest.clear(), which)
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
@@ -320,8 +320,8 @@ class StoredTable:
         undivided runs, which are younger.
         """
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
-        both = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
-        pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
+        rows = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
+        pieces = list(enumerate(parted(rows))) if merge.cut else [(merge.runs[0].part, rows)]
         new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
