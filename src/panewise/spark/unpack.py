@@ -5,7 +5,7 @@ It is a ``mapInArrow`` of its own or, for a single flat output, the end of the s
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 import pyarrow as pa
@@ -22,12 +22,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON
 from panewise.errors import PanewiseError
 from panewise.spark.envelope import OUT, decode, is_numbered, kind_of, port_of
 from panewise.spark.maps import spark_types
 from panewise.spark.metrics import COLUMN, joined
-from panewise.spark.own_names import field_restored, reason, rows_restored
 from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.types import arrow_schema, contains, spark_schema, with_maps
 from panewise.spark.worker import hide_traceback, settle
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _INSTANT = pl.Datetime("us", "UTC")
+_ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
 
 
 @dataclass(frozen=True)
@@ -304,3 +304,42 @@ def _schema_of(kind: str, entry: Entry, inputs: StructType, output_names: Mappin
     numbers = [StructField(name, LongType()) for name in names]
     clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
     return StructType([StructField("shard", IntegerType()), *numbers, *clocks])
+
+
+def rows_restored(target: StructType) -> list[pl.Expr]:
+    """Returns the columns of panes that contain rows, with the names of the target in these."""
+    return [
+        pl.col(column.name).list.eval(pl.element().struct.rename_fields(_inside(column).names))
+        for column in target.fields
+        if _contains_rows(column)
+    ]
+
+
+def reason(restored: Mapping[str, str]) -> pl.Expr:
+    """Returns the reasons of late and invalid rows, with the user's names."""
+    text = pl.col(REASON)
+    for own, name in restored.items():
+        text = text.str.replace_all(rf"\b{pl.escape_regex(own)}\b", name.replace("$", "$$"))
+    return text
+
+
+def _contains_rows(field: StructField) -> bool:
+    dtype = field.dataType
+    return field.name in _ROWS and isinstance(dtype, ArrayType) and isinstance(dtype.elementType, StructType)
+
+
+def _inside(field: StructField) -> StructType:
+    dtype: Any = field.dataType
+    rows: StructType = dtype.elementType
+    return rows
+
+
+def field_restored(field: StructField, names: Mapping[str, str]) -> StructField:
+    """Returns a column of panes with the user's names, also in the rows that it contains."""
+    dtype = field.dataType
+    if _contains_rows(field):
+        inside = [
+            StructField(names.get(inner.name, inner.name), inner.dataType) for inner in _inside(field).fields
+        ]
+        dtype = ArrayType(StructType(inside))
+    return StructField(names.get(field.name, field.name), dtype)
