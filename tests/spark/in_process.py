@@ -11,6 +11,7 @@ What it cannot show is in docs/decisions/0056-an-in-process-dataflow.md.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -32,7 +33,7 @@ from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import PROGRESS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import arrow_schema, polars_schema
-from panewise.spark.unpack import UnpackWithReports, unpack_of
+from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
 from panewise.testing.events import Event, Script
@@ -185,9 +186,6 @@ class Query:
             static=tuple(self.static),
             query_ports=tuple(query_ports),
         )
-        names = {port: {name: name for name in of.names} for port, of in self.inputs.items()}
-        panes = pack.plan_for(self.spec, self.schemas).pane_schema
-        self.unpack = unpack_of("panes", self.spec, panes, self.inputs, names)
         self.processor = cloudpickle.dumps(Processor(settings))
         self.packs = {port: cloudpickle.dumps(self._pack(port)) for port in self.columns}
 
@@ -297,6 +295,13 @@ class Query:
             {"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())}
         )
         return pa.Table.from_batches(unpack(iter([batch])), arrow_schema(unpack.target))
+
+    @cached_property
+    def unpack(self) -> Unpack:
+        """The function that makes columns of the panes."""
+        names = {port: {name: name for name in of.names} for port, of in self.inputs.items()}
+        panes = pack.plan_for(self.spec, self.schemas).pane_schema
+        return unpack_of("panes", self.spec, panes, self.inputs, names)
 
     @property
     def emitted_columns(self) -> StructType:

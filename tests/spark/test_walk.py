@@ -73,6 +73,7 @@ def walk_of(spec: Specification) -> Walk:
         return {port: table([(second, key, 1) for key in keys]) for port in spec.ports}
 
     query.run(rows(1, "abcdefg"), now=1000)
+    assert query.unpack, "it is made when the query is built"
     query.run(rows(31, "abcdefg"), now=1500, watermark=10_000)
     port = INPUT if INPUT in spec.ports else "left"
     row = {port: table([(31, "a", 1)])}
