@@ -27,7 +27,8 @@ from panewise.engine.kernels.frames import (
     vstack_frames,
     without,
 )
-from panewise.engine.store.compaction import FAN_IN, Merge, allowance, next_merge
+from panewise.engine.store import compaction
+from panewise.engine.store.compaction import Merge, allowance, next_merge
 from panewise.engine.store.run import (
     FoundRows,
     Library,
@@ -216,7 +217,7 @@ class StoredTable:
         The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
         """
         table, spent = self, 0
-        while len(table.runs) >= FAN_IN and (merge := next_merge(table.runs)) is not None:
+        while len(table.runs) >= compaction.FAN_IN and (merge := next_merge(table.runs)) is not None:
             if spent and spent + merge.rows > allowance(written):
                 break
             table, spent = table._merged(merge), spent + merge.rows

@@ -65,7 +65,7 @@ class TimeQueue(StoredTable):
             return table
         table = replace(table, runs=(*table.runs, table._added(_indexed(newest), None)))
         spent = 0
-        while len(table.runs) >= FAN_IN and len(group := similar(table.runs)) >= FAN_IN:
+        while len(group := similar(table.runs)) >= FAN_IN:
             if spent and spent + sum(run.rows for run in group) > allowance(newest.height):
                 break
             rows = vstack_frames([self.library.read(run, self.shape).bare for run in group])
