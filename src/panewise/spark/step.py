@@ -192,8 +192,8 @@ class StepOutput:
         for output in taken:
             if output.late.height or output.invalid.height or output.counts != Counts():
                 by_port.setdefault(output.port, []).append(output)
-        joined = (of_port[0] if len(of_port) == 1 else Output.joined(of_port) for of_port in by_port.values())
-        return cls(pl.concat(panes) if panes else taken[0].panes, tuple(joined))
+        merged = (of_port[0] if len(of_port) == 1 else Output.merged(of_port) for of_port in by_port.values())
+        return cls(pl.concat(panes) if panes else taken[0].panes, tuple(merged))
 
     @property
     def counts(self) -> Counts:

@@ -1,21 +1,17 @@
-"""What operators with one input have in common: clocks and replay marks in the state, and their methods."""
+"""The part of a state that every operator with one input has: clocks and replay marks."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.port import NEVER, Port
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import Inputs, InputWatermark
+from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
+from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
-from panewise.families import INPUT
-from panewise.spec import Entry, row_driven
-from panewise.spec import Inputs as InputsSpec
+from panewise.spec import Entry, Inputs, row_driven
 from panewise.state.manifest import REMEDY, Checks, check_fields, optional, whole
 
 _RULE = "a manifest is the JSON that panewise wrote"
@@ -25,10 +21,19 @@ _RULE = "a manifest is the JSON that panewise wrote"
 class InputState:
     """The clocks and the replay marks of an operator with one input.
 
-    Families add their tables, and fields of their own to the header. `checks` has the fields that they add;
-    `copies` is :attr:`panewise.engine.protocol.OperatorState.copies`.
+    Families add their tables, and fields of their own to the header.
+
+    Attributes:
+        TABLES: the attributes that are tables, in the order of their numbers. An attribute may be None.
+        COUNTS: the attributes that are numbers of rows. The header has those that are not 0.
+        checks: the other fields that the header may have.
+        copies: :attr:`panewise.engine.protocol.OperatorState.copies`.
+        clocks: the clocks.
+        marks: the replay marks.
     """
 
+    TABLES: ClassVar[tuple[str, ...]] = ()
+    COUNTS: ClassVar[tuple[str, ...]] = ()
     checks: ClassVar[Checks] = {}
     copies: ClassVar[frozenset[str]] = frozenset()
 
@@ -39,21 +44,31 @@ class InputState:
         """Returns whether the input has ended."""
         return self.clocks.finished
 
+    @property
+    def tables(self) -> dict[str, StoredTable]:
+        """The tables that the operator has."""
+        return {name: table for name in self.TABLES if (table := getattr(self, name)) is not None}
+
+    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
+        """Returns the state with these tables in place of its own."""
+        changes: dict[str, Any] = dict(tables)
+        return replace(self, **changes)
+
     def header(self, entry: Entry) -> dict[str, Any]:
-        """Returns the clocks and marks as JSON values."""
-        return clocks_header(self.clocks, entry) | {"marks": marks_rows(self.marks)}
+        """Returns clocks, marks and counts as JSON values."""
+        counts = {name: count for name in self.COUNTS if (count := getattr(self, name))}
+        return clocks_header(self.clocks, entry) | {"marks": marks_rows(self.marks)} | counts
 
     def with_header(self, entry: Entry, schema: Mapping[str, pl.DataType], header: Mapping[str, Any]) -> Self:
-        """Returns the state of a new operator with the clocks and marks of a header.
-
-        `{}` is the header of no commit.
+        """Returns the state with the values of a header; `{}` is that of no commit.
 
         Raises:
             StateError: if the header is not of such an operator.
         """
-        checked(header, self.checks)
+        checked(header, {**dict.fromkeys(self.COUNTS, COUNT), **self.checks})
+        counts: dict[str, Any] = {name: header.get(name, 0) for name in self.COUNTS}
         clocks = read_clocks(header, self.clocks)
-        return replace(self, clocks=clocks, marks=read_marks(header, entry, schema))
+        return replace(self, clocks=clocks, marks=read_marks(header, entry, schema), **counts)
 
 
 def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
@@ -64,7 +79,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
         "finished": clocks.finished,
     }
     source = entry.watermark
-    if source is not None and (isinstance(source, InputsSpec) or row_driven(source) is not None):
+    if source is not None and (isinstance(source, Inputs) or row_driven(source) is not None):
         reported = {name: [report.watermark, report.reported_at] for name, report in clocks.inputs.reports}
         header["inputs"] = {"since": clocks.inputs.since, "told": reported}
     return header
@@ -75,7 +90,7 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
     if not header:
         return before
     known = header.get("inputs", {"told": {}, "since": None})
-    inputs = Inputs(
+    inputs = InputWatermarks(
         tuple((name, InputWatermark(*report)) for name, report in known["told"].items()), known["since"]
     )
     return replace(
@@ -134,13 +149,11 @@ def _texts(value: Any) -> bool:
 def _marks(value: Any) -> bool:
     """Returns whether a value is a list of lists of nulls, texts, whole numbers and Booleans."""
     scalars = (
-        [scalar for row in value if isinstance(row, list) for scalar in row]
-        if isinstance(value, list)
-        else [[]]
+        [one for row in value if isinstance(row, list) for one in row] if isinstance(value, list) else [[]]
     )
-    return all(
-        scalar is None or isinstance(scalar, str) or _instant(scalar) or _flag(scalar) for scalar in scalars
-    ) and all(isinstance(row, list) for row in value)
+    return all(one is None or isinstance(one, str) or _instant(one) or _flag(one) for one in scalars) and all(
+        isinstance(row, list) for row in value
+    )
 
 
 def _inputs(value: Any) -> bool:
@@ -157,7 +170,7 @@ def _inputs(value: Any) -> bool:
         return False
     pairs = list(value["told"].values())
     return _instant_or_none(value["since"]) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(_instant_or_none(instant) for instant in pair)
+        isinstance(pair, list) and len(pair) == 2 and all(_instant_or_none(one) for one in pair)
         for pair in pairs
     )
 
@@ -178,64 +191,3 @@ _FIELDS: Checks = {
     "inputs": _inputs,
     "timer": _instant_or_none,
 }
-
-
-S = TypeVar("S", bound=InputState)
-Evict: TypeAlias = Callable[[Mapping[str, Any]], Output]  # evicts a partition
-
-
-class UncombinedOperator:
-    """An operator that takes no partials."""
-
-    evict: Evict | None = None
-
-    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Raises AssertionError. It is never called, because the ports combine no rows."""
-        raise AssertionError(NEVER)
-
-
-class SingleInput(ABC, Generic[S]):
-    """An operator with one input, and a state of type S."""
-
-    plan: Port
-    state: S
-    evict: Evict | None = None
-
-    @abstractmethod
-    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows."""
-
-    @abstractmethod
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the port found valid."""
-
-    @abstractmethod
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks that rows drive."""
-
-    def header(self) -> dict[str, Any]:
-        """Returns what the state has besides tables, as JSON values."""
-        return self.state.header(self.plan.entry)
-
-    def with_header(self, header: Mapping[str, Any]) -> S:
-        """Returns the state with the values of a header."""
-        return self.state.with_header(self.plan.entry, self.plan.schema, header)
-
-    def marks(self, port: str = INPUT) -> Marks:
-        """Returns the replay marks."""
-        return self.state.marks
-
-    def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
-        """Replaces the replay marks by those of the rows that all shards of the operator have received."""
-        self.state = replace(self.state, marks=marks)
-
-    def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
-        """Adds a batch of the one port."""
-        return [self.add(of_port, port) for port, of_port in rows.items()]
-
-    def add_together(
-        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
-    ) -> list[Output]:
-        """Adds the valid rows of the one port, then moves the watermarks that they drive."""
-        outputs = [self.add_valid(rows, port) for port, rows in valid.items()]
-        return outputs + [self.advance_inputs(times, port) for port, times in latest.items()]

@@ -38,7 +38,7 @@ _SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedWindows:
     """Fixed windows with consecutive numbers: the windows of a slice are a range of numbers.
 
     Invariant: neither start nor end decreases from one number to the next.
@@ -169,7 +169,7 @@ class Slicing:
                 return [(start, end) for end in range(first, start + size + 1, step)]
         return [(MIN_INSTANT, MAX_INSTANT)]
 
-    def numbered(self, slices: Instants) -> Numbered | None:
+    def numbered(self, slices: Instants) -> NumberedWindows | None:
         """Returns the windows of slices as ranges of window numbers.
 
         Returns None for calendar and global windows, which have no numbers, and near the ends of the 64-bit
@@ -182,17 +182,17 @@ class Slicing:
         return numbered if max(furthest, abs(numbered.origin), numbered.size, numbered.step) < _SAFE else None
 
     @cached_property
-    def _numbered(self) -> Numbered | None:
+    def _numbered(self) -> NumberedWindows | None:
         """The windows with their numbers; None for calendar and global windows."""
         window = self.window
         if isinstance(window, (Calendar, Global)):
             return None
         if isinstance(window, Cumulating):
-            return Numbered(window.origin, window.size.us, window.step.us, cumulating=True)
+            return NumberedWindows(window.origin, window.size.us, window.step.us, cumulating=True)
         size = length(window.size)
         if isinstance(window, Tumbling):
-            return Numbered(window.origin, size, size)
-        return Numbered(window.origin, size, length(window.hop), from_zero=window.only_when_full)
+            return NumberedWindows(window.origin, size, size)
+        return NumberedWindows(window.origin, size, length(window.hop), from_zero=window.only_when_full)
 
     def without_window(self, slices: pl.Series) -> list[int]:
         """Returns those of the slices that are in no window, each once."""
@@ -209,8 +209,8 @@ class Slicing:
         numbered = self.numbered(different.to_numpy())
         if numbered is not None:
             return _table(numbered, different.to_numpy())
-        found = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
-        columns = zip(*found, strict=True) if found else ((), (), ())
+        bounds = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
+        columns = zip(*bounds, strict=True) if bounds else ((), (), ())
         return pl.DataFrame(
             [
                 pl.Series(name, values, dtype=pl.Int64)
@@ -239,11 +239,11 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
     size, hop, origin = length(window.size), length(window.hop), window.origin
     last = origin + (instant - origin) // hop * hop
     count = max(0, -((instant - last - size) // hop))  # of starts last, last - hop, ... above instant - size
-    found = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
-    return [bounds for bounds in found if bounds[0] >= 0] if window.only_when_full else found
+    windows = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
+    return [bounds for bounds in windows if bounds[0] >= 0] if window.only_when_full else windows
 
 
-def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:
+def _table(numbered: NumberedWindows, slices: Instants) -> pl.DataFrame:
     """Returns slice, start and end of the windows of slices, which are numbered."""
     first, stop = numbered.ranges(slices)
     counts = np.maximum(0, stop - first)
