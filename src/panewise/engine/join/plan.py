@@ -10,8 +10,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, REASON, TIME
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, check_columns, validate
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
 from panewise.engine.kernels.frames import filter_rows
 from panewise.engine.kernels.instants import saturating_sum

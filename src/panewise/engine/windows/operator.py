@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, TIME
 from panewise.engine.ingest import arrival
-from panewise.engine.ingest.bases import SingleInput
+from panewise.engine.ingest.input_state import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.frames import joined
