@@ -112,9 +112,9 @@ def is_absolute(path: str) -> bool:
 
 def _parts(path: str) -> tuple[str, str, str]:
     """Returns scheme, authority and path as Hadoop reads them: `?` and `#` are not special."""
-    found = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", str(path), re.DOTALL)
-    assert found is not None, "every part may be empty"
-    scheme, authority, rest = found.groups("")
+    match = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", str(path), re.DOTALL)
+    assert match is not None, "every part may be empty"
+    scheme, authority, rest = match.groups("")
     return scheme.lower(), authority, rest
 
 

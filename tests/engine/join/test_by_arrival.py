@@ -12,7 +12,6 @@ from panewise.engine.checkpoint import restore, save
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.search import candidate_slices, rows_of_keys
 from panewise.engine.registry import operator_for
-from panewise.engine.store import lookup as stored_lookup
 from panewise.engine.store import rows_by_key, run
 from panewise.errors import SpecError
 from panewise.state import MemoryRunStore
@@ -68,7 +67,7 @@ def test_rows_of_other_keys_may_have_the_same_hash(
     outputs = []
     for collide in (False, True):
         if collide:
-            for module in (rows_of_keys, rows_by_key, run, stored_lookup):
+            for module in (rows_of_keys, rows_by_key, run):
                 monkeypatch.setattr(
                     module, "row_hashes", lambda frame, _: np.full(frame.height, 7, dtype=np.uint64)
                 )
@@ -102,7 +101,7 @@ def test_rows_that_delete_are_dropped_at_merges() -> None:
 
 def test_a_row_that_deletes_stays_beside_another_key_of_its_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     """A merge may leave the row that it deletes, if rows of another key are between them."""
-    for module in (rows_of_keys, rows_by_key, run, stored_lookup):
+    for module in (rows_of_keys, rows_by_key, run):
         monkeypatch.setattr(module, "row_hashes", lambda frame, _: np.full(frame.height, 7, dtype=np.uint64))
     micro_batches = steps(join(Latest(deletes=(None, "w"))), MemoryRunStore())
     for n, (key, value) in enumerate(

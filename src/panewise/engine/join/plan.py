@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import polars as pl
@@ -11,13 +10,12 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, REASON, TIME
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, check_columns, validate
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
 from panewise.engine.kernels.frames import filter_rows
 from panewise.engine.kernels.instants import saturating_sum
 from panewise.engine.protocol import Schema, Schemas
-from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.errors import SpecError
 from panewise.spec import JoinOperator, parts, row_driven
@@ -65,7 +63,7 @@ class SidePort(UncombinedPort):
         self.assign = None
         if self.entry.window is not None:
             windows = window_operator(spec, max_(ROW_NUMBER))
-            self.assign = partial(assign_windows, windows, slicing_of(self.entry.window))
+            self.assign = assigning(windows, slicing_of(self.entry.window))
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch. With windows, valid rows are in one."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Self
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import COUNT, INPUTS, MARKS, checked, marks_rows, read_marks
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks, SideClock
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec.operators.join.columns import SIDES

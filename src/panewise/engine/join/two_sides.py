@@ -9,7 +9,7 @@ import polars as pl
 
 from panewise.engine.columns import TIME
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.bases import UncombinedOperator
+from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import SidesState

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from panewise.chrono import Duration
@@ -68,7 +69,7 @@ class TwoSided(Shown, ABC):
     def _ports(self) -> Mapping[str, SideEntry]:
         """The two input ports, which are made once."""
 
-    @property
+    @cached_property
     def sides(self) -> dict[str, Side]:
         """The sides by name."""
         return {LEFT: self.left, RIGHT: self.right}
