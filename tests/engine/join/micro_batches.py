@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import polars as pl
-from panewise.engine.store.cache import Cache
 
 from panewise import JoinOperator
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.protocol import Inspection, engine_parts
-from panewise.engine.run_library import RunLibrary
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.state import MemoryRunStore
 
 LONG = pl.Int64()
