@@ -11,7 +11,7 @@ from panewise.spec.triggers.composite import Composite, parts, walk
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
-from tests.engine.effort import FEW, SOAK
+from tests.engine.effort import FEW, at_length
 from tests.engine.windows.test_properties import agree
 from tests.testing.reached import check_reached
 
@@ -28,12 +28,9 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
     check(data, kind)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("kind", ALL_KINDS)
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
-    check(data, kind)
+test_engine_is_oracle_at_length = pytest.mark.parametrize("kind", ALL_KINDS)(
+    at_length(check, 20_000, data=st.data())
+)
 
 
 def classes(spec: WindowOperator, script: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> set[str]:
