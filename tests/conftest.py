@@ -105,7 +105,7 @@ def _is_long(path: Path) -> bool:
 
 # What a file has whose tests use the session.
 _SESSION = re.compile(
-    r'\bspark: "?SparkSession|\bfeed: Feed|undisturbed: Expected|usefixtures\("spark"\)|marks=pytest.mark.spark'
+    r'\bspark: "?SparkSession|\bfeed: Feed|: Expected\b|usefixtures\("spark"\)|marks=pytest.mark.spark'
 )
 
 
