@@ -140,17 +140,6 @@ PUBLIC = {  # functions that users call
     "spark/results/rows_between.py": {"of"},  # ResultRows.of
     "spec/aggregates/user_merge.py": {"of"},  # MergeAggregate.of
 }
-# What these two name goes: names of classes that are still defined twice, and parts with vague functions.
-NAMESAKES_LEFT = {
-    "Emission",
-    "Found",
-    "Keys",
-    "Node",
-    "Slices",
-    "_Joined",
-    "_Step",
-}
-VAGUE_LEFT = {"engine", "spark", "testing"}
 
 
 def namesakes() -> list[str]:
@@ -172,12 +161,12 @@ def namesakes() -> list[str]:
 
 def test_a_class_has_a_name_of_its_own() -> None:
     found = {line.partition(":")[0]: line for line in namesakes()}
-    assert [line for name, line in found.items() if name not in {*NAMESAKES, *NAMESAKES_LEFT}] == []
+    assert [line for name, line in found.items() if name not in NAMESAKES] == []
     assert sorted(NAMESAKES) == sorted(name for name in found if name in NAMESAKES)
 
 
 def vague(path: Path) -> list[str]:
-    allowed = VAGUE if part(path) in VAGUE_LEFT else PUBLIC.get(shown(path), set())
+    allowed = PUBLIC.get(shown(path), set())
     return [
         f"{shown(path)}:{function.lineno}: {function.name}"
         for function in functions(path)

@@ -50,12 +50,12 @@ def _look(needed: tuple[str, ...]) -> Callable[[int], str]:
         from importlib.util import find_spec  # noqa: PLC0415 - runs in a worker
         from sys import executable  # noqa: PLC0415
 
-        def found(name: str) -> bool:
+        def can_import(name: str) -> bool:
             try:
                 return find_spec(name) is not None
             except ImportError:  # its parent package is missing
                 return False
 
-        return f"{executable}|{', '.join(name for name in needed if not found(name))}"
+        return f"{executable}|{', '.join(name for name in needed if not can_import(name))}"
 
     return look

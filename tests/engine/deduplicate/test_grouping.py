@@ -26,9 +26,9 @@ def one_by_one(code: Numbers, times: Numbers, stored: list[tuple[int, int]], wit
 def grouped(code: Numbers, times: Numbers, stored: list[tuple[int, int]], within: int | None) -> Made:
     others, anchors = (np.array([one[n] for one in stored], dtype=np.int64) for n in (0, 1))
     none = np.full(len(stored), -1)
-    opened = opening(code, times, Anchors.of(others, anchors, none), within)
+    opened = opening(code, times, Anchors.in_order(others, anchors, none), within)
     keys, ends = np.concatenate([others, code[opened]]), np.concatenate([anchors, times[opened]])
-    known = Anchors.of(keys, ends, np.concatenate([none, opened]))
+    known = Anchors.in_order(keys, ends, np.concatenate([none, opened]))
     group = known.groups_of_rows(code, *reach(times, within))
     return opened.tolist(), list(zip(keys[group].tolist(), ends[group].tolist(), strict=True))
 
@@ -55,4 +55,4 @@ def test_times_at_both_ends_of_the_range_of_instants() -> None:
 
 def test_no_rows() -> None:
     nothing = np.empty(0, dtype=np.int64)
-    assert opening(nothing, nothing, Anchors.of(nothing, nothing, nothing), 5).tolist() == []
+    assert opening(nothing, nothing, Anchors.in_order(nothing, nothing, nothing), 5).tolist() == []

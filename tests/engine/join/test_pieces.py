@@ -76,7 +76,7 @@ def test_semi_and_anti_do_not_compare_all_pairs(how: Any) -> None:
     """Of each side 100 rows are stored and 100 are new: 30,000 pairs, of which 300 are compared."""
     side = Side(keys=["k"], event_time="t")
     method = IntervalJoin(
-        JoinPlan.of(JoinOperator(left=side, right=side, match=Interval(-9, 9), how=how), SCHEMAS)
+        JoinPlan.compile(JoinOperator(left=side, right=side, match=Interval(-9, 9), how=how), SCHEMAS)
     )
     tables: Any = method.tables()
     stored, new = {}, {}
@@ -85,5 +85,5 @@ def test_semi_and_anti_do_not_compare_all_pairs(how: Any) -> None:
         numbered = given_rows.with_columns(pl.col("t").alias(TIME), pl.int_range(pl.len()).alias(NUMBER))
         both = as_stored(method.plan.ports[name], numbered, shape.schema, 9)
         stored[name], new[name] = tables[name].put(both[:100]), both[100:]
-    found = matching.Matching.of(method, stored, new).candidates
+    found = matching.Matching.prepare(method, stored, new).candidates
     assert sum(int(one.slices.lengths.sum()) for one in found) == 300

@@ -57,7 +57,7 @@ class StageEngine:
 
     def with_header(self, header: Mapping[str, Any]) -> StageState:
         """Returns the state with the clocks of the window operator."""
-        return replace(self.state, clocks=read_clocks(header, Clocks.of(self.plan.spec)))
+        return replace(self.state, clocks=read_clocks(header, Clocks.initial(self.plan.spec)))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks."""

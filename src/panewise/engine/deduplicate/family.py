@@ -22,7 +22,7 @@ def compile(spec: DeduplicateOperator, schemas: Schemas) -> DeduplicatePlan:  # 
 
 def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the groups, and the rows that have not been taken (semantics 45.14)."""
-    clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys)
+    clocks, keys = read_clocks(checked(header), Clocks.initial(spec)), list(spec.keys)
     groups = read(GROUPS, [*keys, START, END], [*keys, START], keys, group_horizon(spec, clocks), keys)
     ends = spec.within_us is not None
     if not spec.waits:

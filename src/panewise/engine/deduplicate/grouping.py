@@ -45,7 +45,7 @@ class Anchors:
     opener: Places
 
     @classmethod
-    def of(cls, code: Numbers, time: Numbers, opener: Places) -> "Anchors":
+    def in_order(cls, code: Numbers, time: Numbers, opener: Places) -> "Anchors":
         """Returns the anchors of groups that are in any order."""
         place = order([code, time])
         return cls(code[place], time[place], place, opener[place])

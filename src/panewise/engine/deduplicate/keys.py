@@ -28,7 +28,7 @@ class Keys:
     wanted: Wanted
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, names: list[str]) -> "Keys":
+    def from_rows(cls, rows: pl.DataFrame, names: list[str]) -> "Keys":
         """Returns the keys of rows."""
         keys = rows.select(names)
         hashes = row_hashes(keys, names)

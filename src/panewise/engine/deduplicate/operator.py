@@ -138,16 +138,16 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
 
     def _taken(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Lets rows, in the order of taking, join or open groups. Returns the emitted rows."""
-        keys = Keys.of(rows, self.plan.keys)
+        keys = Keys.from_rows(rows, self.plan.keys)
         stored, others = self._stored(keys)
         times, anchors = rows[TIME].to_numpy(), stored[START].to_numpy()
         by_none = np.full(len(others), -1)  # no row of this step has opened the stored groups
-        opened = opening(keys.code, times, Anchors.of(others, anchors, by_none), self.spec.within_us)
+        opened = opening(keys.code, times, Anchors.in_order(others, anchors, by_none), self.spec.within_us)
         new_groups = self._opened(take_rows(rows, opened))
         if not self.plan.stores_rows:
             self._put(new_groups)
             return take_rows(rows, opened).select(*self.plan.pane_schema)
-        known = Anchors.of(
+        known = Anchors.in_order(
             np.concatenate([others, keys.code[opened]]),
             np.concatenate([anchors, times[opened]]),
             np.concatenate([by_none, opened]),

@@ -13,7 +13,7 @@ from panewise.spec import JoinOperator
 
 def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
-    return JoinPlan.of(spec, schemas)
+    return JoinPlan.compile(spec, schemas)
 
 
 def operator(spec: JoinOperator, schemas: Schemas) -> Operator:

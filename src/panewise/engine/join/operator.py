@@ -43,7 +43,7 @@ class JoinEngine(TwoSidedOperator):
     state: JoinState
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
-        self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
+        self.spec, self.plan = spec, JoinPlan.compile(spec, schemas)
         of_match = match_engine(spec.match)
         self.method: Method = of_match.method(self.plan)
         self.state = of_match.state(self.method.tables())

@@ -117,7 +117,7 @@ class JoinPlan:
     condition: CompiledCondition | None
 
     @classmethod
-    def of(cls, spec: JoinOperator, schemas: Schemas) -> "JoinPlan":
+    def compile(cls, spec: JoinOperator, schemas: Schemas) -> "JoinPlan":
         """Compiles a join for the columns of its inputs.
 
         Raises:

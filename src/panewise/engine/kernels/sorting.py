@@ -127,7 +127,7 @@ class Line:
     times: npt.NDArray[np.int64] | None
 
     @classmethod
-    def of(cls, code: Integers, *times: Integers) -> "Line":
+    def spanning(cls, code: Integers, *times: Integers) -> "Line":
         """Returns the mapping for these codes and times, which need not belong together."""
         some = [one for one in times if len(one)]
         low, high = (

@@ -20,7 +20,7 @@ def compile(spec: OverOperator, schemas: Schemas) -> OverPlan:  # noqa: A001 - t
 
 def inspect(spec: OverOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the rows that have not passed (semantics 29.2)."""
-    clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys) or [ONE_KEY]
+    clocks, keys = read_clocks(checked(header), Clocks.initial(spec)), list(spec.keys) or [ONE_KEY]
     rows = read(WAITING, [*keys, END], [END], [], passed_until(spec, clocks), keys if spec.keys else [END])
     return Inspection(clocks, rows, keys)
 

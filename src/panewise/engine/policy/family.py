@@ -20,7 +20,7 @@ def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 -
 
 def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored partitions. Their end is the time at which something is due."""
-    clocks = read_clocks(checked(header), Clocks.of(spec.tuples))
+    clocks = read_clocks(checked(header), Clocks.initial(spec.tuples))
     keys = list(spec.partition_by) or [ONE_KEY]
     rows = read(PARTITIONS, [*keys, START, END], keys, keys, None, keys)
     return Inspection(clocks, rows, keys, ends_in_time=False)

@@ -47,7 +47,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         plan = PolicyPlan(spec, schema)
         partitions = StoredTable.nothing(plan.shape, MemoryLibrary())
-        super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.of(spec.tuples)))
+        super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.initial(spec.tuples)))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns that no partition expires by the clocks."""
@@ -230,7 +230,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return pl.DataFrame(schema={**one_key, **self.plan.schema})
 
     def _tuples(self, stored: pl.DataFrame, rows: pl.DataFrame) -> Tuples:
-        return Tuples.of(self.plan, stored, rows, self.state.clocks.processing_time)
+        return Tuples.from_stored(self.plan, stored, rows, self.state.clocks.processing_time)
 
     def _work(self, stored: pl.DataFrame, work: _Work) -> Output:
         """Does the work on stored partitions, without new rows."""

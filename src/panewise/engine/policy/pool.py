@@ -57,7 +57,7 @@ class Tuples:
     firsts: Places
 
     @classmethod
-    def of(cls, plan: PolicyPlan, stored: pl.DataFrame, rows: pl.DataFrame, now: int) -> "Tuples":
+    def from_stored(cls, plan: PolicyPlan, stored: pl.DataFrame, rows: pl.DataFrame, now: int) -> "Tuples":
         """Returns the pool of the stored partitions `stored`, as rows of the table, and of new rows.
 
         As a key -0.0 is 0.0.

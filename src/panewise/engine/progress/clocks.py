@@ -50,7 +50,7 @@ class Clocks:
     counted: bool = False
 
     @classmethod
-    def of(cls, spec: Entry) -> "Clocks":
+    def initial(cls, spec: Entry) -> "Clocks":
         """Returns the clocks of a specification before the first reading."""
         return cls(
             by_key=has_key_watermarks(spec.watermark) or counted_by_key(spec.window),

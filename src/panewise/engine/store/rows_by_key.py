@@ -58,7 +58,7 @@ class Ranges:
 
 
 @dataclass(frozen=True)
-class Slices:
+class FoundSlices:
     """The rows that look-ups found: a slice for each look-up.
 
     A slice may contain rows of other keys that have the same hash. The caller compares the keys.
@@ -85,19 +85,19 @@ class Slices:
         part = slice(start, start + length)
         return part if self.places is None else self.places[part]
 
-    def chosen(self, places: Places) -> "Slices":
+    def chosen(self, places: Places) -> "FoundSlices":
         """Returns the slices at these positions."""
         return replace(self, starts=self.starts[places], lengths=self.lengths[places])
 
-    def first(self, counts: Places) -> "Slices":
+    def first(self, counts: Places) -> "FoundSlices":
         """Returns each slice cut to its first rows; `counts` has their number for each slice."""
         return replace(self, lengths=counts)
 
-    def after(self, counts: Places) -> "Slices":
+    def after(self, counts: Places) -> "FoundSlices":
         """Returns each slice without its first rows; `counts` has their number for each slice."""
         return replace(self, starts=self.starts + counts, lengths=self.lengths - counts)
 
-    def cut(self, most: int) -> "Iterator[Slices]":
+    def cut(self, most: int) -> "Iterator[FoundSlices]":
         """Yields the slices in pieces of up to `most` rows. A long slice is divided among several pieces."""
         ends = np.cumsum(self.lengths)
         # A piece has the rows [low, low + most) of the slices, one after the other.
@@ -117,7 +117,7 @@ class RowsByKey(StoredTable):
         marked = rows.select(*self.shape.schema).with_columns_seq(pl.lit(False).alias(TOMBSTONE))
         return replace(self, newest=vstack_frames([self.newest, marked]))
 
-    def slices(self, ranges: Ranges) -> Iterator[Slices]:
+    def slices(self, ranges: Ranges) -> Iterator[FoundSlices]:
         """Yields the rows that the look-ups find in each run, and in the newest rows.
 
         Expired rows are found, too, as long as they are stored.
@@ -129,7 +129,7 @@ class RowsByKey(StoredTable):
             rows = self.library.read(run, self.shape)
             starts, lengths = _found(rows, self.time, ranges, chosen)
             if lengths.any():
-                yield Slices(rows.frame, starts, lengths)
+                yield FoundSlices(rows.frame, starts, lengths)
         if self.newest.height:
             yield slices_of(sorted_rows(self.newest, self.shape), self.shape, ranges)
 
@@ -205,9 +205,9 @@ def _in_order(rows: pl.DataFrame, shape: Shape) -> pl.DataFrame:
     return take_rows(rows, order([code, times]))
 
 
-def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> Slices:
+def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> FoundSlices:
     """Returns the slices that look-ups find in rows that are sorted as those of a run."""
-    return Slices(rows.frame, *_found(rows, shape.identity[0], ranges, slice(0, len(ranges.hashes))))
+    return FoundSlices(rows.frame, *_found(rows, shape.identity[0], ranges, slice(0, len(ranges.hashes))))
 
 
 def _found(rows: RunRows, time: str, ranges: Ranges, chosen: slice | Places) -> tuple[Places, Places]:
@@ -254,7 +254,7 @@ def _by_line(
     first, last = (np.clip(instants, *_around(stored)) for instants in (first, last))
     keys = np.arange(len(low))
     code, wanted = np.repeat(keys, high - low), np.repeat(keys, counts)
-    line = Line.of(keys, stored, first, last)
+    line = Line.spanning(keys, stored, first, last)
     places = line.places(code, stored)
     start = np.searchsorted(places, line.places(wanted, first))
     after = np.searchsorted(places, line.places(wanted, last), side="right")

@@ -277,7 +277,7 @@ class Wanted:
     hashes: Hashes
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, by: list[str]) -> "Wanted":
+    def from_rows(cls, rows: pl.DataFrame, by: list[str]) -> "Wanted":
         """Returns a look-up of all rows. `by` are the columns from which hashes are made."""
         hashes = row_hashes(rows, by)
         order = np.argsort(hashes)

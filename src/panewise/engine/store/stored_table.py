@@ -87,7 +87,7 @@ class StoredTable:
         """Returns the wanted windows that are stored, each with its position in `wanted`."""
         found = [self._found_in_newest(wanted)]
         if self._live_runs():
-            left = Wanted.of(wanted.select_seq(self.shape.identity), self.shape.by)
+            left = Wanted.from_rows(wanted.select_seq(self.shape.identity), self.shape.by)
             found += self._found_in_runs(left.without(found[0].which) if len(found[0].which) else left)
         return self._all_alive(found)
 
@@ -100,7 +100,7 @@ class StoredTable:
         newest = joined(self.newest, different, keys, how="semi")
         frames = [newest if starts is None else newest.filter(_within(newest[START], starts))]
         if self._live_runs():
-            wanted = Wanted.of(different, self.shape.by)
+            wanted = Wanted.from_rows(different, self.shape.by)
             frames += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
         return self._alive_rows(reduce(self._with_older, frames))
 

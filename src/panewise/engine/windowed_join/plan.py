@@ -29,7 +29,7 @@ class WindowedJoinPlan:
     """
 
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:
-        self.join = JoinPlan.of(spec.join, schemas)
+        self.join = JoinPlan.compile(spec.join, schemas)
         own = {side: _own(schemas[side]) for side in spec.join.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
         (time,) = spec.join.left.time_columns

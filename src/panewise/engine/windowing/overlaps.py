@@ -41,7 +41,7 @@ class Classes:
     high: Places
 
     @classmethod
-    def of(cls, code: Instants, first: Instants, stop: Instants) -> "Classes":
+    def from_slices(cls, code: Instants, first: Instants, stop: Instants) -> "Classes":
         """Returns the classes of slices, which are sorted by the code of their key and by time.
 
         The windows of a slice have the numbers first <= number < stop. Each slice has at least one window.
@@ -197,7 +197,7 @@ class Overlaps:
         first, stop = self.numbered.ranges(pieces[SLICE].to_numpy()[at])
         first = np.maximum(first, self._first_alive())
         some = first < stop
-        return take_rows(pieces, at[some]), Classes.of(code[at[some]], first[some], stop[some])
+        return take_rows(pieces, at[some]), Classes.from_slices(code[at[some]], first[some], stop[some])
 
     def _windows(
         self, of: pl.DataFrame, classes: Classes, partials: pl.DataFrame | None = None

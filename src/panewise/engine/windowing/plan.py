@@ -63,7 +63,7 @@ class WindowPlan(InputPort):
         self.retracting = spec.accumulation == "retracting"
         # Whether windows store their live pane, with which the next one is compared.
         self.compares = self.retracting or spec.only_updated
-        self.by_key = Clocks.of(spec).by_key  # whether each key has a watermark of its own
+        self.by_key = Clocks.initial(spec).by_key  # whether each key has a watermark of its own
         # Whether the watermark advances after each row, and not after each batch.
         self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
         self.counted = counted(spec.window)  # whether watermarks and times are row numbers

@@ -62,7 +62,7 @@ def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool
     """
     # Numbers of a later code are greater than all numbers of earlier codes. So one running maximum of the
     # ends serves all codes.
-    line = Line.of(code, begin, end)
+    line = Line.spanning(code, begin, end)
     begins = line.places(code, begin)
     places = order([begins])
     reached = np.maximum.accumulate(line.places(code, end)[places])

@@ -142,7 +142,7 @@ class Slide:
                 ends.append(end - rest)
         return min(ends, default=None)
 
-    def made(self, slices: pl.DataFrame) -> pl.DataFrame:
+    def windows_of(self, slices: pl.DataFrame) -> pl.DataFrame:
         """Returns the windows that slices make, with the other columns of the slices.
 
         A window occurs once for each of the slices that make it. With `anchor="both"` it can be empty.
@@ -186,7 +186,7 @@ def positions(pieces: pl.DataFrame, ranges: pl.DataFrame) -> tuple[Places, Place
     """
     bounds = [pieces[START].to_numpy(), ranges[START].to_numpy(), ranges[END].to_numpy()]
     of_pieces, of_ranges = pieces[SLIDE_CODE].to_numpy(), ranges[SLIDE_CODE].to_numpy()
-    line = Line.of(np.concatenate([of_pieces, of_ranges]), *bounds)
+    line = Line.spanning(np.concatenate([of_pieces, of_ranges]), *bounds)
     at = line.places(of_pieces, bounds[0])
     return np.searchsorted(at, line.places(of_ranges, bounds[1])), np.searchsorted(
         at, line.places(of_ranges, bounds[2])

@@ -23,7 +23,7 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     Sliding windows that fire only when they are complete are not stored before. They are computed from the
     slices.
     """
-    clocks = read_clocks(checked(header, WindowOperatorState.checks), Clocks.of(spec))
+    clocks = read_clocks(checked(header, WindowOperatorState.checks), Clocks.initial(spec))
     keys = list(spec.keys) or [ONE_KEY]
     identity = [*keys, START, END]
     together = merging(spec.window) or clocks.by_key

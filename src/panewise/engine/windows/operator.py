@@ -60,7 +60,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         slices = Slices.nothing(plan.slices) if plan.sliding else None
         windows = StoredTable.nothing(plan.shape, MemoryLibrary())
         super().__init__(
-            spec, plan, WindowOperatorState(windows=windows, clocks=Clocks.of(spec), slices=slices)
+            spec, plan, WindowOperatorState(windows=windows, clocks=Clocks.initial(spec), slices=slices)
         )
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}

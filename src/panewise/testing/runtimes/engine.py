@@ -150,7 +150,7 @@ def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
     """
     field, ports = script.port_field, list(script.ports)
 
-    def of(kind: str) -> list[tuple[str, dict[str, Any]]]:
+    def entries(kind: str) -> list[tuple[str, dict[str, Any]]]:
         rows = [(port, row) for name, port, table in tables if name == kind for row in dicts(table)]
         return sorted(rows, key=lambda pair: ports.index(pair[0])) if kind != "panes" else rows
 
@@ -159,16 +159,16 @@ def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
 
     invalid = [
         {"row": dict(given[port][entry[ROW]]), "reason": entry["__reason"], **named(port)}
-        for port, entry in of("invalid")
+        for port, entry in entries("invalid")
     ]
     counts: Counts = {}
-    for port, line in of("counts"):
+    for port, line in entries("counts"):
         before = counts.setdefault(port, dict.fromkeys(COUNTS, 0))
         counts[port] = {name: before[name] + line[name] for name in COUNTS}
     none = dict.fromkeys(COUNTS, 0)
     return {
-        "panes": [pane for _, pane in of("panes")],
-        "late": [late_entry(entry, given[port]) | named(port) for port, entry in of("late")],
+        "panes": [pane for _, pane in entries("panes")],
+        "late": [late_entry(entry, given[port]) | named(port) for port, entry in entries("late")],
         "invalid": invalid,
         "counts": without_zeros(counts) if field else next(iter(counts.values()), none),
     }

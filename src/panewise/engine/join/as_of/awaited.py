@@ -21,7 +21,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.partners import Candidates, distance, partners_of, without_partners
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
@@ -72,7 +72,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         rows, found, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
         turns, early = batch.expiry_turns(rows, RIGHT)
         own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
-        emission, right = Emission(self.plan), cast(LatestByKey, new.tables[RIGHT])
+        emission, right = JoinEmission(self.plan), cast(LatestByKey, new.tables[RIGHT])
         at_once = vstack_frames([new.alone, filter_rows(rows, pl.Series(early))])
         partners = np.concatenate([np.full(new.alone.height, -1, dtype=np.intp), found.at[early]])
         turns_at_once = np.concatenate([own, turns[early]])
@@ -84,7 +84,7 @@ class AwaitedAsOfJoin(AsOfJoin):
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided, and the state after the move."""
-        none, emission = pl.DataFrame(schema=self.queue.schema), Emission(self.plan)
+        none, emission = pl.DataFrame(schema=self.queue.schema), JoinEmission(self.plan)
         rows, found, tables = self._decided(state.tables, none, state.clocks, clocks)
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), found)
         return emission.rows(), state.after(tables, clocks)

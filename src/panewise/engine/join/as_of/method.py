@@ -17,7 +17,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.partners import Candidates, last_rows, partners_of
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, decided_rows
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, decided_rows
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
@@ -78,14 +78,14 @@ class AsOfJoin:
         turns, early = batch.expiry_turns(due, RIGHT)
         at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
         own = turns_of(self.plan, new.decided[NUMBER], batch.first_number)
-        emission = Emission(self.plan)
+        emission = JoinEmission(self.plan)
         self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), new.right)
         self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
         return emission.pieces(), state.after(tables, batch.clocks)
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided. No table changes."""
-        emission = Emission(self.plan)
+        emission = JoinEmission(self.plan)
         due = self._due(cast(TimeQueue, state.tables[LEFT]), state.clocks, clocks)
         turns = np.zeros(due.height, dtype=np.int64)
         self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
@@ -137,7 +137,7 @@ class AsOfJoin:
         return queue.between(low, high)
 
     def _emit(
-        self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
+        self, emission: JoinEmission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
     ) -> None:
         """Emits decided rows with their partners."""
         if rows.is_empty():
@@ -149,7 +149,7 @@ class AsOfJoin:
         self._add(emission, part, take_rows(rows, which), turns[which], found)
 
     def _add(
-        self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, found: Candidates
+        self, emission: JoinEmission, part: int, rows: pl.DataFrame, turns: Instants, found: Candidates
     ) -> None:
         """Adds decided rows and their partners in the order of time, then arrival, if the join emits them."""
         if rows.is_empty():

@@ -17,7 +17,7 @@ from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_fram
 from panewise.engine.kernels.hashing import hash_order, row_hashes
 from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices
+from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf
 
@@ -70,7 +70,7 @@ def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) 
     The condition is tested for these right rows. Rows with a null key have no partner.
     """
     keys = plan.ports[LEFT].keys
-    found = SortedKeys.of(rows, keys).last(right, rows[TIME].to_numpy(), count)
+    found = SortedKeys.from_rows(rows, keys).last(right, rows[TIME].to_numpy(), count)
     nulls = rows.select(pl.any_horizontal(pl.col(keys).is_null())).to_series().to_numpy()
     found = found.chosen(~nulls[found.which])
     return with_condition(plan, Pairs({LEFT: rows, RIGHT: found.rows}, {LEFT: found.which, RIGHT: found.at}))
@@ -90,7 +90,7 @@ def _range(match: AsOf, times: pl.Series) -> tuple[Instants, Instants]:
     return low.to_numpy(), high.to_numpy()
 
 
-def _of_part(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices) -> Candidates:
+def _of_part(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: FoundSlices) -> Candidates:
     """Returns the best row of one part for each left row.
 
     Usually that is the row at an end of the slice, or at the place of the left row in it. If this row has
@@ -113,7 +113,7 @@ def _of_part(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices) -> C
     return Candidates(stored, at)
 
 
-def _nearest(match: AsOf, times: Instants, part: Slices) -> Places:
+def _nearest(match: AsOf, times: Instants, part: FoundSlices) -> Places:
     """Returns the position of the best row of each slice, -1 if the slice is empty. Keys are not compared."""
     low, high = part.starts, part.starts + part.lengths
     if match.strategy == "backward":
@@ -147,7 +147,9 @@ def distance(one: Instants, other: Instants) -> npt.NDArray[np.uint64]:
     return apart
 
 
-def _compared(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: Slices, stored: pl.DataFrame) -> Places:
+def _compared(
+    plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: FoundSlices, stored: pl.DataFrame
+) -> Places:
     """Returns the best row of each slice by comparing all its rows."""
     which = np.repeat(np.arange(rows.height), part.lengths)
     at = expand_ranges(part.starts, part.lengths)

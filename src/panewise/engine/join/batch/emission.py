@@ -111,7 +111,7 @@ def _pair_time(plan: JoinPlan) -> pl.Expr:
 
 
 @dataclass
-class Emission:
+class JoinEmission:
     """What a batch emits: the parts of its turns. The rows of a part are given in their order.
 
     Attributes:

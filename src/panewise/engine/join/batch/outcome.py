@@ -13,7 +13,7 @@ from panewise.engine.join.batch.emission import (
     PAIRED,
     RETRACTED,
     UNMATCHED,
-    Emission,
+    JoinEmission,
     by_time,
     pair_rows,
     single_rows,
@@ -143,7 +143,7 @@ class Outcome:
         """Returns the turn of the rows with these numbers."""
         return turns_of(self.plan, numbers, self.batch.first_number)
 
-    def emit_pairs(self, emission: Emission) -> None:
+    def emit_pairs(self, emission: JoinEmission) -> None:
         """Emits retractions and pairs; with `semi` left rows that got their first partner."""
         plan, spec = self.plan, self.plan.spec
         if spec.unmatched == "early":
@@ -157,13 +157,13 @@ class Outcome:
                 (self.turns(pl.Series(pairs.later)), pair_rows(plan, pairs)) for pairs in self.pieces
             )
 
-    def emit_early(self, emission: Emission) -> None:
+    def emit_early(self, emission: JoinEmission) -> None:
         """Emits the rows that have no partner in the evaluation after their arrival."""
         sides = self.plan.spec.outer_sides
         self.emit_single(emission, UNMATCHED, {side: self._early(side) for side in sides}, NUMBER)
 
     def emit_single(
-        self, emission: Emission, part: int, rows: Mapping[str, pl.DataFrame], turn: str, op: str = "+"
+        self, emission: JoinEmission, part: int, rows: Mapping[str, pl.DataFrame], turn: str, op: str = "+"
     ) -> None:
         """Emits rows without a partner. `turn` is the column with the number whose turn emits them."""
         emitted, numbers = by_time(self.plan, rows.items(), turn, op)

@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import NUMBER
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, by_time
 from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
@@ -70,7 +70,7 @@ class ArrivalJoin:
         self.plan, self.spec = plan, plan.spec
         self.remembers = remembered_sides(self.spec)
         self.windows = windows or {
-            side: WindowTable(port, ArrivalWindow.of(self.spec.match, side), side in self.remembers)
+            side: WindowTable(port, ArrivalWindow.from_match(self.spec.match, side), side in self.remembers)
             for side, port in plan.ports.items()
         }
 
@@ -91,7 +91,7 @@ class ArrivalJoin:
 
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        emission, outcome = Emission(self.plan), ArrivalOutcome.of(self, state, batch)
+        emission, outcome = JoinEmission(self.plan), ArrivalOutcome.from_batch(self, state, batch)
         outcome.emit_pairs(emission)
         if self.spec.unmatched == "early":
             outcome.emit_early(emission)
@@ -167,7 +167,7 @@ class ArrivalOutcome(Outcome):
     inserted: Mapping[str, Inserted]
 
     @classmethod
-    def of(cls, method: ArrivalJoin, state: JoinState, batch: JoinBatch) -> "ArrivalOutcome":
+    def from_batch(cls, method: ArrivalJoin, state: JoinState, batch: JoinBatch) -> "ArrivalOutcome":
         """Matches the rows of a batch."""
         plan, now = method.plan, state.clocks.processing_time
         given = {side: one.arriving(batch.applied.get(side), now) for side, one in method.windows.items()}
@@ -183,7 +183,7 @@ class ArrivalOutcome(Outcome):
             for side, one in inserted.items()
             if (new := keyed[OTHER[side]]).height
             for lookup in method.windows[side].lookups(
-                one, SortedKeys.of(new, plan.ports[OTHER[side]].keys), new, batch
+                one, SortedKeys.from_rows(new, plan.ports[OTHER[side]].keys), new, batch
             )
         ]
         pieces = looked_up_pairs(plan, keyed, lookups, range(batch.first_number, batch.next_number))
@@ -191,7 +191,7 @@ class ArrivalOutcome(Outcome):
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
         return cls(plan, batch, rows, pieces, partnered, method, state, inserted)
 
-    def emit_final(self, emission: Emission) -> None:
+    def emit_final(self, emission: JoinEmission) -> None:
         """Emits the rows without a partner that can get none after their arrival, or leave their windows."""
         leaving = {side: self._leaving(side) for side in self.plan.spec.outer_sides}
         for part, at in ((UNMATCHED, _AT_ONCE), (EXPIRED, _ENDED)):

@@ -25,7 +25,7 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
     """Returns the rows in the windows of both sides."""
     clocks, found = read_clocks(header), []
     for side in (LEFT, RIGHT):
-        window = ArrivalWindow.of(spec.match, side)
+        window = ArrivalWindow.from_match(spec.match, side)
         horizon = horizon_of_windows(clocks, spec, side, window)
         found.append((side, _in_window(window, keys_of_side(spec, side), read, side, horizon)))
     return stored_rows(spec, clocks, found)

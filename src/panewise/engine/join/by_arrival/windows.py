@@ -55,7 +55,7 @@ class ArrivalWindow:
     deletes: str | None = None
 
     @classmethod
-    def of(cls, match: Match, side: str) -> "ArrivalWindow":
+    def from_match(cls, match: Match, side: str) -> "ArrivalWindow":
         """Returns the window of a side."""
         if isinstance(match, Latest):
             age = None if match.ttl is None else match.ttl.us - 1
@@ -166,7 +166,7 @@ class WindowTable:
         both = vstack_frames([old, new])
         code, numbers = codes(both, self.port.keys), both[NUMBER].to_numpy()
         places = order([code, numbers])
-        both, groups = take_rows(both, places), _Groups.of(code[places])
+        both, groups = take_rows(both, places), _Groups.from_codes(code[places])
         if self.window.delta is not None:
             both = _with_firsts(both, groups, self.window.delta, places >= old.height)
         evictors = self._evictors(both, groups)
@@ -176,7 +176,7 @@ class WindowTable:
 
     def current(self, table: LatestByKey, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows in the windows of keys, which are given once each."""
-        wanted, until = SortedKeys.of(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
+        wanted, until = SortedKeys.from_rows(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
         found = self._lookup(table, wanted, until).read()
         return take_rows(found.rows, found.at)
 
@@ -243,7 +243,7 @@ class _Groups:
     ends: Places
 
     @classmethod
-    def of(cls, code: Instants) -> "_Groups":
+    def from_codes(cls, code: Instants) -> "_Groups":
         """Returns the groups of sorted codes."""
         new = np.append(True, code[1:] != code[:-1])
         number = np.cumsum(new) - 1

@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, by_time
 from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
@@ -129,7 +129,7 @@ class IntervalJoin:
 
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        emission, outcome = Emission(self.plan), IntervalOutcome.of(self, state, batch)
+        emission, outcome = JoinEmission(self.plan), IntervalOutcome.from_batch(self, state, batch)
         outcome.emit(emission)
         tables = outcome.stored(state)
         outcome.emit_final(emission, state, state.with_tables(tables))
@@ -221,7 +221,7 @@ class IntervalOutcome(Outcome):
     evicted: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, method: IntervalJoin, state: JoinState, batch: JoinBatch) -> "IntervalOutcome":
+    def from_batch(cls, method: IntervalJoin, state: JoinState, batch: JoinBatch) -> "IntervalOutcome":
         """Matches the rows of a batch."""
         plan = method.plan
         rows = {
@@ -230,7 +230,8 @@ class IntervalOutcome(Outcome):
         }
         keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
         counted = {
-            side: Counted.of(counts_of(state, side), plan, side, keyed, batch) for side in method.counted
+            side: Counted.from_rows(counts_of(state, side), plan, side, keyed, batch)
+            for side in method.counted
         }
         keyed |= {side: one.rows for side, one in counted.items()}
         match = method.match
@@ -239,7 +240,7 @@ class IntervalOutcome(Outcome):
         retention = Retention(plan, batch, sides, match.retain_rows, counted)
         chosen = retention.of_pairs if sides and match.retain_for != UNLIMITED else None
         stored = {side: rows_of(state, side) for side in rows}
-        matching = Matching.of(method, stored, keyed, chosen)
+        matching = Matching.prepare(method, stored, keyed, chosen)
         if counted and matching.long:
             candidates = [*candidates_by_arrival(method, retention, stored, matching.new)]
             matching = replace(matching, candidates=candidates, by_arrival=True)
@@ -253,13 +254,13 @@ class IntervalOutcome(Outcome):
         }
         return cls(plan, batch, rows, pieces, partnered, method, keyed, retention, evicted)
 
-    def emit(self, emission: Emission) -> None:
+    def emit(self, emission: JoinEmission) -> None:
         """Emits retractions and pairs, and with "early" the rows that have no partner as they arrive."""
         self.emit_pairs(emission)
         if self.plan.spec.unmatched == "early":
             self.emit_early(emission)
 
-    def emit_final(self, emission: Emission, before: JoinState, after: JoinState) -> None:
+    def emit_final(self, emission: JoinEmission, before: JoinState, after: JoinState) -> None:
         """Emits rows without a partner: those that can get none, and those that expire in the batch.
 
         `before` is the state before the batch. `after` has the new tables, but the horizons and the counts

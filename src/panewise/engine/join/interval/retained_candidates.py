@@ -76,7 +76,7 @@ def _among(
     """Yields the candidates of new rows of a side among rows of the other side, by arrival and time."""
     if rows.is_empty() or others.is_empty():
         return
-    ordered = ArrivalOrder.of(others, arrivals.column, keys_of(method.plan, side, rows))
+    ordered = ArrivalOrder.from_rows(others, arrivals.column, keys_of(method.plan, side, rows))
     ranges = ordered.between(arrivals.first, arrivals.last)
     times = others[TIME].to_numpy()[ordered.places]
     first, last = range_of(rows[TIME].to_numpy(), *method.reach[side])

@@ -133,7 +133,7 @@ class Counted:
     counts: pl.DataFrame
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         table: LatestByKey,
         plan: JoinPlan,
@@ -163,7 +163,7 @@ class Counted:
 
 def _known(table: LatestByKey, keys: pl.DataFrame) -> tuple[Instants, Instants]:
     """Returns the stored number of rows of each key, and when it expires."""
-    found = SortedKeys.of(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
+    found = SortedKeys.from_rows(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
     counts, ends = np.zeros(keys.height, dtype=np.int64), np.full(keys.height, MIN_INSTANT)
     counts[found.which], ends[found.which] = found.column(ROW_COUNT), found.column(END)
     expired = np.zeros_like(counts, dtype=np.bool_) if table.horizon is None else ends <= table.horizon
@@ -250,7 +250,7 @@ def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
     wanted = full.group_by(_CODE).agg(
         *(pl.col(name).first() for name in keys), pl.col(ORDINAL).min().alias(_LOW), pl.col(ORDINAL).max()
     )
-    sought, ends = SortedKeys.of(wanted, keys), np.full(wanted.height, MAX_INSTANT)
+    sought, ends = SortedKeys.from_rows(wanted, keys), np.full(wanted.height, MAX_INSTANT)
     low, high = (wanted[name].to_numpy()[sought.places] for name in (_LOW, ORDINAL))
     placed = [table.newest.clear()[list(table.shape.schema)]]
     for part in sought.slices(table, np.full_like(ends, MIN_INSTANT), ends):

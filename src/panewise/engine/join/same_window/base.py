@@ -46,7 +46,7 @@ class SameWindowEngine(WindowsOfSides):
     state: JoinState
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
-        self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
+        self.spec, self.plan = spec, JoinPlan.compile(spec, schemas)
         match = spec.match
         assert isinstance(match, SameWindow)
         self.match = match

@@ -174,7 +174,7 @@ class _Content:
 
         def retracted(at: Places) -> pl.DataFrame:
             origins, panes = self.firings.origins, take_rows(self.firings.retracted, members.window[at])
-            return panes if origins is None else origins.of(members.at(at), panes)
+            return panes if origins is None else origins.first_panes(members.at(at), panes)
 
         now = now & ~self.firings.merged_away[members.window]
         rank = np.full(len(members.window), int(side == RIGHT))

@@ -52,7 +52,7 @@ class Origins:
         places = slice(*np.searchsorted(self.window, [first, after]).tolist())
         return replace(self, known=self.known[places], window=self.window[places] - first)
 
-    def of(self, rows: Members, panes: pl.DataFrame) -> pl.DataFrame:
+    def first_panes(self, rows: Members, panes: pl.DataFrame) -> pl.DataFrame:
         """Returns the bounds and the timing of the first pane of each row.
 
         `panes` has what is returned for rows whose first pane is not known. Those are rows that releases

@@ -188,7 +188,7 @@ class SingleFiringEngine(SameWindowEngine):
 def _numbered(rows: pl.DataFrame, keys: list[str]) -> tuple[Places, Places]:
     """Returns the number of the window of each row, from 0 on, and the position of a row of each window."""
     code, ends = codes(rows, keys), rows[END].to_numpy()
-    of_window = Line.of(code, ends).places(code, ends)
+    of_window = Line.spanning(code, ends).places(code, ends)
     places = order([of_window])
     of_window = of_window[places]
     new = np.append(True, of_window[1:] != of_window[:-1])

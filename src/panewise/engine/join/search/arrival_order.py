@@ -12,7 +12,7 @@ from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.rectangles import in_rectangles
 from panewise.engine.kernels.sorting import Places, codes, order
-from panewise.engine.store.rows_by_key import Slices
+from panewise.engine.store.rows_by_key import FoundSlices
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ArrivalOrder:
     high: Places
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, arrived: str, wanted: pl.DataFrame) -> Self:
+    def from_rows(cls, rows: pl.DataFrame, arrived: str, wanted: pl.DataFrame) -> Self:
         """Returns the order of rows by a column of arrival. `wanted` has the columns of the key."""
         keys = wanted.columns
         code = codes(vstack_frames([rows.select(keys), wanted]).rechunk(), keys)
@@ -53,10 +53,10 @@ class ArrivalOrder:
         ranges: tuple[Places, Places],
         first: Instants,
         last: Instants,
-    ) -> Iterator[tuple[Places, Slices]]:
+    ) -> Iterator[tuple[Places, FoundSlices]]:
         """Yields the rows in ranges of places with a value in a range: look-ups, and a slice for each.
 
         `values` has the value of the row at each place, and `first` and `last` the range of each look-up.
         """
         for level in in_rectangles(values, *ranges, first, last):
-            yield level.queries, Slices(rows, level.starts, level.lengths, self.places[level.places])
+            yield level.queries, FoundSlices(rows, level.starts, level.lengths, self.places[level.places])

@@ -13,7 +13,7 @@ from panewise.engine.join.plan import JoinPlan, SidePort
 from panewise.engine.kernels.frames import Mask, equal_columns
 from panewise.engine.kernels.instants import Instants, exact_sum
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices, slices_of
+from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey, slices_of
 from panewise.engine.store.run import RunRows, Shape
 from panewise.spec.operators.join.columns import OTHER
 
@@ -57,7 +57,7 @@ class CandidateSlices:
 
     side: str
     which: Places
-    slices: Slices
+    slices: FoundSlices
     own: bool
 
     def chosen(self, places: Places) -> "CandidateSlices":
@@ -94,7 +94,7 @@ def steps(ends: Places) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def of_one_row(slices: Sequence[Slices]) -> Iterator[list[Slices]]:
+def of_one_row(slices: Sequence[FoundSlices]) -> Iterator[list[FoundSlices]]:
     """Yields the candidates of one new row in pieces of about `PIECE`, by their time and number.
 
     They are the first slice of each of the `slices`.
@@ -109,7 +109,7 @@ def of_one_row(slices: Sequence[Slices]) -> Iterator[list[Slices]]:
         slices = [one.after(count) for one, count in zip(slices, counts, strict=True)]
 
 
-def _up_to(slices: Slices, time: int, number: int) -> Places:
+def _up_to(slices: FoundSlices, time: int, number: int) -> Places:
     """Returns how many rows of the first slice are at a time and number or before it."""
     inside = slices.inside(int(slices.starts[0]), int(slices.lengths[0]))
     times, numbers = (slices.rows[name].to_numpy()[inside] for name in (TIME, NUMBER))
@@ -117,7 +117,7 @@ def _up_to(slices: Slices, time: int, number: int) -> Places:
     return np.array([low + int(np.searchsorted(numbers[low:high], number, side="right"))])
 
 
-def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices]:
+def _filled(side: str, slices: FoundSlices, *, own: bool) -> Iterator[CandidateSlices]:
     which = np.flatnonzero(slices.lengths)
     if len(which):
         yield CandidateSlices(side, which, slices.chosen(which), own)

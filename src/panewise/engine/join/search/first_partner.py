@@ -15,7 +15,7 @@ from panewise.engine.join.search.candidate_slices import CandidateSlices, Search
 from panewise.engine.kernels.frames import Mask, equal, expand_ranges, take_rows
 from panewise.engine.kernels.range_minimum import lowest_places
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.rows_by_key import Ranges, Slices, slices_of
+from panewise.engine.store.rows_by_key import FoundSlices, Ranges, slices_of
 from panewise.engine.store.run import RunRows
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 
@@ -36,7 +36,7 @@ def with_first_partners(
             yield from _turned(method, new[RIGHT], one.slices)
 
 
-def _turned(method: SearchPlan, new: RunRows, stored: Slices) -> Iterator[CandidateSlices]:
+def _turned(method: SearchPlan, new: RunRows, stored: FoundSlices) -> Iterator[CandidateSlices]:
     """Yields the candidates of stored left rows among new right rows, as those of the new rows."""
     at = _union(stored)
     rows = take_rows(stored.rows.select(HASH, TIME), at)
@@ -48,22 +48,22 @@ def _turned(method: SearchPlan, new: RunRows, stored: Slices) -> Iterator[Candid
     slices = _lowest(method, new, slices.chosen(some))
     which = expand_ranges(slices.starts, slices.lengths)
     starts = np.repeat(at[some], slices.lengths)
-    yield CandidateSlices(RIGHT, which, Slices(stored.rows, starts, np.ones_like(starts)), own=False)
+    yield CandidateSlices(RIGHT, which, FoundSlices(stored.rows, starts, np.ones_like(starts)), own=False)
 
 
-def _lowest(method: SearchPlan, new: RunRows, slices: Slices) -> Slices:
+def _lowest(method: SearchPlan, new: RunRows, slices: FoundSlices) -> FoundSlices:
     """Returns of each slice of new right rows the one that arrived first."""
     places = lowest_places(new.frame[NUMBER].to_numpy(), slices.starts, slices.lengths)
     return _cut(slices, places, _of_one_key(method.rows[RIGHT].by, slices))
 
 
-def _cut(slices: Slices, places: Places, which: Mask) -> Slices:
+def _cut(slices: FoundSlices, places: Places, which: Mask) -> FoundSlices:
     """Returns the slices; some of them with one row only, which is at the given place."""
     starts, lengths = np.where(which, places, slices.starts), np.where(which, 1, slices.lengths)
-    return Slices(slices.rows, starts, lengths)
+    return FoundSlices(slices.rows, starts, lengths)
 
 
-def _of_one_key(keys: list[str], slices: Slices) -> Mask:
+def _of_one_key(keys: list[str], slices: FoundSlices) -> Mask:
     """Returns whether all rows of each slice have one key. Keys of equal hashes may differ."""
     rows, at = slices.rows, np.arange(slices.rows.height - 1)
     changes = np.concatenate([[0], np.cumsum(~equal(rows, at, rows, at + 1, keys))])
@@ -71,7 +71,7 @@ def _of_one_key(keys: list[str], slices: Slices) -> Mask:
     return one
 
 
-def _union(slices: Slices) -> Places:
+def _union(slices: FoundSlices) -> Places:
     """Returns the positions of the rows that are in any of the slices, each once."""
     order = np.argsort(slices.starts)
     starts = slices.starts[order]

@@ -20,7 +20,7 @@ from panewise.engine.join.search.matching import PairCollector, Pairs
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.store.rows_by_key import RowsByKey, Slices
+from panewise.engine.store.rows_by_key import FoundSlices, RowsByKey
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Lookup:
 
     table: RowsByKey
     keys: SortedKeys
-    parts: Sequence[Slices]
+    parts: Sequence[FoundSlices]
     count: int | None
     inside: Callable[[RowsOfKeys], RowsOfKeys]
 

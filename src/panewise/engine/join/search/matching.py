@@ -134,7 +134,7 @@ class Matching:
     by_arrival: bool = False
 
     @classmethod
-    def of(
+    def prepare(
         cls,
         method: SearchPlan,
         stored: Mapping[str, RowsByKey],

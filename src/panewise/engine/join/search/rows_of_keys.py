@@ -16,7 +16,7 @@ from panewise.engine.kernels.frames import Mask, equal_columns, expand_ranges, t
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, order
-from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices
+from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SortedKeys:
     places: Places
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> "SortedKeys":
+    def from_rows(cls, rows: pl.DataFrame, names: Sequence[str]) -> "SortedKeys":
         """Returns the keys of rows, which may be in any order."""
         hashes = row_hashes(rows, names)
         places = hash_order(hashes)
@@ -71,7 +71,7 @@ class SortedKeys:
         parts = self.slices(table, np.full(len(until), MIN_INSTANT), until)
         return self.rows_in(table, parts, count)
 
-    def slices(self, table: RowsByKey, first: Instants, last: Instants) -> list[Slices]:
+    def slices(self, table: RowsByKey, first: Instants, last: Instants) -> list[FoundSlices]:
         """Returns the slices with the rows of each hash whose time is from `first` to `last`.
 
         They have a slice for each key, in the order of the keys. They stay valid when the table changes.
@@ -82,7 +82,7 @@ class SortedKeys:
         """Returns the keys at these positions among the sorted ones, which are ascending."""
         return SortedKeys(take_rows(self.rows, places), self.names, self.hashes[places], self.places[places])
 
-    def rows_in(self, table: RowsByKey, parts: Sequence[Slices], count: int | None) -> RowsOfKeys:
+    def rows_in(self, table: RowsByKey, parts: Sequence[FoundSlices], count: int | None) -> RowsOfKeys:
         """Returns the rows of slices, one for each key, that have the keys; the last `count` of them."""
         matched = []
         for part in parts:
@@ -90,7 +90,7 @@ class SortedKeys:
             matched.append((part, which, at))
         return self._collected(table, matched, count)
 
-    def _last_of(self, table: RowsByKey, part: Slices, count: int) -> tuple[Places, Places]:
+    def _last_of(self, table: RowsByKey, part: FoundSlices, count: int) -> tuple[Places, Places]:
         lengths = np.minimum(part.lengths, count)
         which = np.repeat(np.arange(len(lengths)), lengths)
         at = expand_ranges(part.starts + part.lengths - lengths, lengths)
@@ -100,7 +100,7 @@ class SortedKeys:
         last = last_of_each(which, count)
         return which[last], at[last]
 
-    def _all_of(self, table: RowsByKey, part: Slices) -> tuple[Places, Places]:
+    def _all_of(self, table: RowsByKey, part: FoundSlices) -> tuple[Places, Places]:
         which = np.repeat(np.arange(len(part.lengths)), part.lengths)
         at = part.positions()
         same = self._equal(table, which, part.rows, at)
@@ -110,7 +110,7 @@ class SortedKeys:
         return equal_columns(self.rows, which, self.names, rows, at, table.shape.by)
 
     def _collected(
-        self, table: RowsByKey, parts: Sequence[tuple[Slices, Places, Places]], count: int | None
+        self, table: RowsByKey, parts: Sequence[tuple[FoundSlices, Places, Places]], count: int | None
     ) -> RowsOfKeys:
         """Returns the rows of all parts in the order of their time for each look-up, the last `count`."""
         names = list(table.shape.schema)

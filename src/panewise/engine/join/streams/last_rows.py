@@ -35,7 +35,7 @@ def last_rows(
     rank = np.empty(others.height, dtype=np.int64)
     by_time = order([others[TIME].to_numpy(), others[NUMBER].to_numpy()])
     rank[by_time] = np.arange(others.height)
-    arrivals = ArrivalOrder.of(others, NUMBER, wanted)
+    arrivals = ArrivalOrder.from_rows(others, NUMBER, wanted)
     begins, ends = arrivals.between(np.full_like(number, MIN_INSTANT), number - 1)
     ranks, times = rank[arrivals.places], others[TIME].to_numpy()[by_time]
     low, high = np.searchsorted(times, first), np.searchsorted(times, last, side="right") - 1
@@ -53,7 +53,7 @@ def last_rows(
 def _last_of_keys(inserted: Inserted, keys: pl.DataFrame, count: int) -> pl.DataFrame:
     """Returns the last rows of each of the keys by event time before the step, and the new rows."""
     wanted, new = keys.unique(), inserted.rows
-    found = SortedKeys.of(wanted, keys.columns).last(
+    found = SortedKeys.from_rows(wanted, keys.columns).last(
         inserted.before, np.full(wanted.height, MAX_INSTANT), count
     )
     return vstack_frames([new, take_rows(found.rows, found.at).select(new.columns)]).rechunk()

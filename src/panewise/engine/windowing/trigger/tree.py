@@ -51,12 +51,14 @@ class Node:
     leaf: Leaf | None = None
 
     @classmethod
-    def of(cls, trigger: Trigger, schema: Mapping[str, pl.DataType], name: str = "__trigger") -> "Node":
+    def from_trigger(
+        cls, trigger: Trigger, schema: Mapping[str, pl.DataType], name: str = "__trigger"
+    ) -> "Node":
         """Returns the tree of a trigger."""
         inside = parts_of_trigger(trigger)
         if isinstance(trigger, AfterWatermark):
             inside = tuple(Repeatedly(part) for part in inside)
-        parts = [cls.of(part, schema, f"{name}.{number}") for number, part in enumerate(inside)]
+        parts = [cls.from_trigger(part, schema, f"{name}.{number}") for number, part in enumerate(inside)]
         return cls(
             trigger,
             name,
@@ -291,7 +293,7 @@ class TriggerTree:
     """
 
     def __init__(self, trigger: Trigger, schema: Mapping[str, pl.DataType]) -> None:
-        self.root = Node.of(trigger, schema)
+        self.root = Node.from_trigger(trigger, schema)
         self.columns = self.root.columns
         self.passing: list[Part] = list(
             {part.name: part for leaf in self.root.leaves for part in leaf.passing}.values()

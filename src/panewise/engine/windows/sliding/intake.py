@@ -131,7 +131,7 @@ class _Ranges:
     high: Places
 
     @classmethod
-    def of(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "_Ranges":
+    def locate(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "_Ranges":
         return cls(windows, ordered, *positions(ordered, windows))
 
     def where(self, mask: pl.Series) -> "_Ranges":
@@ -182,7 +182,7 @@ def _touched(
         *coded(plan.keys, key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces)
     )
     mark = [KEY_WATERMARK] if plan.by_key else []
-    windows_of_news = plan.slide.made(
+    windows_of_news = plan.slide.windows_of(
         pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW)
     )
     affected = ~clocks.expired(plan.spec, pl.col(END))
@@ -190,13 +190,13 @@ def _touched(
         affected = affected & clocks.complete(plan.spec, pl.col(END))
     # `got` has the ranges of new pieces, `whole` the ranges of all pieces, of the same windows. A window is
     # affected if it contains a new piece or if a new piece makes it.
-    got = _Ranges.of(windows_of_news.filter(affected), pieces.filter(_NEW))
+    got = _Ranges.locate(windows_of_news.filter(affected), pieces.filter(_NEW))
     got = got.where(got.filled | got.windows[_NEW])
     windows = got.windows.sort(_NEW, descending=True).unique(
         [SLIDE_CODE, START], keep="first", maintain_order=True
     )
-    got = _Ranges.of(windows, got.pieces)
-    whole = _Ranges.of(got.windows, pieces)
+    got = _Ranges.locate(windows, got.pieces)
+    whole = _Ranges.locate(got.windows, pieces)
     got, whole = got.where(whole.filled), whole.where(whole.filled)
     known = stored.look_up(whole.windows[plan.identity])
     there = np.zeros(whole.windows.height, dtype=np.bool_)
@@ -285,13 +285,13 @@ def _completed(
     pieces = in_order(*coded(plan.keys, pieces))
     windows = _once(
         plan,
-        plan.slide.made(pieces.filter(~pl.col(IS_BLOCK)))
+        plan.slide.windows_of(pieces.filter(~pl.col(IS_BLOCK)))
         .filter(after & until)
         .select([*plan.identity, SLIDE_CODE, *mark]),
     )
     if windows.is_empty():
         return plan.no_windows()
-    ranges = _Ranges.of(windows, pieces)
+    ranges = _Ranges.locate(windows, pieces)
     return _opened(plan, ranges.where(ranges.filled), clocks)
 
 
@@ -315,7 +315,7 @@ def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame
             else slices.by_time.all(),
         )
     )
-    ranges = _Ranges.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
+    ranges = _Ranges.locate(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return ranges.windows.select(*plan.identity, ranges.rows, pl.lit(False).alias(CLOSED))
 
 
@@ -334,10 +334,10 @@ def unmade_with(
     if plan.by_key:
         flagged = key_watermarks.marked(flagged, marks, plan.keys)
     pieces = in_order(*coded(plan.keys, flagged))
-    candidates = plan.slide.made(pieces.select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
+    candidates = plan.slide.windows_of(pieces.select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
     open_ = candidates.filter(~clocks.complete(plan.spec, pl.col(END))).sort(_NEW, descending=True)
     windows = open_.unique([SLIDE_CODE, START], keep="first", maintain_order=True)
-    got, whole = _Ranges.of(windows, pieces.filter(_NEW)), _Ranges.of(windows, pieces)
+    got, whole = _Ranges.locate(windows, pieces.filter(_NEW)), _Ranges.locate(windows, pieces)
     return _opened(plan, whole.where(whole.filled & (got.filled | windows[_NEW])), clocks)
 
 
@@ -353,11 +353,11 @@ def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFram
 def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows of sorted slices that are neither complete nor empty."""
     candidates = (
-        slide.made(pieces)
+        slide.windows_of(pieces)
         .filter(~clocks.complete(spec, pl.col(END)))
         .select(*slide.keys, START, END, SLIDE_CODE)
     )
-    ranges = _Ranges.of(candidates.unique([SLIDE_CODE, START], maintain_order=True), pieces)
+    ranges = _Ranges.locate(candidates.unique([SLIDE_CODE, START], maintain_order=True), pieces)
     return ranges.where(ranges.filled).windows
 
 

@@ -160,7 +160,9 @@ def _late_for_some(
     mark = [name for name in ("__watermark",) if name in rows.columns]
     mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
     there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
-    every = slide.made(pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)]))
+    every = slide.windows_of(
+        pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)])
+    )
     expired = every.filter(clocks.expired(plan.spec, pl.col(END)))
     around = rows.select(
         *plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
