@@ -33,9 +33,7 @@ def scaffold(kind: str, name: str, root: Path = ROOT) -> list[Path]:
         SystemExit: for another kind, a name that is not in snake_case, and a file that exists already.
     """
     if kind not in TEMPLATES or not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
-        sys.exit(
-            f"KIND={kind} NAME={name} | kinds are {', '.join(TEMPLATES)}; a name is in snake_case | give both"
-        )
+        sys.exit(f"{kind} {name} | kinds are {', '.join(TEMPLATES)}; a name is in snake_case | give both")
     words = {"name": name, "Name": name.title().replace("_", ""), "NAME": name.upper()}
     template = yaml.safe_load(Template(TEMPLATES[kind].read_text(encoding="utf-8")).substitute(words))
     new = {root / path: _expanded(content, root) for path, content in template["new"].items()}
@@ -58,10 +56,8 @@ def _changed(path: Path, edits: list[str], root: Path) -> str:
         if edit.startswith("from "):
             old, new = re.search(r"^(from|import) .*$", text, re.MULTILINE)[0], edit  # type: ignore[index]
             new += f"\n{old}"
-        elif text.count(old) != 1:
-            sys.exit(
-                f"{path} has {old!r} {text.count(old)} times | it is there once | change tools/templates"
-            )
+        elif (times := text.count(old)) != 1:
+            sys.exit(f"{path} has {old!r} {times} times | it is there once | change tools/templates")
         text = text.replace(old, _expanded(new, root), 1)
     return text
 
