@@ -44,6 +44,11 @@ def kinds(value: Any) -> Iterator[str]:
         yield from kinds(inner)
 
 
+def kind_in_documents(kind: Any) -> str:
+    name: str = getattr(kind, "_document_kind", kind.kind)
+    return name
+
+
 def without(name: str, found: dict[str, bool]) -> list[str]:
     return [f"{name} is not {place}" for place, there in found.items() if not there]
 
@@ -61,7 +66,7 @@ def of_value(kind: Any, page: str) -> dict[str, bool]:
         "a public name": name in panewise.__all__,
         f"in docs/{page}": name in document(page),
         "in docs/semantics.md": name in document("semantics.md"),
-        "in a transcript": kind.kind in kinds_in_transcripts(),
+        "in a transcript": kind_in_documents(kind) in kinds_in_transcripts(),
     }
 
 
@@ -70,7 +75,7 @@ def of_trigger(kind: Any) -> list[str]:
 
 
 def of_match(kind: Any) -> list[str]:
-    stored = {"in a stored state": kind.kind in kinds_in_states()}
+    stored = {"in a stored state": kind_in_documents(kind) in kinds_in_states()}
     return without(kind.__name__, of_value(kind, "joins.md") | stored)
 
 
