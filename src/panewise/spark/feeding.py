@@ -6,7 +6,7 @@ operator delivers each report to all of its shards.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame
@@ -75,8 +75,10 @@ def _fed(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
     result, time = result_of(given), time_of(given, entry)
     result.check_input()
 
+    rows = given if isinstance(given, ResultRows) else ResultRows(given, given.steps)
+
     def shape(df: DataFrame) -> DataFrame:
-        return given.of(df, time) if isinstance(given, ResultRows) else df
+        return rows.of(df, time) if rows.steps else df
 
     feed = Feed(result.dataflow, shape, others)
     return Fed(feed.rows({}), feed, time)
@@ -120,8 +122,9 @@ def frame_of(given: Source) -> DataFrame:
     """Returns the rows of an input: the DataFrame itself, or the first output of a result."""
     if isinstance(given, DataFrame):
         return given
-    rows = result_of(given)._alone("panes", whole_rows=False)
-    return given.of(rows, None) if isinstance(given, ResultRows) else rows
+    if isinstance(given, OperatorResult):
+        return given._alone("panes", whole_rows=False)
+    return given.of(replace(given.result, steps=())._alone("panes", whole_rows=False), None)
 
 
 def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Specification) -> None:

@@ -102,7 +102,7 @@ class WindowedJoinResult(PanesOfSides):
             SpecError: if the stage breaks a rule.
         """
         spec = self.spec.then(keys=keys, aggregates=aggregates)
-        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec))
+        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec), steps=(), words="")
 
 
 @dataclass(frozen=True, repr=False)

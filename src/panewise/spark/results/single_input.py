@@ -73,7 +73,7 @@ class WindowResult(SingleInputResult):
             SpecError: if the stage breaks a rule.
         """
         chain = self.spec.then(keys=keys, aggregates=aggregates)
-        return replace(self, spec=chain, dataflow=self.dataflow.with_spec(chain))
+        return replace(self, spec=chain, dataflow=self.dataflow.with_spec(chain), steps=(), words="")
 
 
 @dataclass(frozen=True, repr=False)

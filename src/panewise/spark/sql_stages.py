@@ -1,0 +1,290 @@
+"""Runs the stages of a compiled text: Spark's parts as DataFrames, windows as operators."""
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as SF
+
+from panewise.errors import SpecError, SqlError
+from panewise.families import INPUT
+from panewise.spark.apply_spec import apply
+from panewise.spark.feeding import Source, frame_of
+from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.rows_between import ResultRows
+from panewise.spec import parts
+from panewise.spec.aggregates.expressions import Expression
+from panewise.sql.expressions import tokens_of
+from panewise.sql.stages import Computed, Output, Over, Read, Rows, Script, SparkQuery, Stage, Windows
+from panewise.sql.texts import one_line, quoted
+
+Made: TypeAlias = DataFrame | OperatorResult
+
+
+class Runner:
+    """Runs stages in a session.
+
+    Args:
+        session: the session.
+        text: the whole text, for errors.
+        tables: the tables that were given, by name.
+    """
+
+    def __init__(self, session: SparkSession, text: str, tables: Mapping[str, Source]) -> None:
+        self.session, self.text, self.tables = session, text, tables
+        self.done: dict[int, Made] = {}
+
+    def plain(self) -> DataFrame:
+        """Returns what Spark makes of a text without windows."""
+        frames = {name: frame_of(one) for name, one in self.tables.items()}
+        by_name = self._views(frames)
+        made: DataFrame = self._guarded(lambda: self.session.sql(named_tables(self.text, by_name)))
+        return made
+
+    def script(self, script: Script) -> Made:
+        """Returns the result of a script.
+
+        Raises:
+            SqlError: if its rows have no end, and something can only be done at the end.
+        """
+        made = self.run(script.stage)
+        if script.tail is None:
+            return made
+        streaming = made.isStreaming if isinstance(made, DataFrame) else made.dataflow.df.isStreaming
+        if streaming:
+            rule = "the rows of a stream have no end, so they cannot be sorted or limited"
+            remedy = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
+            place, end = script.place, script.place + len(script.tail)
+            raise SqlError(script.tail, rule, remedy, sql=self.text, start=place, end=end)
+        tail = script.tail
+
+        def step(df: DataFrame) -> DataFrame:
+            return self._query(("SELECT * FROM ", f" {tail}"), [(df, None)])
+
+        if isinstance(made, DataFrame):
+            return step(made)
+        return replace(made, steps=(*made.steps, step), words=f"{made.words}\nThen: {one_line(tail)}.")
+
+    def run(self, stage: Stage) -> Made:
+        """Returns the DataFrame or the result of a stage. A stage that is used twice is made once."""
+        known = self.done.get(id(stage))
+        if known is None:
+            known = self.done[id(stage)] = self._guarded(lambda: self._run(stage))
+        return known
+
+    def _run(self, stage: Stage) -> Any:
+        match stage:
+            case Read():
+                return self._read(stage)
+            case SparkQuery():
+                return self._spark(stage)
+            case Rows():
+                return self._rows(stage)
+            case Windows() | Over():
+                return self._operator(stage)
+
+    def _guarded(self, make: Any) -> Any:
+        """Returns what `make` returns; an error of Spark about the text becomes a SqlError."""
+        try:
+            return make()
+        except (AnalysisException, ParseException) as error:
+            rule = "expressions and names are those of Spark's SQL"
+            given = str(error).strip().split("\n", 1)[0]
+            raise SqlError(given, rule, "correct the expression or the name") from error
+
+    def _read(self, read: Read) -> Source:
+        given: Source
+        if read.name is not None and read.name in self.tables:
+            given = self.tables[read.name]
+        elif read.name is not None and not read.text.startswith("{"):
+            given = self.session.table(read.text)
+        elif read.name is not None:
+            rule = "a name in braces is that of a table that is given"
+            raise SqlError(read.text, rule, f"give sql(text, {read.name}=df)")
+        else:
+            given = self.session.sql(f"SELECT * FROM {read.text}")
+        if read.columns or read.watermark is not None:
+            given = self._marked(frame_of(given).toDF(*read.columns) if read.columns else given, read)
+        return given
+
+    def _marked(self, given: Source, read: Read) -> Source:
+        if read.watermark is None:
+            return given
+        name, delay, text = read.watermark
+        if not isinstance(given, DataFrame):
+            rule = "the watermark of a result is that of its operator (semantics 42.5)"
+            raise SqlError(f"WATERMARK {name}", rule, "leave WATERMARK out")
+        df = given if text is None else given.withColumn(name, SF.expr(text))
+        return df.withWatermark(name, f"{delay.us} microseconds")
+
+    def _spark(self, query: SparkQuery) -> Any:
+        if query.parts == ("", "") and len(query.tables) == 2:
+            inner, marked = query.tables[0][0], query.tables[1][0]
+            assert isinstance(marked, Read)
+            return self._marked(self.run(inner), marked)
+        frames = [(frame_of(self.run(stage)), alias) for stage, alias in query.tables]
+        return self._query(query.parts, frames)
+
+    def _query(self, pieces: Sequence[str], frames: Sequence[tuple[DataFrame, str | None]]) -> DataFrame:
+        """Runs a query of Spark's, in which DataFrames stand between the pieces of the text."""
+        views = self._views({str(number): df for number, (df, _) in enumerate(frames)})
+        text = pieces[0]
+        for number, (_, alias) in enumerate(frames):
+            name = "" if alias is None else f" AS {quoted(alias)}"
+            text += f"{views[str(number)]}{name}{pieces[number + 1]}"
+        return self.session.sql(text)
+
+    def _views(self, frames: Mapping[str, DataFrame]) -> dict[str, str]:
+        """Returns the names of new temporary views of DataFrames."""
+        found = {}
+        for name, df in frames.items():
+            view = found[name] = f"panewise_{uuid.uuid4().hex}"
+            df.createOrReplaceTempView(view)
+        return found
+
+    def _rows(self, stage: Rows) -> Made:
+        made = self.run(stage.input)
+        if isinstance(made, DataFrame):
+            df = made if stage.alias is None else made.alias(stage.alias)
+            df = df if stage.where is None else df.where(stage.where)
+            return df if stage.outputs is None else df.select(*map(_column, stage.outputs))
+        rows = ResultRows(made, made.steps)
+        rows = rows if stage.where is None else rows.where(stage.where)
+        if stage.outputs is not None:
+            rows = rows.select(*map(_column, stage.outputs))
+        return replace(made, steps=rows.steps, words=f"{made.words}\n{_words(stage)}".strip())
+
+    def _operator(self, stage: Windows | Over) -> OperatorResult:
+        given: Any = self.run(stage.input)
+        input = given  # noqa: A001 - the field's name
+        if isinstance(given, DataFrame):
+            input = given if stage.alias is None else given.alias(stage.alias)  # noqa: A001
+            input = input if stage.where is None else input.where(stage.where)  # noqa: A001
+        elif stage.where is not None:
+            input = given.where(stage.where)  # noqa: A001
+        if isinstance(stage, Windows) and stage.exploded is not None:
+            one = stage.exploded
+            input = input.select("*", SF.expr(one.text).alias(one.name))  # noqa: A001
+        names = {one.name: _expression(one) for one in stage.computed}
+        spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
+        result: OperatorResult = self._checked(lambda: apply(input, spec))
+        return self._shaped(result, stage, self._outputs(stage, input))
+
+    def _checked(self, make: Any) -> Any:
+        """Returns what `make` returns; an error of the operator gets the place of its column."""
+        try:
+            return make()
+        except SqlError:
+            raise
+        except SpecError as error:
+            named = set(re.findall(r"'([^']+)'", error.given))
+            place = next((one for one in tokens_of(self.text) if one.text in named), None)
+            start, end = (None, None) if place is None else (place.start, place.end + 1)
+            raise SqlError(
+                error.given, error.rule, error.remedy, sql=self.text, start=start, end=end
+            ) from error
+
+    def _outputs(self, stage: Windows | Over, input: Any) -> tuple[Output, ...] | None:  # noqa: A002
+        """Returns the SELECT list, with the names that Spark gives to columns without an alias."""
+        outputs = stage.outputs
+        if outputs is None or all(one.name is not None or one.text == "*" for one in outputs):
+            return outputs
+        names = self._names(stage, input) if isinstance(input, DataFrame) else None
+        own = [one for one in outputs if one.original != "op" or one.name is None]
+        if names is None or len(names) != len(own):
+            names = [one_line(one.original) for one in outputs]
+        return tuple(
+            one if one.name is not None or one.text == "*" else replace(one, name=names[number])
+            for number, one in enumerate(outputs)
+        )
+
+    def _names(self, stage: Windows | Over, df: DataFrame) -> list[str] | None:
+        known = {name.lower() for name in df.columns}
+        time = SF.lit(None).cast("timestamp")
+        bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
+        view = self._views({"t": df.withColumns(dict.fromkeys(bounds, time))})["t"]
+        alias = "" if stage.alias is None else f" AS {quoted(stage.alias)}"
+        try:
+            return list(self.session.sql(f"{stage.naming[0]} {view}{alias} {stage.naming[1]}").columns)
+        except PySparkException:  # the list has columns that only panes have
+            return None
+
+    def _shaped(
+        self, result: OperatorResult, stage: Windows | Over, outputs: tuple[Output, ...] | None
+    ) -> OperatorResult:
+        rows = ResultRows(result, result.steps)
+        struct = stage.struct if isinstance(stage, Windows) else None
+        if struct is not None:
+            start, end = (SF.col(f"window_{one}").alias(one) for one in ("start", "end"))
+            rows = rows.withColumn(struct, SF.struct(start, end))
+        if stage.having is not None:
+            rows = rows.where(stage.having)
+        if outputs is not None:
+            rows = rows.select(*self._columns(outputs, result, new_columns(stage)))
+        return replace(result, steps=rows.steps, words=_words(stage))
+
+    def _columns(
+        self, outputs: tuple[Output, ...], result: OperatorResult, made: frozenset[str]
+    ) -> list[Column]:
+        found: list[Column] = []
+        for one in outputs:
+            if one.text == "*" or one.text.endswith(".*"):
+                columns = (result.dataflow.output_names or {})[INPUT].values()
+                found += [SF.col(quoted(name)) for name in columns if name not in made]
+            else:
+                found.append(_column(one))
+        return found
+
+
+def new_columns(stage: Stage) -> frozenset[str]:
+    """Returns the columns that functions over windows have added, of this operator and of those before it."""
+    if not isinstance(stage, Over):
+        return frozenset()
+    before = new_columns(stage.input) if isinstance(stage.input, Over) and stage.input.outputs is None else ()
+    return frozenset([*before, *(column.name for column in stage.spec.columns)])
+
+
+def _column(output: Output) -> Column:
+    column = SF.expr(output.text)
+    return column if output.name is None else column.alias(output.name)
+
+
+def _expression(computed: Computed) -> Expression:
+    """Returns a computed column as the operator takes it: late rows do not contain it."""
+    return Expression(computed.name, "column", (SF.expr(computed.text).alias(computed.name),))
+
+
+def _words(stage: Any) -> str:
+    """Returns a description of what Spark computes from the rows of a stage."""
+    lines = []
+    computed = getattr(stage, "computed", ())
+    if computed:
+        lines.append(f"SQL: before the operator Spark computes {', '.join(one.name for one in computed)}.")
+    if getattr(stage, "having", None):
+        lines.append(f"SQL: a condition selects the emitted rows: {one_line(stage.having)}.")
+    if stage.outputs is not None:
+        shown = ", ".join(
+            f"{one_line(one.text)} AS {one.name}" if one.name else one.text for one in stage.outputs
+        )
+        lines.append(f"SQL: the columns are {shown}.")
+    return "\n".join(lines)
+
+
+def named_tables(text: str, views: Mapping[str, str]) -> str:
+    """Returns a text in which views stand for the tables of these names, also in braces."""
+    tokens, pieces, at = tokens_of(text), list[str](), 0
+    for index, token in enumerate(tokens):
+        if token.text not in views:
+            continue
+        before = tokens[index - 1].text.upper() if index else ""
+        braces = before == "{" and index + 1 < len(tokens) and tokens[index + 1].text == "}"
+        if not braces and before not in ("FROM", "JOIN", ",", "TABLE"):
+            continue
+        start, end = (tokens[index - 1].start, tokens[index + 1].end) if braces else (token.start, token.end)
+        pieces += [text[at:start], views[token.text]]
+        at = end + 1
+    return "".join([*pieces, text[at:]])

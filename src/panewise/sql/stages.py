@@ -1,0 +1,208 @@
+"""What a text of SQL compiles to: a tree of stages, each a small value (semantics 46.2).
+
+A stage of panewise holds a specification, the columns that are computed before it, and the SELECT list over
+its rows. All expressions are texts for Spark: characters of the query, in which only names are replaced.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from panewise.chrono import Duration
+from panewise.spec import OverOperator, WindowOperator
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A column that Spark computes before an operator: its name, and the expression."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column of a SELECT list.
+
+    Attributes:
+        text: the expression over the rows of the stage.
+        name: the name of the column, None if it is the one that Spark gives to `original`.
+        original: the expression as it is written.
+    """
+
+    text: str
+    name: str | None
+    original: str
+
+
+@dataclass(frozen=True)
+class Read:
+    """A table: a DataFrame that was given, a view of the session, or what Spark reads by `text`.
+
+    Attributes:
+        text: the table as it is written.
+        name: its name, None for what is no name, such as a function.
+        alias: the name by which expressions call it.
+        columns: the names that an alias gives to its columns.
+        watermark: the column of WATERMARK, its delay, and its expression if it is computed.
+    """
+
+    text: str
+    name: str | None
+    alias: str | None
+    columns: tuple[str, ...] = ()
+    watermark: tuple[str, Duration, str | None] | None = None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stages before it: none."""
+        return ()
+
+
+@dataclass(frozen=True)
+class SparkQuery:
+    """A query that Spark runs.
+
+    Attributes:
+        parts: the text, cut where a table stands. Between two parts stands an input.
+        tables: the inputs, each with the name by which expressions call it.
+    """
+
+    parts: tuple[str, ...]
+    tables: tuple[tuple["Stage", str | None], ...]
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stages before it."""
+        return tuple(stage for stage, _ in self.tables)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A SELECT without aggregates over one stage: a filter and a SELECT list, without state.
+
+    Attributes:
+        input: the stage before it.
+        alias: the name by which expressions call it.
+        where: the condition, None if there is none.
+        outputs: the SELECT list, None for all columns.
+    """
+
+    input: "Stage"
+    alias: str | None
+    where: str | None
+    outputs: tuple[Output, ...] | None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A windowed aggregation.
+
+    Attributes:
+        input: the stage before it.
+        alias: the name by which expressions call it.
+        where: the condition on the rows, None if there is none.
+        computed: the columns that are computed from the rows.
+        spec: the operator.
+        struct: the name of the column with the bounds of the window, as Spark's `window` makes it; None if
+            the query has none.
+        having: the condition on panes, None if there is none.
+        outputs: the SELECT list over panes.
+        naming: a text for Spark from which it gives names to columns without an alias; `{}` stands for the
+            table.
+        exploded: the columns by which each row is repeated for every set of GROUPING SETS, and the expression
+            that makes the sets.
+    """
+
+    input: "Stage"
+    alias: str | None
+    where: str | None
+    computed: tuple[Computed, ...]
+    spec: WindowOperator
+    outputs: tuple[Output, ...]
+    having: str | None = None
+    struct: str | None = None
+    naming: tuple[str, str] = ("", "")
+    exploded: Computed | None = None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+    @property
+    def retracts(self) -> bool:
+        """Whether rows have the column `op`, as some are retractions."""
+        return self.spec.accumulation == "retracting"
+
+
+@dataclass(frozen=True)
+class Over:
+    """Functions over windows: one operator for each different PARTITION BY and ORDER BY.
+
+    Attributes:
+        input: the stage before it.
+        alias: the name by which expressions call it.
+        where: the condition on the rows, None if there is none.
+        computed: the columns that are computed from the rows.
+        spec: the operator.
+        outputs: the SELECT list.
+        having: the condition of QUALIFY, None if there is none.
+        naming: as in :class:`Windows`.
+    """
+
+    input: "Stage"
+    alias: str | None
+    where: str | None
+    computed: tuple[Computed, ...]
+    spec: OverOperator
+    outputs: tuple[Output, ...] | None
+    having: str | None = None
+    naming: tuple[str, str] = ("", "")
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+    @property
+    def retracts(self) -> bool:
+        """Whether rows have the column `op`: never."""
+        return False
+
+
+Stage: TypeAlias = Read | SparkQuery | Rows | Windows | Over
+OURS: Any = (Windows, Over)
+
+
+@dataclass(frozen=True)
+class Script:
+    """A compiled query.
+
+    Attributes:
+        stage: the last stage.
+        tail: what Spark does with the finished rows of a batch: ORDER BY, LIMIT and OFFSET as written.
+        place: where the tail begins in the text.
+    """
+
+    stage: Stage
+    tail: str | None = None
+    place: int = 0
+    sql: str = field(default="", repr=False)
+
+    @property
+    def last(self) -> "Windows | Over | None":
+        """The last stage of panewise, None if Spark alone runs the query."""
+        return next((one for one in walk(self.stage) if isinstance(one, OURS)), None)
+
+
+def walk(stage: Stage) -> Iterator[Stage]:
+    """Yields a stage and those before it, the last one first."""
+    yield stage
+    for one in stage.inputs:
+        yield from walk(one)

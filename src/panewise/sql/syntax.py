@@ -1,0 +1,202 @@
+"""The syntax of a query: values that know which characters of the text they stand for.
+
+Nothing here is made into text again. Expressions reach Spark as the characters that the user wrote.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters of the text, from `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression: its tree, and its characters."""
+
+    node: exp.Expr
+    span: Span
+
+
+@dataclass(frozen=True)
+class Item:
+    """A column of a SELECT, with the name that AS gives it."""
+
+    expr: Expr
+    alias: str | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An expression of ORDER BY."""
+
+    expr: Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """WATERMARK column DELAY OF interval. `name` is the column, `computed` its expression if it has one."""
+
+    name: str
+    delay: Expr
+    computed: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table by its name, or anything else of which only Spark knows what it is, such as VALUES."""
+
+    text: Span
+    name: str | None
+    alias: str | None
+    columns: tuple[str, ...]
+    watermark: Watermark | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A query in parentheses."""
+
+    query: "Query"
+    alias: str | None
+    columns: tuple[str, ...]
+    watermark: Watermark | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a window function: an expression, or a number of rows. `name` is lower case."""
+
+    name: str | None
+    value: Expr
+    rows: bool
+
+
+@dataclass(frozen=True)
+class TableFunction:
+    """TUMBLE, HOP, CUMULATE or SESSION over a table."""
+
+    function: str
+    data: "Source"
+    partition_by: tuple[Expr, ...]
+    time: Expr | None
+    arguments: tuple[Argument, ...]
+    alias: str | None
+    name: Span
+    span: Span
+
+
+@dataclass(frozen=True)
+class Join:
+    """A join of two sources."""
+
+    left: "Source"
+    right: "Source"
+    kind: str
+    on: Expr | None
+    using: tuple[str, ...]
+    span: Span
+
+
+Source: TypeAlias = Table | Derived | TableFunction | Join
+
+
+@dataclass(frozen=True)
+class Group:
+    """GROUP BY: its expressions, and its sets if there are GROUPING SETS, CUBE or ROLLUP.
+
+    A set has the positions of its expressions. `every` means GROUP BY ALL.
+    """
+
+    expressions: tuple[Expr, ...]
+    sets: tuple[tuple[int, ...], ...] | None
+    every: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A part of EMIT: its words, with an interval or number where one was given."""
+
+    words: tuple[str, ...]
+    value: Any
+    span: Span
+
+
+@dataclass(frozen=True)
+class Emit:
+    """The EMIT clause."""
+
+    phrases: tuple[Phrase, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Select:
+    """A SELECT. `others` are its further clauses, which only Spark knows, such as LATERAL VIEW."""
+
+    items: tuple[Item, ...]
+    distinct: bool
+    source: Source | None
+    where: Expr | None
+    group: Group | None
+    having: Expr | None
+    qualify: Expr | None
+    others: tuple[tuple[str, Span], ...]
+    span: Span
+    source_span: Span | None = None
+
+
+@dataclass(frozen=True)
+class SetOperation:
+    """UNION, EXCEPT or INTERSECT."""
+
+    word: Literal["UNION", "EXCEPT", "INTERSECT"]
+    every: bool
+    left: "Body"
+    right: "Body"
+    span: Span
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A query that only Spark knows, such as VALUES. `tables` are those that it names."""
+
+    span: Span
+
+
+Body: TypeAlias = "Select | SetOperation | Opaque | Query"
+
+
+@dataclass(frozen=True)
+class Cte:
+    """A named query of WITH."""
+
+    name: str
+    columns: tuple[str, ...]
+    query: "Query"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A whole query: WITH, a body, what follows the body (ORDER BY, LIMIT), and EMIT."""
+
+    ctes: tuple[Cte, ...]
+    body: Body
+    tail: tuple[tuple[str, Span], ...]
+    emit: Emit | None
+    span: Span
+    order: tuple[Ordered, ...] = field(default=())

@@ -1,0 +1,33 @@
+"""Whether a text is a query for panewise at all."""
+
+from typing import Final
+
+from sqlglot import TokenType
+
+from panewise.sql.expressions import tokens_of
+
+_CALLS: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "WINDOW", "SESSION_WINDOW", "OVER"})
+_WORDS: Final = frozenset({"EMIT", "WATERMARK", "OVER", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"})
+
+
+def says_windows(sql: str) -> bool:
+    """Returns whether a text may have windows. All others are Spark's alone.
+
+    Raises:
+        SqlError: for a string or comment without an end.
+
+    >>> says_windows("SHOW TABLES"), says_windows("SELECT sum(v) OVER (ORDER BY ts) FROM t")
+    (False, True)
+    """
+    tokens = tokens_of(sql)
+    first = tokens[0].text.upper() if tokens else ""
+    if first not in ("SELECT", "WITH", "(", "FROM", "VALUES", "TABLE", ""):
+        return False
+    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.token_type == TokenType.STRING:
+            continue
+        word = token.text.upper()
+        called = behind is not None and behind.token_type == TokenType.L_PAREN
+        if word in _WORDS or (word in _CALLS and called):
+            return True
+    return not tokens

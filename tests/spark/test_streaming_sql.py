@@ -1,0 +1,118 @@
+"""`sql` on Spark: the rows of a text are those of the fluent API, and on a batch those of Spark's SQL."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SqlError
+from panewise.spark import OverResult, ParquetSink, WindowResult, sql, windowed
+from tests.nightly import first_here
+from tests.spark.conftest import Feed
+
+ROWS = [(1, "a", 1), (5, "b", 2), (20, "a", 3), (31, "A", 4), (38, None, 5), (47, "a", None), (48, "b", 9)]
+
+# Spark runs these, too, and has the same rows and names.
+SAME = [
+    "SELECT k, window, count(*), sum(v) / count(1) AS m FROM {t} GROUP BY k, window(ts, '10 seconds')",
+    """SELECT upper(o.k) AS kk, window.start, sum(v) + 1 FROM {t} o WHERE o.v > 1
+    GROUP BY kk, window(ts, '20 seconds', '10 seconds') HAVING sum(v) > 2""",
+    """SELECT k, session_window.end AS e, max(v), max(v) - min(v) FROM {t}
+    GROUP BY k, session_window(ts, '10 seconds')""",
+    """SELECT count(DISTINCT v) FILTER (WHERE v > 1) AS d, first(v) AS f, collect_list(v), count(k, v)
+    FROM {t} GROUP BY window(ts, '1 minute')""",
+    """SELECT *, sum(v) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s,
+    row_number() OVER (ORDER BY ts) - 1 AS n FROM {t}""",
+    """SELECT kk, n FROM (SELECT k AS kk, count(*) AS n FROM {t} GROUP BY k, window(ts, '30 seconds'))
+    WHERE n > 1 ORDER BY kk LIMIT 2""",
+]
+
+
+def rows_of(made: Any) -> DataFrame:
+    if isinstance(made, DataFrame):
+        return made
+    rows: DataFrame = made.rows if isinstance(made, OverResult) else made.panes
+    return rows
+
+
+def collected(df: DataFrame) -> list[str]:
+    return sorted(repr(row.asDict(recursive=True)) for row in df.collect())
+
+
+@pytest.mark.parametrize("text", first_here(SAME, 3))
+def test_a_batch_has_the_rows_and_names_of_sparks_sql(feed: Feed, text: str) -> None:
+    """semantics 46, 46.3, 46.6"""
+    feed.put(*ROWS)
+    df = feed.batch()
+    assert collected(rows_of(sql(text, t=df))) == collected(feed.spark.sql(text, t=df))
+
+
+HOURLY = """
+    SELECT k, window_start, sum(v) * 2 AS twice
+    FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECONDS))
+    WHERE v > :least
+    GROUP BY k, window_start, window_end
+    HAVING sum(v) < 9
+    EMIT EVERY UPDATE RETRACTING
+"""
+
+
+def test_a_stream_is_written_with_the_columns_of_the_text(feed: Feed) -> None:
+    """semantics 46, 46.3, 46.8"""
+    feed.put((1, "a", 1), (2, "b", 4))
+    feed.put((3, "a", 3), (4, "b", 6), (21, "c", 1))
+    result = sql(HOURLY, {"least": 0}, t=feed.stream().withWatermark("ts", "1 second"))
+    assert isinstance(result, WindowResult)
+    assert "`sum(v)` < 9" in result.explain()
+    sinks = {"panes": ParquetSink(feed.sink("panes")), "late": ParquetSink(feed.sink("late"))}
+    query = result.write(sinks, checkpoint=feed.sink("checkpoint"), available_now=True)
+    query.awaitTermination()
+    panes = feed.read("panes")
+    assert panes.columns[:4] == ["k", "window_start", "twice", "op"]
+    rows = sorted(panes.select("k", "twice", "op").rows())
+    assert rows[:3] == [("a", 2, "+"), ("a", 2, "-"), ("a", 8, "+")]
+    assert ("b", 8, "-") in rows
+    assert ("b", 20, "+") not in rows  # the sum is 10, and HAVING wants less than 9
+    assert feed.read("late").columns[0] == "row"
+
+
+def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
+    """semantics 46.13, 46.16"""
+    feed.put(*ROWS)
+    stream = feed.stream().withWatermark("ts", "1 second")
+    cases: Iterable[tuple[str, str]] = [
+        ("SELECT sum(w) FROM t GROUP BY window(ts, '1 hour')", "column 'w'.*\n.*line 1, column 12"),
+        ("SELECT sum(f(v)) FROM t GROUP BY window(ts, '1 hour')", "UNRESOLVED_ROUTINE"),
+        ("SELECT count(*) FROM nowhere GROUP BY window(ts, '1 hour')", "TABLE_OR_VIEW_NOT_FOUND"),
+        (
+            "SELECT count(*) AS n FROM t GROUP BY window(ts, '1 hour') ORDER BY n",
+            "no end, so they cannot be sorted",
+        ),
+        ("SELECT count(*) FROM {u} GROUP BY window(ts, '1 hour')", "a name in braces is that of a table"),
+    ]
+    for text, message in cases:
+        with pytest.raises(SqlError, match=f"(?s){message}"):
+            sql(text, t=stream)
+
+
+def test_a_text_without_windows_gives_what_spark_gives(feed: Feed) -> None:
+    """semantics 46.1"""
+    feed.put(*ROWS)
+    text = "SELECT k, max(v) AS m FROM t WHERE v > 1 GROUP BY k"
+    made = sql(text, t=feed.batch())
+    assert isinstance(made, DataFrame)
+    assert collected(made) == collected(feed.spark.sql(text.replace("t WHERE", "{t} WHERE"), t=feed.batch()))
+
+
+def test_a_result_is_a_table(feed: Feed) -> None:
+    """semantics 46"""
+    feed.put(*ROWS)
+    hours = windowed(feed.batch(), "ts").window(pw.Tumbling("10 seconds")).options(timestamp="window_time")
+    result = hours.agg(F.count().alias("n"))
+    text = (
+        "SELECT sum(n) AS n FROM TUMBLE(r, timestamp, INTERVAL '1' MINUTE) GROUP BY window_start, window_end"
+    )
+    assert [row.n for row in rows_of(sql(text, r=result)).collect()] == [7]

@@ -1,0 +1,208 @@
+"""Plays transcripts of SQL: the text is compiled, and its stages run in the process, or on Spark.
+
+Expressions of Spark are computed by Polars here, so the transcripts use those that both have. Times are
+written as "12:05", on 2024-01-01 in UTC.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from panewise.spec import Specification, counted
+from panewise.sql import compile_sql
+from panewise.sql.stages import Computed, Output, Over, Read, Rows, Stage, Windows
+from panewise.sql.texts import one_line
+from panewise.testing import run
+
+FOLDER = Path(__file__).resolve().parent / "transcripts"
+NOON = datetime(2024, 1, 1, tzinfo=UTC)
+CLOCK = re.compile(r"(-?)(\d+):(\d\d)(?::(\d\d)(?:\.(\d{6}))?)?")
+END = re.compile(r"\(window_end - INTERVAL '0.000001' SECOND\)")
+
+
+def documents() -> list[tuple[str, dict[str, Any]]]:
+    """Returns the transcripts of all files, each with the name of its file."""
+    return [
+        (path.stem, document)
+        for path in sorted(FOLDER.glob("*.yaml"))
+        for document in yaml.safe_load(path.read_text(encoding="utf-8"))
+    ]
+
+
+def instant(text: Any) -> Any:
+    """Returns a time that is written as "12:05" as a datetime; other values as they are."""
+    found = CLOCK.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return text
+    hours, minutes, seconds, fraction = (int(one or 0) for one in found.groups()[1:])
+    length = timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=fraction)
+    return NOON - length if found[1] else NOON + length
+
+
+def microseconds(value: Any) -> Any:
+    return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def events_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the events of a document, which may have only rows: then these come, and the input ends."""
+    given = document.get("events") or [
+        {"rows": document["rows"]},
+        {"finish": True, "expect": document["expect"]},
+    ]
+    return [{name: _value(name, value) for name, value in event.items()} for event in given]
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in ("rows", "expect"):
+        return [{column: instant(one) for column, one in row.items()} for row in value]
+    return instant(value)
+
+
+class Player:
+    """Runs the stages of one text in the process."""
+
+    def __init__(self, stage: Stage, runtime: str) -> None:
+        self.stage, self.runtime = stage, runtime
+
+    def play(self, events: Iterable[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+        """Returns the rows that each event emits."""
+        after: list[Any] = []
+        stage = self.stage
+        while not isinstance(stage, (Windows, Over)):
+            assert isinstance(stage, Rows), stage
+            after.append(stage)
+            stage = stage.input
+        outputs = self._operator(stage, events)
+        for one in reversed(after):
+            outputs = [self._projected(rows, one.where, one.outputs) for rows in outputs]
+        return outputs
+
+    def _operator(
+        self, stage: Windows | Over, events: Iterable[Mapping[str, Any]]
+    ) -> list[list[dict[str, Any]]]:
+        made = []
+        for event in events:
+            if "rows" in event:
+                rows = self._input(stage.input, event["rows"])
+                rows = self._projected(rows, stage.where, None)
+                rows = _exploded(rows, stage)
+                made.append({"op": "add", "rows": list(map(_plain, self._computed(rows, stage.computed)))})
+            elif "watermark" in event:
+                made.append({"op": "watermark", "to": microseconds(event["watermark"])})
+            else:
+                made.append({"op": "finish"})
+        outputs = [output["panes"] for output in run(stage.spec, made, self.runtime)]
+        return [self._panes(stage, rows) for rows in outputs]
+
+    def _input(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if isinstance(stage, Read):
+            return rows
+        assert isinstance(stage, Rows), stage
+        return self._projected(self._input(stage.input, rows), stage.where, stage.outputs)
+
+    def _computed(self, rows: list[dict[str, Any]], computed: tuple[Computed, ...]) -> list[dict[str, Any]]:
+        if not rows or not computed:
+            return rows
+        return _frame(rows).with_columns(_expr(one.text).alias(one.name) for one in computed).to_dicts()
+
+    def _panes(self, stage: Windows | Over, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        bounds = set() if counted(stage.spec.window) else {"window_start", "window_end"}
+        times = {*bounds, *stage.spec.time_columns}
+        made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
+        struct = stage.struct if isinstance(stage, Windows) else None
+        for row in made if struct is not None else ():
+            row[struct or ""] = {"start": row["window_start"], "end": row["window_end"]}
+        new = [one.name for one in stage.spec.columns] if isinstance(stage, Over) else []
+        return self._projected(made, stage.having, stage.outputs, new)
+
+    def _projected(
+        self,
+        rows: list[dict[str, Any]],
+        where: str | None,
+        outputs: tuple[Output, ...] | None,
+        new: Iterable[str] = (),
+    ) -> list[dict[str, Any]]:
+        if not rows or (where is None and outputs is None):
+            return rows
+        df = _frame(rows)
+        df = df if where is None else df.filter(_expr(where))
+        if outputs is None:
+            return df.to_dicts()
+        columns: list[pl.Expr] = []
+        for one in outputs:
+            if one.text == "*":
+                columns += [pl.col(name) for name in df.columns if name not in new and name not in _OWN]
+            else:
+                columns.append(_expr(one.text).alias(one.name or one_line(one.original)))
+        return df.select(columns).to_dicts()
+
+
+_OWN = ("processing_time",)
+
+
+def _exploded(rows: list[dict[str, Any]], stage: Windows | Over) -> list[dict[str, Any]]:
+    """Returns the rows, each for every set of GROUPING SETS."""
+    exploded = stage.exploded if isinstance(stage, Windows) else None
+    if exploded is None:
+        return rows
+    numbers = [int(one) for one in re.findall(r"\d+", exploded.text)]
+    return [{**row, exploded.name: number} for row in rows for number in numbers]
+
+
+def _time(name: str, value: Any, times: set[str]) -> Any:
+    if name not in times or value is None:
+        return value
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: microseconds(value) if isinstance(value, datetime) else value for name, value in row.items()
+    }
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _expr(text: str) -> pl.Expr:
+    """Returns an expression of Polars for a text of Spark's."""
+    if END.fullmatch(text):
+        return pl.col("window_end") - pl.duration(microseconds=1)
+    parts = re.fullmatch(r"`(\w+)`\.`(\w+)`", text)
+    if parts is not None:
+        return pl.col(parts[1]).struct.field(parts[2])
+    text = re.sub(r"`([^`]*)`", lambda found: '"' + found[1].replace('"', '""') + '"', text)
+    return pl.sql_expr(re.sub(r"\b[a-z]\.(\w+)", r"\1", text))
+
+
+def play(document: Mapping[str, Any], runtime: str) -> None:
+    """Plays a document, and compares the rows after each event."""
+    script = compile_sql(document["sql"])
+    events = events_of(document)
+    outputs = Player(script.stage, runtime).play(events)
+    for number, (event, rows) in enumerate(zip(events, outputs, strict=True)):
+        found, wanted = _sorted(rows), _sorted(event.get("expect", []))
+        assert found == wanted, f"{document['name']}: events[{number}]: {found}"
+
+
+def _sorted(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    return sorted(repr({name: _rounded(row[name]) for name in sorted(row)}) for row in rows)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    return float(f"{value:.9g}") if isinstance(value, (float, int)) and not isinstance(value, bool) else value
+
+
+def spec_of(sql: str) -> Specification:
+    """Returns the specification of the last operator of a text."""
+    stage = compile_sql(sql).last
+    assert stage is not None
+    return stage.spec

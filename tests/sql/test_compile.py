@@ -1,0 +1,210 @@
+"""Texts compile to specifications without Spark, and errors show the place."""
+
+import re
+
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError, SqlError
+from panewise.sql import compile_sql, says_windows
+from panewise.sql.stages import OURS, Read, Rows, SparkQuery, Windows, walk
+from tests.sql.player import spec_of
+
+TUMBLE = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
+GROUP = "GROUP BY k, window_start, window_end"
+
+
+def windows(sql: str) -> Windows:
+    stage = compile_sql(sql).last
+    assert isinstance(stage, Windows)
+    return stage
+
+
+def test_the_specification_is_that_of_the_fluent_api() -> None:
+    """semantics 46"""
+    sql = f"SELECT k, sum(v) AS total {TUMBLE} {GROUP} EMIT EARLY EVERY 10 ROWS RETRACTING"
+    assert spec_of(sql) == pw.WindowOperator(
+        window=pw.Tumbling("1 hour"),
+        keys=["k"],
+        event_time="ts",
+        trigger=pw.AfterWatermark(early=pw.AfterCount(10), late=pw.Always()),
+        accumulation="retracting",
+        aggregates=[F.sum("v").alias("total")],
+    )
+
+
+def test_expressions_are_characters_of_the_text() -> None:
+    """semantics 46.2"""
+    sql = f"SELECT k, nvl( sum( v*2 ) /*!*/, 0)  +  3 AS x {TUMBLE} WHERE a  <=> b {GROUP}"
+    stage = windows(sql)
+    assert stage.where == "a  <=> b"
+    assert stage.outputs[1].text == "nvl( `sum( v*2 )` /*!*/, 0)  +  3"
+    assert [(one.name, one.text) for one in stage.computed] == [("v*2", "v*2")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "filter(a, x -> x > 1)",
+        "transform(a, x -> x + 1)[0]",
+        "a.b.c",
+        "CAST(a AS DECIMAL(10, 2))",
+        "a::int",
+        "CASE a WHEN 1 THEN 'x' ELSE NULL END",
+        "a IS DISTINCT FROM 3",
+        "a LIKE 'x%' ESCAPE '/'",
+        "a RLIKE '[a|b]{2}'",
+        "a NOT BETWEEN 1 AND 2 OR a IN (1, 2)",
+        "date_add(a, 1)",
+        "extract(YEAR FROM a)",
+        "a DIV 2 % 3",
+        "map('x', 1)['x']",
+        "named_struct('a', 1).a",
+        "INTERVAL '1:30' HOUR TO MINUTE + a",
+        "TIMESTAMP '2024-01-01 00:00:00'",
+        "left(a, 2) || substring(a, 1, 2)",
+        "if(a > 1, 2, 3)",
+        "~a & 3 ^ 4",
+        "my_function(a, b => 1)",
+        "r'\\d'",
+        "X'1F'",
+        "1.5D + 3L",
+    ],
+)
+def test_expressions_of_spark(text: str) -> None:
+    """semantics 46.2"""
+    stage = windows(f"SELECT max({text}) AS m {TUMBLE} {GROUP}")
+    assert [one.text for one in stage.computed] == [text]
+
+
+def test_a_text_without_windows_is_sparks() -> None:
+    """semantics 46.1"""
+    assert not says_windows("SELECT a, count(*) FROM t GROUP BY a")
+    assert not says_windows("SHOW TABLES")
+    sql = "SELECT a, count(*) OVER FROM t JOIN u ON t.a = u.a"
+    assert says_windows(sql)
+    stage = compile_sql(
+        "WITH x AS (SELECT a FROM t) SELECT a, count(*) n FROM x JOIN u b USING (a) GROUP BY a"
+    ).stage
+    assert isinstance(stage, SparkQuery)
+    assert stage.parts == ("SELECT a, count(*) n FROM ", " JOIN ", " USING (a) GROUP BY a")
+    assert not any(isinstance(one, OURS) for one in walk(stage))
+
+
+def test_the_watermark_of_a_table() -> None:
+    """semantics 46.11"""
+    sql = (
+        "FROM t WATERMARK to_timestamp(x) AS ts DELAY OF INTERVAL '10' MINUTE o GROUP BY window(ts, '1 hour')"
+    )
+    read = windows(f"SELECT count(*) AS n {sql}").input
+    assert isinstance(read, Read)
+    assert read.alias == "o"
+    assert read.watermark == ("ts", pw.Duration.of("10 minutes"), "to_timestamp(x)")
+
+
+def test_global_windows_have_the_watermark_of_the_table() -> None:
+    """semantics 46.10, 46.11"""
+    plain = spec_of("SELECT k, count(*) AS n FROM t GROUP BY k EMIT CHANGES")
+    marked = spec_of(
+        "SELECT count(*) AS n FROM t WATERMARK ts DELAY OF INTERVAL 1 SECOND EMIT EVERY INTERVAL 1 MINUTE"
+    )
+    assert isinstance(plain, pw.WindowOperator)
+    assert isinstance(marked, pw.WindowOperator)
+    assert (plain.window, plain.time) == (pw.Global(), "processing")
+    assert (marked.event_time, marked.trigger.early) == ("ts", pw.Every("1 minute"))  # type: ignore[union-attr]
+
+
+def test_an_outer_select_has_no_state() -> None:
+    """semantics 46.3"""
+    sql = f"SELECT upper(kk) AS u FROM (SELECT k AS kk, count(*) AS n {TUMBLE} {GROUP}) x WHERE x.n > 2"
+    stage = compile_sql(sql).stage
+    assert isinstance(stage, Rows)
+    assert isinstance(stage.input, Windows)
+    assert (stage.alias, stage.where) == ("x", "x.n > 2")
+
+
+def test_partition_by_names_the_keys() -> None:
+    """semantics 46.12"""
+    session = "SESSION(TABLE t {}, DESCRIPTOR(ts), INTERVAL '5' MINUTES)"
+    with pytest.raises(SqlError, match=r"PARTITION BY \| the windows of SESSION .* \| .*GROUP BY has k"):
+        compile_sql(f"SELECT k, count(*) AS n FROM {session.format('')} {GROUP}")
+    both = f"SELECT k, j, count(*) AS n FROM {session.format('PARTITION BY j, k')} {GROUP}, j"
+    assert spec_of(both).ports["input"].keys == ("k", "j")
+    hop = "HOP(TABLE t PARTITION BY j, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '1' HOUR)"
+    assert spec_of(f"SELECT k, count(*) AS n FROM {hop} {GROUP}").ports["input"].keys == ("k",)
+
+
+def test_what_spark_does_behind_a_batch() -> None:
+    """semantics 46.16"""
+    script = compile_sql(f"SELECT k, count(*) AS n {TUMBLE} {GROUP} ORDER BY n DESC LIMIT 3")
+    assert script.tail == "ORDER BY n DESC LIMIT 3"
+    with pytest.raises(SqlError, match=r"ORDER BY n \| the rows of a stream have no end"):
+        compile_sql(f"SELECT * FROM (SELECT k, count(*) AS n {TUMBLE} {GROUP} ORDER BY n)")
+
+
+ERRORS = [
+    ("SELECT", "the end of the text", "a SELECT has columns|an expression", 1, 7),
+    ("SELECT a\nFROM TABLE(TUMBEL(TABLE t, ts))", "", "", 0, 0),
+    (f"SELECT k, v {TUMBLE} {GROUP}", "v", "a column of a query with GROUP BY", 1, 11),
+    (f"SELECT k,\n  count(*) {TUMBLE}\nGROUP BY k", "TUMBLE without them", "GROUP BY has both bounds", 2, 23),
+    (f"SELECT * {TUMBLE} {GROUP}", r"\*", "keys, bounds and aggregates", 1, 8),
+    (f"SELECT count(*) {TUMBLE} {GROUP} EMIT SOMETIMES", "'SOMETIMES'", "EMIT says when", 0, 0),
+    (f"SELECT count(*) {TUMBLE} {GROUP} EMIT FINAL LATE UPDATE", "EMIT", "with FINAL the query", 0, 0),
+    (f"SELECT count(*) {TUMBLE} {GROUP} EMIT UPDATE, EVERY 3 ROWS", "EVERY", "EMIT says once", 0, 0),
+    (f"SELECT count(*) {TUMBLE} {GROUP} EMIT EVERY 0 ROWS", "n=0", "", 0, 0),
+    (
+        "SELECT count(*) FROM TUMBLE(t, ts, INTERVAL '1' MONTH) GROUP BY window_start, window_end",
+        "",
+        "no exact",
+        1,
+        36,
+    ),
+    ("SELECT count(*) FROM TUMBLE(t, ts) GROUP BY window_start, window_end", "no SIZE", "TUMBLE has", 1, 22),
+    (
+        "SELECT count(*) FROM TUMBLE(t, ts, SLIDE => INTERVAL '1' DAY) GROUP BY window_start, window_end",
+        "INTERVAL",
+        "TUMBLE has",
+        0,
+        0,
+    ),
+    (
+        "SELECT listagg(v) FROM t GROUP BY window(ts, '1 hour')",
+        "listagg",
+        "aggregates do not join texts",
+        1,
+        8,
+    ),
+    ("SELECT sum(v) OVER (ORDER BY ts DESC) FROM t", "ORDER BY ts DESC", "the rows of a stream", 1, 8),
+    ("SELECT sum(v) OVER (PARTITION BY k) FROM t", "OVER without", "no last row", 1, 8),
+    ("SELECT ntile(4) OVER (ORDER BY ts) FROM t", "ntile", "a function over a window is", 1, 8),
+    ("SELECT sum(v FROM t GROUP BY window(ts, '1 hour')", "Expecting", "as in Spark's SQL", 1, 14),
+    ("SELECT a FROM t WHERE 'x GROUP BY window(ts, '1 hour')", "", "end with the character", 0, 0),
+    ("SELECT count(*) FROM t GROUP BY 3, window(ts, '1 hour')", "3", "1 to 1", 1, 33),
+    ("SELECT k FROM t WHERE sum(v) > 1 GROUP BY k, window(ts, '1 hour')", "an aggregate in WHERE", "", 1, 23),
+    ("SELECT a FROM t EMIT CHANGES", "EMIT", "the rows of a SELECT|a row is emitted once", 1, 17),
+]
+
+
+@pytest.mark.parametrize(("sql", "given", "rule", "line", "column"), [one for one in ERRORS if any(one[1:])])
+def test_errors_show_the_place(sql: str, given: str, rule: str, line: int, column: int) -> None:
+    """semantics 46.13"""
+    with pytest.raises(SqlError) as caught:
+        compile_sql(sql)
+    error = caught.value
+    assert re.search(given, error.given)
+    assert re.search(rule, error.rule)
+    assert error.remedy
+    assert isinstance(error, SpecError)
+    assert error.line is not None
+    if line:
+        assert (error.line, error.column) == (line, column)
+    shown, caret = str(error).rsplit("\n", 2)[1:]
+    assert shown.strip() == sql.split("\n")[error.line - 1].strip()
+    assert caret.index("^") - 2 == (error.column or 0) - 1
+
+
+def test_names_that_look_like_clauses() -> None:
+    """semantics 46.2"""
+    assert isinstance(compile_sql("SELECT emit.a, watermark FROM t emit").stage, Rows)
+    assert spec_of(f"SELECT `window_start` AS k, count(*) AS size {TUMBLE} {GROUP}")
