@@ -111,8 +111,8 @@ class Player:
         return _frame(rows).with_columns(_expr(one.text).alias(one.name) for one in computed).to_dicts()
 
     def _panes(self, stage: Windows | Over, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        bounds = set() if counted(stage.spec.window) else {"window_start", "window_end"}
-        times = {*bounds, *stage.spec.time_columns}
+        bounds = set() if counted(stage.spec.ports["input"].window) else {"window_start", "window_end"}
+        times = {*bounds, *stage.spec.ports["input"].time_columns}
         made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
         struct = stage.struct if isinstance(stage, Windows) else None
         for row in made if struct is not None else ():

@@ -208,3 +208,43 @@ def test_names_that_look_like_clauses() -> None:
     """semantics 46.2"""
     assert isinstance(compile_sql("SELECT emit.a, watermark FROM t emit").stage, Rows)
     assert spec_of(f"SELECT `window_start` AS k, count(*) AS size {TUMBLE} {GROUP}")
+
+
+def test_windows_over_the_end_of_windows() -> None:
+    """semantics 46.18"""
+    inner = f"SELECT k, window_time AS rt, count(*) AS n {TUMBLE} {GROUP}"
+    middle = f"SELECT rt AS r, n FROM ({inner}) WHERE n > 1"
+    outer = f"FROM TABLE(TUMBLE(TABLE ({middle}), DESCRIPTOR(r), INTERVAL '1' DAY))"
+    stage = windows(f"SELECT sum(n) AS n {outer} GROUP BY window_start, window_end")
+    assert stage.spec.ports["input"].event_time == "timestamp"
+    rows = stage.input
+    assert isinstance(rows, Rows)
+    assert [one.name for one in rows.outputs or ()] == ["r", "n", "timestamp"]
+    assert isinstance(rows.input, Windows)
+    assert rows.input.spec.ports["input"].timestamp == "window_time"
+
+
+@pytest.mark.parametrize("time", ["window", "window_time(window)"])
+def test_sparks_windows_over_windows(time: str) -> None:
+    """semantics 46.18"""
+    inner = "SELECT window, count(*) AS n FROM t GROUP BY window(ts, '1 hour')"
+    stage = windows(f"SELECT sum(n) AS n FROM ({inner}) GROUP BY window({time}, '1 day')")
+    assert stage.spec.ports["input"].event_time == "timestamp"
+
+
+def test_what_a_stage_of_a_chain_cannot_have() -> None:
+    """semantics 46.18"""
+    inner = f"SELECT k, window_start, window_end, count(*) AS n {TUMBLE} {GROUP}"
+    for select, message in [
+        (
+            f"SELECT sum(n + 1) AS s FROM ({inner}) GROUP BY window_start, window_end",
+            "reads them as they are",
+        ),
+        (
+            f"SELECT sum(n) AS s FROM ({inner}) WHERE n > 1 GROUP BY window_start, window_end",
+            "cannot be selected before",
+        ),
+        (f"SELECT sum(n) AS s FROM ({inner}) GROUP BY window_end", "GROUP BY has both bounds"),
+    ]:
+        with pytest.raises(SqlError, match=message):
+            compile_sql(select)

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from panewise.spec import OverOperator
 from panewise.sql.calls import column_name, function_name, has_aggregate, windows_in
+from panewise.sql.chained import chained, is_ours, timed, window_column
 from panewise.sql.over import over_stage
 from panewise.sql.parser import QueryParser, parse
 from panewise.sql.stages import OURS, Output, Over, Read, Rows, Script, SparkQuery, Stage, walk
@@ -108,6 +109,9 @@ class _Compiler:
         )
         over = [one for one in self._expressions(select) if windows_in(one.node)]
         grouped = select.group is not None or any(has_aggregate(one.expr.node) for one in select.items)
+        again = self._again(select, emit, known) if table is None and not calls and grouped else None
+        if again is not None:
+            return again
         if table is not None or calls or (emit is not None and grouped):
             return self._windows(select, emit, table, known)
         if over and not grouped:
@@ -132,7 +136,30 @@ class _Compiler:
             raise self.parser.fail("no FROM", rule, "write FROM and a table", select.span)
         input, alias, names, time = self.input(select, table, known)  # noqa: A001
         compiler = WindowCompiler(self.parser, select, emit, table, names, time)
+        if is_ours(input):
+            column = self._time_of(select, table, names)
+            if column is not None:
+                input, compiler.renamed_time = timed(input, column)  # noqa: A001
         return compiler.compile(input, alias)
+
+    def _time_of(self, select: Select, table: TableFunction | None, names: frozenset[str]) -> str | None:
+        """Returns the column that the window of a query names as its event time."""
+        if table is not None:
+            return None if table.time is None else column_name(table.time.node, names)
+        for one in select.group.expressions if select.group is not None else ():
+            if function_name(one.node) in _CALLS and one.node.expressions:
+                time = one.node.expressions[0]
+                return window_column(time) or column_name(time, names)
+        return None
+
+    def _again(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage | None:
+        """Returns a stage of a chain, None if the SELECT does not group panes by their windows."""
+        if not isinstance(select.source, (Table, Derived)) or select.others:
+            return None
+        if isinstance(select.source, Table) and (select.source.name or "").lower() not in known:
+            return None
+        input, _, names, _ = self._single(select.source, known)  # noqa: A001
+        return chained(self.parser, select, emit, input, names)
 
     def _over(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage:
         self._refuse(select, distinct=True, qualify=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import OverOperator, WindowOperator
+from panewise.spec import Chain, OverOperator, WindowOperator
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Windows:
     alias: str | None
     where: str | None
     computed: tuple[Computed, ...]
-    spec: WindowOperator
+    spec: WindowOperator | Chain
     outputs: tuple[Output, ...]
     having: str | None = None
     struct: str | None = None
@@ -134,11 +134,6 @@ class Windows:
     def inputs(self) -> tuple["Stage", ...]:
         """The stage before it."""
         return (self.input,)
-
-    @property
-    def retracts(self) -> bool:
-        """Whether rows have the column `op`, as some are retractions."""
-        return self.spec.accumulation == "retracting"
 
 
 @dataclass(frozen=True)
@@ -169,11 +164,6 @@ class Over:
     def inputs(self) -> tuple["Stage", ...]:
         """The stage before it."""
         return (self.input,)
-
-    @property
-    def retracts(self) -> bool:
-        """Whether rows have the column `op`: never."""
-        return False
 
 
 Stage: TypeAlias = Read | SparkQuery | Rows | Windows | Over

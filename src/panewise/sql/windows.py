@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
-from panewise.spec import PANE_COLUMNS, Aggregate, Global, WindowOperator
+from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator
 from panewise.sql.calls import (
     CallSyntax,
     aggregate_call,
@@ -28,7 +28,7 @@ from panewise.sql.window_functions import WindowSyntax, window_of_call, window_o
 
 BOUNDS: Final = ("window_start", "window_end", "window_time")
 _CALLS: Final = ("window", "session_window")
-_END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
+END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
 _META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
 
 
@@ -120,6 +120,7 @@ class Panes:
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
     aliases: dict[str, Expr] = field(default_factory=dict)
     sets: Sets | None = None
+    ends: dict[str, str] = field(default_factory=lambda: dict(zip(BOUNDS, (*BOUNDS[:2], END), strict=True)))
 
     def text(self, expr: Expr) -> str:
         """Returns the expression over the columns of panes.
@@ -160,7 +161,7 @@ class Panes:
             return quoted(key)
         name = function_name(node)
         if name == "window_time" and self.bounds:
-            return _END
+            return END
         if name in ("grouping", "grouping_id") and self.sets is not None:
             return self.sets.grouping(node, [self._normal(one) for one in node.expressions], list(self.keys))
         if name in _CALLS and self.window == self._normal(node) and self.struct is not None:
@@ -172,10 +173,10 @@ class Panes:
         if self.struct is not None and node.parts[0].name.lower() == self.struct:
             return ".".join([quoted(self.struct), *(quoted(part.name) for part in node.parts[1:])])
         plain = column_name(node, self.columns.aliases)
-        if plain is None or not self.bounds and name in BOUNDS:
+        if plain is None or not self.bounds and name in self.ends:
             return None
-        if name in BOUNDS:
-            return _END if name == "window_time" else name
+        if name in self.ends:
+            return self.ends[name]
         return name if name in _META and not node.table else None
 
     def _refuse(self, node: exp.Column) -> None:
@@ -244,6 +245,7 @@ class WindowCompiler:
         self.sets = Sets(parser, None if select.group is None else select.group.sets)
         self.call: exp.Expr | None = None
         self.bounds: set[str] = set()
+        self.renamed_time: str | None = None  # the column of the event time, if its rows call it otherwise
 
     def compile(self, input: Stage, alias: str | None) -> Windows:  # noqa: A002 - the field's name
         """Returns the stage over this input.
@@ -258,7 +260,7 @@ class WindowCompiler:
         having = None if self.select.having is None else panes.having(self.select.having)
         where = None if self.select.where is None else self._where(self.select.where)
         spec = self._spec(window, list(keys.values()), panes)
-        if spec.accumulation == "retracting" and not any(one.name == "op" for one in outputs):
+        if retracts(spec) and not any(one.name == "op" for one in outputs):
             outputs = (*outputs, Output("op", "op", "op"))
         computed = tuple(one for one in self.columns.computed.values() if one.name in spec.columns_read)
         return Windows(
@@ -426,7 +428,7 @@ class WindowCompiler:
             raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
 
     def _time(self, time: Expr) -> str:
-        name = column_name(time.node, self.columns.aliases)
+        name = self.renamed_time or column_name(time.node, self.columns.aliases)
         if name is None:
             text, rule = self.parser.characters(time.span), "the event time is a column of its table"
             raise self.parser.fail(text, rule, "compute it in a query in FROM, with WATERMARK", time.span)
@@ -439,6 +441,12 @@ class WindowCompiler:
             f"SELECT {items} FROM",
             "" if group is None else f"GROUP BY {self.parser.characters(group.span)}",
         )
+
+
+def retracts(spec: WindowOperator | Chain) -> bool:
+    """Returns whether an operator emits retractions."""
+    first = spec.first if isinstance(spec, Chain) else spec
+    return first.accumulation == "retracting"
 
 
 def _count() -> Aggregate:
