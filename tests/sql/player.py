@@ -5,7 +5,7 @@ written as "12:05", on 2024-01-01 in UTC.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import yaml
 
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
-from panewise.sql.stages import Computed, Output, Over, Read, Rows, Stage, Windows
+from panewise.sql.stages import Computed, Output, Over, Ranked, Read, Rows, Stage, Windows
 from panewise.sql.texts import one_line
 from panewise.testing import run
 
@@ -108,12 +108,32 @@ class Player:
     def _computed(self, rows: list[dict[str, Any]], computed: tuple[Computed, ...]) -> list[dict[str, Any]]:
         if not rows or not computed:
             return rows
-        return _frame(rows).with_columns(_expr(one.text).alias(one.name) for one in computed).to_dicts()
+        structs = {one.name: one.text for one in computed if one.text.startswith("struct(")}
+        plain = [_expr(one.text).alias(one.name) for one in computed if one.name not in structs]
+        made = _frame(rows).with_columns(plain).to_dicts()
+        return [
+            {**row, **{name: self._struct(text, before) for name, text in structs.items()}}
+            for row, before in zip(made, rows, strict=True)
+        ]
+
+    def _struct(self, text: str, row: dict[str, Any]) -> dict[str, Any]:
+        """Returns a struct of columns, `*` and expressions with names."""
+        found: dict[str, Any] = {}
+        for part in text.removeprefix("struct(").removesuffix(")").split(", "):
+            expr, _, name = part.partition(" AS ")
+            if part == "*":
+                found |= _plain(row)
+            else:
+                found[name.strip("`") or expr] = _plain({"": _frame([row]).select(_expr(expr)).item()})[""]
+        return found
 
     def _panes(self, stage: Windows | Over, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         bounds = set() if counted(stage.spec.ports["input"].window) else {"window_start", "window_end"}
         times = {*bounds, *stage.spec.ports["input"].time_columns}
         made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
+        ranked = stage.ranked if isinstance(stage, Windows) else None
+        if ranked is not None:
+            return [one for row in made for one in _ranked(row, ranked)]
         struct = stage.struct if isinstance(stage, Windows) else None
         for row in made if struct is not None else ():
             row[struct or ""] = {"start": row["window_start"], "end": row["window_end"]}
@@ -143,6 +163,17 @@ class Player:
 
 
 _OWN = ("processing_time",)
+
+
+def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
+    """Yields a row for each place of the lists of a pane."""
+    lists = [row[name] or [] for name in ranked.lists]
+    for place, values in enumerate(zip(*lists, strict=True)):
+        fields = values[0] if ranked.lists == ("rows",) else dict(zip(ranked.lists, values, strict=True))
+        others = {name: _frame([row]).select(_expr(text)).item() for name, text in ranked.others}
+        rank = {} if ranked.rank is None else {ranked.rank: place + 1}
+        op = {"op": row["op"]} if ranked.retracts else {}
+        yield {name: _time(name, value, {"ts"}) for name, value in fields.items()} | others | rank | op
 
 
 def _exploded(rows: list[dict[str, Any]], stage: Windows | Over) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from panewise.spark.results.rows_between import ResultRows
 from panewise.spec import parts
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.expressions import tokens_of
-from panewise.sql.stages import Computed, Output, Over, Read, Rows, Script, SparkQuery, Stage, Windows
+from panewise.sql.stages import Computed, Output, Over, Ranked, Read, Rows, Script, SparkQuery, Stage, Windows
 from panewise.sql.texts import one_line, quoted
 
 Made: TypeAlias = DataFrame | OperatorResult
@@ -152,7 +152,9 @@ class Runner:
             df = made if stage.alias is None else made.alias(stage.alias)
             df = df if stage.where is None else df.where(stage.where)
             return df if stage.outputs is None else df.select(*map(_column, stage.outputs))
-        rows = ResultRows(made, made.steps)
+        alias = stage.alias
+        named = () if alias is None else (lambda df: df.alias(alias),)
+        rows = ResultRows(made, (*made.steps, *named))
         rows = rows if stage.where is None else rows.where(stage.where)
         if stage.outputs is not None:
             rows = rows.select(*map(_column, stage.outputs))
@@ -217,6 +219,11 @@ class Runner:
         self, result: OperatorResult, stage: Windows | Over, outputs: tuple[Output, ...] | None
     ) -> OperatorResult:
         rows = ResultRows(result, result.steps)
+        if isinstance(stage, Windows) and stage.ranked is not None:
+            ranked = stage.ranked
+            steps = (*result.steps, lambda df: _ranked(df, ranked))
+            words = f"SQL: each pane becomes a row for each place of its {ranked.lists[0]}."
+            return replace(result, steps=steps, words=words)
         struct = stage.struct if isinstance(stage, Windows) else None
         if struct is not None:
             start, end = (SF.col(f"window_{one}").alias(one) for one in ("start", "end"))
@@ -238,6 +245,20 @@ class Runner:
             else:
                 found.append(_column(one))
         return found
+
+
+def _ranked(df: DataFrame, ranked: Ranked) -> DataFrame:
+    """Returns a row for each place of the lists of each pane."""
+    lists = ranked.lists
+    one = (
+        SF.col(quoted(lists[0]))
+        if lists == ("rows",)
+        else SF.arrays_zip(*(SF.col(quoted(name)) for name in lists))
+    )
+    exploded = df.select("*", SF.posexplode(one).alias("place", "row"))
+    others = [SF.expr(text).alias(name) for name, text in ranked.others]
+    rank = [] if ranked.rank is None else [(SF.col("place") + 1).cast("bigint").alias(ranked.rank)]
+    return exploded.select("row.*", *others, *rank, *(["op"] if ranked.retracts else []))
 
 
 def new_columns(stage: Stage) -> frozenset[str]:

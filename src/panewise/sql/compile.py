@@ -26,6 +26,7 @@ from panewise.sql.syntax import (
     Table,
     TableFunction,
 )
+from panewise.sql.top_n import TopNCompiler, pattern_of
 from panewise.sql.windows import WindowCompiler
 
 _CALLS = ("window", "session_window")
@@ -103,6 +104,9 @@ class _Compiler:
 
     def select(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage:
         """Returns the stage of a SELECT."""
+        pattern = pattern_of(select, emit, self.parser)
+        if pattern is not None:
+            return TopNCompiler(self.parser, pattern, lambda source: self._single(source, known)).compile()
         table = self._window_table(select)
         calls = select.group is not None and any(
             function_name(one.node) in _CALLS for one in select.group.expressions

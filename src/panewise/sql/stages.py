@@ -100,6 +100,23 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Ranked:
+    """How panes with lists become rows: one for each place of the lists.
+
+    Attributes:
+        lists: the columns with lists of equal length. A list of structs gives the fields of the structs.
+        rank: the name of a column with the place, from 1; None if there is none.
+        others: further columns: their names, and expressions over panes.
+        retracts: whether the rows have the column `op`.
+    """
+
+    lists: tuple[str, ...]
+    rank: str | None
+    others: tuple[tuple[str, str], ...]
+    retracts: bool
+
+
+@dataclass(frozen=True)
 class Windows:
     """A windowed aggregation.
 
@@ -117,6 +134,7 @@ class Windows:
             table.
         exploded: the columns by which each row is repeated for every set of GROUPING SETS, and the expression
             that makes the sets.
+        ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
     """
 
     input: "Stage"
@@ -129,6 +147,7 @@ class Windows:
     struct: str | None = None
     naming: tuple[str, str] = ("", "")
     exploded: Computed | None = None
+    ranked: Ranked | None = None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
