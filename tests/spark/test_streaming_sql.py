@@ -30,6 +30,59 @@ SAME = [
     WHERE n > 1 ORDER BY kk LIMIT 2""",
 ]
 
+# Spark runs the second text of a pair.
+PAIRS = [
+    (
+        "SELECT k, window_end, v FROM TABLE(HOP(TABLE t, ts, INTERVAL 5 SECONDS, INTERVAL 10 SECONDS))",
+        "SELECT k, w.end AS window_end, v FROM (SELECT *, window(ts, '10 seconds', '5 seconds') w FROM {t})",
+    ),
+    (
+        """SELECT k, v, sum(v) AS s, grouping_id() AS id FROM TUMBLE(t, ts, INTERVAL '1' MINUTE)
+        GROUP BY window_start, window_end, CUBE (k, v)""",
+        """SELECT k, v, sum(v) AS s, grouping_id() AS id
+        FROM (SELECT *, window(ts, '1 minute') AS w FROM {t})
+        GROUP BY GROUPING SETS ((w, k, v), (w, k), (w, v), (w))""",
+    ),
+    (
+        """SELECT x.k AS key, v + 1 AS w, rn FROM (
+            SELECT *, row_number() OVER (PARTITION BY window_start, window_end ORDER BY v DESC, ts) AS rn
+            FROM TUMBLE(t, ts, INTERVAL '20' SECONDS)) x
+        WHERE x.rn <= 2 AND v > 1""",
+        """SELECT k AS key, v + 1 AS w, rn FROM (
+            SELECT *, row_number() OVER (PARTITION BY window(ts, '20 seconds') ORDER BY v DESC, ts) AS rn
+            FROM {t})
+        WHERE rn <= 2 AND v > 1""",
+    ),
+    (
+        """SELECT window_start, max(s) AS m FROM (
+            SELECT k, window_start, window_end, sum(v) AS s FROM TUMBLE(t, ts, INTERVAL '20' SECONDS)
+            GROUP BY k, window_start, window_end)
+        GROUP BY window_start, window_end""",
+        """SELECT w.start AS window_start, max(s) AS m FROM (
+            SELECT k, window(ts, '20 seconds') AS w, sum(v) AS s FROM {t} GROUP BY k, w) GROUP BY w""",
+    ),
+    (
+        """SELECT sum(n) AS n
+        FROM (SELECT window, k, count(*) AS n FROM t GROUP BY k, window(ts, '10 seconds'))
+        GROUP BY window(window_time(window), '1 minute')""",
+        "SELECT count(*) AS n FROM {t}",
+    ),
+    (
+        "SELECT k, v FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY v DESC NULLS LAST) = 1",
+        """SELECT k, v, '+' AS op
+        FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS rn FROM {t})
+        WHERE rn = 1""",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "same"), first_here(PAIRS, 4))
+def test_a_batch_has_the_rows_of_another_text_of_spark(feed: Feed, text: str, same: str) -> None:
+    """semantics 46.5, 46.17 to 46.19"""
+    feed.put(*ROWS)
+    df = feed.batch()
+    assert collected(rows_of(sql(text, t=df))) == collected(feed.spark.sql(same, t=df))
+
 
 def rows_of(made: Any) -> DataFrame:
     if isinstance(made, DataFrame):

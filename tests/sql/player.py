@@ -6,6 +6,7 @@ written as "12:05", on 2024-01-01 in UTC.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,8 @@ class Player:
     def _operator(
         self, stage: Windows | Over, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
+        if isinstance(stage.input, Over):
+            return self._second(stage, events)
         made = []
         for event in events:
             if "rows" in event:
@@ -98,6 +101,19 @@ class Player:
                 made.append({"op": "finish"})
         outputs = [output["panes"] for output in run(stage.spec, made, self.runtime)]
         return [self._panes(stage, rows) for rows in outputs]
+
+    def _second(
+        self, stage: Windows | Over, events: Iterable[Mapping[str, Any]]
+    ) -> list[list[dict[str, Any]]]:
+        """Returns the rows of an operator over the rows of another one."""
+        given, before = list(events), replace(stage, input=Read("t", "t", None), where=None)
+        assert isinstance(stage.input, Over)
+        first = self._operator(stage.input, given)
+        both: list[Mapping[str, Any]] = []
+        for rows, event in zip(first, given, strict=True):
+            both += [{"rows": rows}, {"rows": []} if "rows" in event else event]
+        outputs = self._operator(before, both)
+        return [one + other for one, other in zip(outputs[::2], outputs[1::2], strict=True)]
 
     def _input(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if isinstance(stage, Read):

@@ -248,3 +248,41 @@ def test_what_a_stage_of_a_chain_cannot_have() -> None:
     ]:
         with pytest.raises(SqlError, match=message):
             compile_sql(select)
+
+
+def test_options_of_a_table() -> None:
+    """semantics 46.11"""
+    options = "WITH (position = 'p, o', max_future_skew = '1 hour', null_keys = false)"
+    spec = spec_of(f"SELECT k, count(*) AS n FROM t {options} GROUP BY k, window(ts, '1 hour')")
+    assert isinstance(spec, pw.WindowOperator)
+    assert spec.position == pw.Position("p", "o")
+    assert (spec.max_future_skew, spec.null_keys) == (pw.Duration.of("1 hour"), False)
+    over = spec_of("SELECT sum(v) OVER (ORDER BY ts) AS s FROM t WITH (max_future_skew = '1 minute')")
+    assert isinstance(over, pw.OverOperator)
+    assert over.max_future_skew == pw.Duration.of("1 minute")
+    read = windows(
+        "SELECT count(*) AS n FROM t WITH ('split-size' = 5) x GROUP BY window(ts, '1 hour')"
+    ).input
+    assert isinstance(read, Read)
+    assert (read.text, read.alias) == ("t WITH ('split-size' = 5)", "x")
+    with pytest.raises(SqlError, match="null_keys is true or false"):
+        compile_sql("SELECT count(*) FROM t WITH (null_keys = 3) GROUP BY window(ts, '1 hour')")
+
+
+def test_a_gap_that_depends_on_the_row() -> None:
+    """semantics 46.6"""
+    gap = "CASE WHEN k = 'a' THEN '1 hour' ELSE '5 minutes' END"
+    stage = windows(f"SELECT count(*) AS n FROM t GROUP BY session_window(ts, {gap})")
+    assert stage.spec.ports["input"].window == pw.Session("gap of the session", touching="merge")
+    assert [(one.name, one.text) for one in stage.computed] == [
+        ("gap of the session", f"((ts + CAST(({gap}) AS INTERVAL)) - ts)")
+    ]
+
+
+def test_functions_over_panes() -> None:
+    """semantics 46.14, 46.18"""
+    inner = f"SELECT k, window_time AS rt, sum(v) AS s {TUMBLE} {GROUP}"
+    script = compile_sql(f"SELECT *, lag(s) OVER (PARTITION BY k ORDER BY rt) AS before FROM ({inner})")
+    over = script.last
+    assert over is not None
+    assert over.spec.ports["input"].event_time == "timestamp"

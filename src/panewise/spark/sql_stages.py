@@ -10,18 +10,32 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as SF
 
+from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.feeding import Source, frame_of
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spec import parts
+from panewise.spec import Hopping, parts
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.expressions import tokens_of
-from panewise.sql.stages import Computed, Output, Over, Ranked, Read, Rows, Script, SparkQuery, Stage, Windows
+from panewise.sql.stages import (
+    Assigned,
+    Computed,
+    Output,
+    Over,
+    Ranked,
+    Read,
+    Rows,
+    Script,
+    SparkQuery,
+    Stage,
+    Windows,
+)
 from panewise.sql.texts import one_line, quoted
 
+_WINDOW = "__window"
 Made: TypeAlias = DataFrame | OperatorResult
 
 
@@ -84,6 +98,8 @@ class Runner:
                 return self._spark(stage)
             case Rows():
                 return self._rows(stage)
+            case Assigned():
+                return self._assigned(stage)
             case Windows() | Over():
                 return self._operator(stage)
 
@@ -159,6 +175,18 @@ class Runner:
         if stage.outputs is not None:
             rows = rows.select(*map(_column, stage.outputs))
         return replace(made, steps=rows.steps, words=f"{made.words}\n{_words(stage)}".strip())
+
+    def _assigned(self, stage: Assigned) -> DataFrame:
+        df, window = frame_of(self.run(stage.input)), stage.window
+        slide = window.hop if isinstance(window, Hopping) else window.size
+        assert isinstance(window.size, Duration), "windows of rows are refused"
+        assert isinstance(slide, Duration), "windows of rows are refused"
+        lengths = (f"{one} microseconds" for one in (window.size.us, slide.us, window.origin % slide.us))
+        made = df.withColumn(_WINDOW, SF.window(quoted(stage.time), *lengths))
+        start, end = (SF.col(f"{_WINDOW}.{one}") for one in ("start", "end"))
+        last = end - SF.expr("INTERVAL '0.000001' SECOND")
+        bounds = {"window_start": start, "window_end": end, "window_time": last}
+        return made.withColumns(bounds).drop(_WINDOW)
 
     def _operator(self, stage: Windows | Over) -> OperatorResult:
         given: Any = self.run(stage.input)

@@ -86,7 +86,7 @@ class ChainCompiler(WindowCompiler):
     def __init__(
         self, parser: QueryParser, select: Select, emit: Emit | None, names: frozenset[str], before: Windows
     ) -> None:
-        super().__init__(parser, select, emit, None, names, None)
+        super().__init__(parser, select, emit, None, names)
         self.before, self.known, self.ends = before, dict[str, str](), dict[str, str]()
         columns = {one.lower(): one for one in (*before.spec.keys, *_aggregates(before.spec))}
         for one in before.outputs:

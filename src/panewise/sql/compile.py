@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from panewise.spec import OverOperator
+from panewise.spec import Hopping, OverOperator, Tumbling, counted
 from panewise.sql.calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.chained import chained, is_ours, timed, window_column
+from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
 from panewise.sql.parser import QueryParser, parse
-from panewise.sql.stages import OURS, Output, Over, Read, Rows, Script, SparkQuery, Stage, walk
+from panewise.sql.stages import OURS, Assigned, Output, Over, Read, Rows, Script, SparkQuery, Stage, walk
 from panewise.sql.syntax import (
     Body,
     Derived,
@@ -27,9 +28,8 @@ from panewise.sql.syntax import (
     TableFunction,
 )
 from panewise.sql.top_n import TopNCompiler, pattern_of
-from panewise.sql.windows import WindowCompiler
-
-_CALLS = ("window", "session_window")
+from panewise.sql.window_functions import window_of_table
+from panewise.sql.windows import CALLS, WindowCompiler
 
 
 def compile_sql(sql: str) -> Script:
@@ -109,13 +109,15 @@ class _Compiler:
             return TopNCompiler(self.parser, pattern, lambda source: self._single(source, known)).compile()
         table = self._window_table(select)
         calls = select.group is not None and any(
-            function_name(one.node) in _CALLS for one in select.group.expressions
+            function_name(one.node) in CALLS for one in select.group.expressions
         )
         over = [one for one in self._expressions(select) if windows_in(one.node)]
         grouped = select.group is not None or any(has_aggregate(one.expr.node) for one in select.items)
         again = self._again(select, emit, known) if table is None and not calls and grouped else None
         if again is not None:
             return again
+        if table is not None and not grouped and emit is None:
+            return self._rows_of_windows(select, table, over=bool(over), known=known)
         if table is not None or calls or (emit is not None and grouped):
             return self._windows(select, emit, table, known)
         if over and not grouped:
@@ -139,7 +141,8 @@ class _Compiler:
             rule = "windows have a table"
             raise self.parser.fail("no FROM", rule, "write FROM and a table", select.span)
         input, alias, names, time = self.input(select, table, known)  # noqa: A001
-        compiler = WindowCompiler(self.parser, select, emit, table, names, time)
+        options = options_of(source, self.parser)
+        compiler = WindowCompiler(self.parser, select, emit, table, names, time=time, options=options)
         if is_ours(input):
             column = self._time_of(select, table, names)
             if column is not None:
@@ -151,7 +154,7 @@ class _Compiler:
         if table is not None:
             return None if table.time is None else column_name(table.time.node, names)
         for one in select.group.expressions if select.group is not None else ():
-            if function_name(one.node) in _CALLS and one.node.expressions:
+            if function_name(one.node) in CALLS and one.node.expressions:
                 time = one.node.expressions[0]
                 return window_column(time) or column_name(time, names)
         return None
@@ -165,12 +168,33 @@ class _Compiler:
         input, _, names, _ = self._single(select.source, known)  # noqa: A001
         return chained(self.parser, select, emit, input, names)
 
+    def _rows_of_windows(
+        self, select: Select, table: TableFunction, *, over: bool, known: Mapping[str, Stage]
+    ) -> Stage:
+        """Returns the rows with the bounds of their windows, of a SELECT without GROUP BY."""
+        input, alias, names, _ = self.input(select, table, known)  # noqa: A001
+        made = window_of_table(table, self.parser)
+        time = None if made.time is None else column_name(made.time.node, names)
+        fixed = isinstance(made.window, Tumbling) or (
+            isinstance(made.window, Hopping) and not made.window.gaps
+        )
+        if time is None or not fixed or counted(made.window) or select.source is not table or is_ours(input):
+            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
+            remedy = "add GROUP BY window_start, window_end"
+            raise self.parser.fail(table.function, rule, remedy, table.name)
+        stage = Assigned(input, made.window, time)  # type: ignore[arg-type]
+        return (
+            over_stage(self.parser, select, stage, alias, names)
+            if over
+            else self._rows_over(select, stage, alias)
+        )
+
     def _over(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage:
         self._refuse(select, distinct=True, qualify=False)
         input, alias, names, _ = self.input(select, None, known)  # noqa: A001
         if emit is not None:
             self._check_plain(emit)
-        return over_stage(self.parser, select, input, alias, names)
+        return over_stage(self.parser, select, input, alias, names, options_of(select.source, self.parser))
 
     def _ordered(self, select: Select, emit: Emit, known: Mapping[str, Stage]) -> Stage:
         """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""

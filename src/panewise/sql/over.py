@@ -1,6 +1,6 @@
 """A SELECT with functions over windows as OVER operators, one for each PARTITION BY and ORDER BY."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from sqlglot import exp
@@ -10,6 +10,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Frame, OverColumn, OverOperator
 from panewise.sql.calls import aggregate_call, column_name, constant, function_name, windows_in
+from panewise.sql.chained import is_ours, timed
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Output, Over, Stage
 from panewise.sql.syntax import Expr, Item, Select, Span
@@ -22,10 +23,14 @@ _WHOLE: Final = "the rows behind the present one have not arrived yet, and a str
 
 
 class _OverCompiler:
-    def __init__(self, parser: QueryParser, select: Select, names: frozenset[str]) -> None:
-        self.parser, self.select, self.aliases = parser, select, names
+    def __init__(
+        self, parser: QueryParser, select: Select, names: frozenset[str], options: Mapping[str, Any]
+    ) -> None:
+        self.parser, self.select, self.aliases, self.options = parser, select, names, options
+        self.named = {str(one.this.name).lower(): one for one in select.windows}
         self.columns = Columns(parser, names)
         self.made: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
+        self.time: str | None = None  # the column of the event time, if the rows call it otherwise
         self.operators: dict[tuple[Any, ...], list[OverColumn]] = {}
 
     def stage(self, input: Stage, alias: str | None) -> Stage:  # noqa: A002 - the field's name
@@ -35,6 +40,10 @@ class _OverCompiler:
         if self.select.qualify is not None:
             for window in windows_in(self.select.qualify.node):
                 self._add(window)
+        first = next((key[1][0] for key in self.operators if key[1]), None)
+        if first is not None and is_ours(input):
+            input, time = timed(input, first)  # noqa: A001
+            self.time = time if time != first else None
         specs = [self._operator(key, columns) for key, columns in self.operators.items()]
         where = None if self.select.where is None else self._where(self.select.where)
         having = None if self.select.qualify is None else self._qualify(self.select.qualify)
@@ -66,14 +75,24 @@ class _OverCompiler:
             return
         name = one_line(text)
         self.made[normal(text)] = name
-        if window.args.get("alias") is not None:
-            rule = "the window of a function stands behind OVER, in parentheses"
-            raise self._fail(
-                window, "a window by its name", rule, "write OVER (PARTITION BY ... ORDER BY ...)"
-            )
-        key = self._key(window)
-        column = self._checked(window, lambda: OverColumn(self._what(window, name), self._frame(window, key)))
+        described = self._described(window)
+        key = self._key(described)
+        column = self._checked(
+            window, lambda: OverColumn(self._what(window, name), self._frame(window, described, key))
+        )
         self.operators.setdefault(key, []).append(column)
+
+    def _described(self, window: exp.Window) -> exp.Expr:
+        """Returns what has the partition, the order and the frame: the window, or the one that it names."""
+        alias = window.args.get("alias")
+        if alias is None:
+            return window
+        found = self.named.get(str(alias.name).lower())
+        alone = not any(window.args.get(name) for name in ("partition_by", "order", "spec"))
+        if found is None or not alone:
+            rule = f"the name of a window is one of the clause WINDOW, {sorted(self.named)}, and stands alone"
+            raise self._fail(window, str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)")
+        return found
 
     def _fail(self, node: exp.Expr, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self._span(node))
@@ -86,7 +105,7 @@ class _OverCompiler:
         except SpecError as error:
             raise self._fail(node, error.given, error.rule, error.remedy) from None
 
-    def _key(self, window: exp.Window) -> tuple[Any, ...]:
+    def _key(self, window: exp.Expr) -> tuple[Any, ...]:
         """Returns the names of the columns of PARTITION BY and ORDER BY."""
         partition = tuple(
             self.columns.name_of(self._expr(one)) for one in window.args.get("partition_by") or ()
@@ -94,7 +113,7 @@ class _OverCompiler:
         order = window.args.get("order")
         return partition, tuple(self._order(window, one) for one in (order.expressions if order else ()))
 
-    def _order(self, window: exp.Window, ordered: exp.Expr) -> str:
+    def _order(self, window: exp.Expr, ordered: exp.Expr) -> str:
         name = column_name(ordered.this, self.aliases)
         if name is None:
             raise self._fail(
@@ -141,9 +160,9 @@ class _OverCompiler:
                 window, f"{function} with {len(arguments)} arguments", rule, "see pyspark"
             ) from None
 
-    def _frame(self, window: exp.Window, key: tuple[Any, ...]) -> Frame | None:
+    def _frame(self, window: exp.Window, described: exp.Expr, key: tuple[Any, ...]) -> Frame | None:
         function = function_name(_inner(window))
-        spec = window.args.get("spec")
+        spec = described.args.get("spec")
         if function in _ROW_FUNCTIONS and function != "nth_value":
             if spec is not None:
                 raise self._fail(
@@ -155,9 +174,6 @@ class _OverCompiler:
                 remedy = "add ORDER BY and the event time, or ROWS BETWEEN n PRECEDING AND CURRENT ROW"
                 raise self._fail(window, "OVER without an order and a frame", _WHOLE, remedy)
             return Frame("range", None, 0)
-        if spec.args.get("exclude") is not None:
-            rule = "a frame has all rows between its bounds"
-            raise self._fail(window, "EXCLUDE", rule, "subtract the row's own value")
         kind = str(spec.args["kind"]).lower()
         if kind not in ("rows", "range"):
             raise self._fail(window, kind.upper(), "a frame is of ROWS or a RANGE", "write one of these")
@@ -165,7 +181,22 @@ class _OverCompiler:
         end = 0 if spec.args.get("end") is None else self._bound(window, spec, "end", kind)
         if end is None:
             raise self._fail(window, "UNBOUNDED FOLLOWING", _WHOLE, "end the frame at CURRENT ROW")
+        if spec.args.get("exclude") is not None and str(spec.args["exclude"].name).upper() != "NO OTHERS":
+            start, end = self._without_current(window, spec, kind, (start, end))
         return Frame("rows" if kind == "rows" else "range", start, end)
+
+    def _without_current(
+        self, window: exp.Window, spec: exp.Expr, kind: str, bounds: tuple[int | None, int]
+    ) -> tuple[int | None, int]:
+        """Returns the bounds of a frame of rows that begins or ends at the present row, without this row."""
+        start, end = bounds
+        if kind == "rows" and str(spec.args["exclude"].name).upper() == "CURRENT ROW":
+            if end == 0 and start != 0:
+                return start, -1
+            if start == 0 and end > 0:
+                return 1, end
+        rule = "EXCLUDE CURRENT ROW is for ROWS frames that begin or end at the current row, with other rows"
+        raise self._fail(window, "EXCLUDE", rule, "subtract the row's own value")
 
     def _bound(self, window: exp.Window, spec: exp.Expr, which: str, kind: str) -> int | None:
         """Returns a bound as an offset; None if it is unbounded."""
@@ -200,8 +231,8 @@ class _OverCompiler:
             lambda: OverOperator(
                 columns=columns,
                 keys=partition,
-                event_time=order[0] if timed else None,
-                order=order[1:],
+                event_time=self.time or order[0] if timed else None,
+                **{**({"order": order[1:]} if order[1:] else {}), **self.options},
             ),
         )
 
@@ -260,10 +291,11 @@ def over_stage(
     input: Stage,  # noqa: A002 - the field's name
     alias: str | None,
     names: Iterable[str],
+    options: Mapping[str, Any] | None = None,
 ) -> Stage:
     """Returns the stages of a SELECT with functions over windows.
 
     Raises:
         SqlError: if a stream cannot have such a result, or a part breaks a rule.
     """
-    return _OverCompiler(parser, select, frozenset(names)).stage(input, alias)
+    return _OverCompiler(parser, select, frozenset(names), options or {}).stage(input, alias)

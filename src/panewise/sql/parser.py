@@ -32,7 +32,7 @@ from panewise.sql.syntax import (
 _SETS: Final = {"UNION": "UNION", "EXCEPT": "EXCEPT", "MINUS": "EXCEPT", "INTERSECT": "INTERSECT"}
 # Clauses of a SELECT that only Spark reads, with the words that may follow theirs.
 _OTHERS: Final = ("LATERAL VIEW", "PIVOT", "UNPIVOT", "WINDOW", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY")
-_TAIL: Final = ("ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY", "WINDOW", "LIMIT", "OFFSET")
+_TAIL: Final = ("ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY", "LIMIT", "OFFSET")
 _CLAUSES: Final = (
     *("FROM", "WHERE", "GROUP BY", "HAVING", "QUALIFY", "EMIT", "UNION", "EXCEPT", "MINUS", "INTERSECT"),
     *_OTHERS,
@@ -129,13 +129,21 @@ class QueryParser(RelationParser):
         group = self._group() if self.take_words("GROUP", "BY") else None
         having = self._after("HAVING")
         qualify = self._after("QUALIFY")
-        if self._clause(("WINDOW",)):
-            others.append(("WINDOW", self._skipped("WINDOW")))
+        windows = self._named_windows() if self._clause(("WINDOW",)) else ()
         qualify = qualify or self._after("QUALIFY")
         span = self.span_from(index)
         return Select(
-            items, distinct, source, where, group, having, qualify, tuple(others), span, source_span
+            items, distinct, source, where, group, having, qualify, tuple(others), span, source_span, windows
         )
+
+    def _named_windows(self) -> tuple[exp.Expr, ...]:
+        self._advance()
+        found = self.separated(self._parse_named_window)
+        if not all(isinstance(one, exp.Window) and one.this is not None for one in found):
+            raise self.unexpected(
+                "WINDOW has names with windows", "write WINDOW w AS (PARTITION BY k ORDER BY ts)"
+            )
+        return tuple(one for one in found if one is not None)
 
     def _after(self, word: str) -> Expr | None:
         return self.expr(f"a condition follows {word}") if self.take_words(word) else None

@@ -50,6 +50,7 @@ _JOINS: Final = (
     *((side, "JOIN") for side in ("LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI")),
     *(("LEFT", word, "JOIN") for word in ("SEMI", "ANTI")),
 )
+OPTIONS: Final = frozenset({"order", "position", "null_keys", "max_future_skew"})  # of WITH, for operators
 T = TypeVar("T")
 
 
@@ -228,12 +229,47 @@ class RelationParser(ExpressionParser):
         index = self._index
         name = self._table_name()
         text = self.span_from(index)
+        options = (
+            self._options() if self.at_word("WITH") and self._next.token_type == TokenType.L_PAREN else {}
+        )
+        if options and not {*options} & OPTIONS:
+            text, options = self.span_from(index), {}
         watermark = self._watermark()
         alias, columns = self._alias()
         watermark = watermark or self._watermark()
         if self._curr and self.at_word("TABLESAMPLE"):
             raise self.unexpected("a sample of a stream has no size", "use WHERE rand() < 0.1")
-        return Table(text, name, alias, columns, watermark, self.span_from(index))
+        return Table(text, name, alias, columns, watermark, self.span_from(index), tuple(options.items()))
+
+    def _options(self) -> dict[str, str]:
+        """Parses WITH (name = value, ...)."""
+        begin = self._index
+        self._advance(2)
+        found: dict[str, str] = {}
+        while True:
+            name = self._option_word("an option has a name")
+            self.take(TokenType.EQ)
+            found[name.lower()] = self._option_word("an option has a value")
+            if not self.take(TokenType.COMMA):
+                break
+        self.required(TokenType.R_PAREN, "the options of WITH stand in parentheses", "close the parenthesis")
+        unknown = sorted({*found} - OPTIONS)
+        if unknown and {*found} & OPTIONS:
+            rule = f"options of the operator are {', '.join(sorted(OPTIONS))}, and stand alone"
+            raise self.fail(unknown[0], rule, "leave it out", self.span_from(begin))
+        return found
+
+    def _option_word(self, rule: str) -> str:
+        token = self._curr
+        ends = (TokenType.COMMA, TokenType.R_PAREN, TokenType.EQ, TokenType.SEMICOLON)
+        if not token or token.token_type in ends:
+            raise self.unexpected(rule, "write for example WITH (order = 'id')")
+        parts = [token.text]
+        self._advance()
+        while self.take(TokenType.DOT):
+            parts.append(self._curr.text if self._curr else "")
+            self._advance()
+        return ".".join(parts)
 
     def _table_name(self) -> str | None:
         """Goes past the name of a table, a function or VALUES; returns the name of a table."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import Chain, OverOperator, WindowOperator
+from panewise.spec import Chain, Hopping, OverOperator, Tumbling, WindowOperator
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,26 @@ class Rows:
     alias: str | None
     where: str | None
     outputs: tuple[Output, ...] | None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """Rows with the bounds of their windows, once for each window.
+
+    Attributes:
+        input: the stage before it.
+        window: the windows.
+        time: the column of the event time.
+    """
+
+    input: "Stage"
+    window: Tumbling | Hopping
+    time: str
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -185,7 +205,7 @@ class Over:
         return (self.input,)
 
 
-Stage: TypeAlias = Read | SparkQuery | Rows | Windows | Over
+Stage: TypeAlias = Read | SparkQuery | Rows | Assigned | Windows | Over
 OURS: Any = (Windows, Over)
 
 

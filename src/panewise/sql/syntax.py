@@ -55,7 +55,10 @@ class Watermark:
 
 @dataclass(frozen=True)
 class Table:
-    """A table by its name, or anything else of which only Spark knows what it is, such as VALUES."""
+    """A table by its name, or anything else of which only Spark knows what it is, such as VALUES.
+
+    `options` are those of WITH that are for the operator, by lower-case names.
+    """
 
     text: Span
     name: str | None
@@ -63,6 +66,7 @@ class Table:
     columns: tuple[str, ...]
     watermark: Watermark | None
     span: Span
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,10 @@ class Emit:
 
 @dataclass(frozen=True)
 class Select:
-    """A SELECT. `others` are its further clauses, which only Spark knows, such as LATERAL VIEW."""
+    """A SELECT. `others` are its further clauses, which only Spark knows, such as LATERAL VIEW.
+
+    `windows` are the named windows of the clause WINDOW.
+    """
 
     items: tuple[Item, ...]
     distinct: bool
@@ -158,6 +165,7 @@ class Select:
     others: tuple[tuple[str, Span], ...]
     span: Span
     source_span: Span | None = None
+    windows: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)

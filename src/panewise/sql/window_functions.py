@@ -10,7 +10,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import AnyWindow, Cumulating, Hopping, Session, Tumbling, rows
 from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Argument, Expr, Span, TableFunction
+from panewise.sql.syntax import Argument, Expr, Span, Table, TableFunction
 
 # The names of the arguments, in the order in which they are given by position.
 _ORDER: Final[Mapping[str, tuple[str, ...]]] = {
@@ -109,25 +109,48 @@ def _session(gap: Any) -> Session:
     return Session(gap, touching="merge") if isinstance(gap, Duration) else Session(gap)
 
 
-def window_of_call(node: exp.Expr, name: str, parser: QueryParser) -> WindowSyntax:
+def window_of_call(
+    node: exp.Expr, name: str, parser: QueryParser, gap_column: Callable[[str, str], str]
+) -> WindowSyntax:
     """Returns the windows of Spark's window(...) or session_window(...).
+
+    `gap_column` adds a column, given its expression and name: that of a gap which depends on the row.
 
     Raises:
         SqlError: for other arguments than Spark has.
     """
     span, arguments = parser.span_of(node), node.expressions
+    if name.upper() in _ORDER:
+        return _group_window(node, name.upper(), parser)
     wanted = "window(ts, '1 hour' [, '10 minutes' [, '5 minutes']])"
     if name == "session_window":
         wanted = "session_window(ts, '30 minutes')"
     least, most = (2, 2) if name == "session_window" else (2, 4)
     if not least <= len(arguments) <= most:
         raise parser.fail(parser.characters(span), f"{name} is written as in Spark", f"write {wanted}", span)
-    values = [parser.duration_of(Expr(one, parser.span_of(one))) for one in arguments[1:]]
     time = Expr(arguments[0], parser.span_of(arguments[0]))
+    if name == "session_window" and not isinstance(arguments[1], (exp.Literal, exp.Interval)):
+        text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
+        column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
+        return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
+    values = [parser.duration_of(Expr(one, parser.span_of(one))) for one in arguments[1:]]
     try:
         return WindowSyntax(_spark_window(name, values), time, name.upper(), span)
     except SpecError as error:
         raise parser.fail(error.given, error.rule, error.remedy, span) from None
+
+
+def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowSyntax:
+    """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
+    places = [Expr(one, parser.span_of(one)) for one in node.expressions]
+    span = parser.span_of(node)
+    if not places:
+        raise parser.fail(
+            function, f"{function} has a column", f"write {function}(ts, INTERVAL '1' HOUR)", span
+        )
+    read = Table(span, None, None, (), None, span)
+    arguments = tuple(Argument(None, one, rows=False) for one in places[1:])
+    return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)
 
 
 def _spark_window(name: str, values: list[Duration]) -> AnyWindow:

@@ -1,6 +1,6 @@
 """A SELECT with windows and GROUP BY as a window operator, with what Spark computes before and after it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,8 +27,10 @@ from panewise.sql.texts import normal, one_line, quoted, replaced
 from panewise.sql.window_functions import WindowSyntax, window_of_call, window_of_table
 
 BOUNDS: Final = ("window_start", "window_end", "window_time")
-_CALLS: Final = ("window", "session_window")
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
+CALLS: Final = ("window", "session_window", "tumble", "hop", "cumulate", "session")  # in GROUP BY
+_STRUCTS: Final = ("window", "session_window")
+_ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
 _META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
 
 
@@ -162,9 +164,12 @@ class Panes:
         name = function_name(node)
         if name == "window_time" and self.bounds:
             return END
+        function, _, which = (name or "").partition("_")
+        if self.window is not None and function in CALLS and which in _ENDS:
+            return _ENDS[which]
         if name in ("grouping", "grouping_id") and self.sets is not None:
             return self.sets.grouping(node, [self._normal(one) for one in node.expressions], list(self.keys))
-        if name in _CALLS and self.window == self._normal(node) and self.struct is not None:
+        if name in _STRUCTS and self.window == self._normal(node) and self.struct is not None:
             return quoted(self.struct)
         return self._bound(node) if isinstance(node, exp.Column) else None
 
@@ -229,6 +234,7 @@ class WindowCompiler:
         alias: the name of the source, if it has one.
         names: further names of the source by which expressions may call its columns.
         time: the column of WATERMARK, if there is one.
+        options: further fields of the specification.
     """
 
     def __init__(
@@ -238,9 +244,12 @@ class WindowCompiler:
         emit: Emit | None,
         table: TableFunction | None,
         names: frozenset[str],
-        time: str | None,
+        *,
+        time: str | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.parser, self.select, self.emit, self.table, self.time = parser, select, emit, table, time
+        self.options = options or {}
         self.columns = Columns(parser, names)
         self.sets = Sets(parser, None if select.group is None else select.group.sets)
         self.call: exp.Expr | None = None
@@ -332,7 +341,7 @@ class WindowCompiler:
 
     def _is_window(self, expr: Expr) -> bool:
         """Returns whether an expression of GROUP BY is the window, or a bound of it."""
-        if function_name(expr.node) in _CALLS and (self.table is None):
+        if function_name(expr.node) in CALLS and (self.table is None):
             if self.call is not None:
                 raise self.parser.fail("two windows", "a query has one window", "leave one out", expr.span)
             self.call = expr.node
@@ -352,7 +361,7 @@ class WindowCompiler:
             self._check_partition()
             return window_of_table(self.table, self.parser)
         if self.call is not None:
-            return window_of_call(self.call, str(function_name(self.call)), self.parser)
+            return window_of_call(self.call, str(function_name(self.call)), self.parser, self.columns.add)
         return None
 
     def _check_partition(self) -> None:
@@ -372,7 +381,8 @@ class WindowCompiler:
 
     def _panes(self, keys: dict[str, str], window: WindowSyntax | None) -> Panes:
         call = None if self.call is None else normal(self.parser.characters(self.parser.span_of(self.call)))
-        struct = function_name(self.call) if self.call is not None else None
+        name = function_name(self.call) if self.call is not None else None
+        struct = name if name in _STRUCTS else None
         panes = Panes(self.columns, keys, self._names(set(keys.values())), struct, call, window is not None)
         panes.sets = self.sets
         panes.aliases = {
@@ -402,7 +412,7 @@ class WindowCompiler:
         return Output(panes.text(item.expr), name, original)
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator:
-        fields = emission(self.emit, self.parser.fail, windows=window is not None)
+        fields = {**emission(self.emit, self.parser.fail, windows=window is not None), **self.options}
         if window is None:
             fields = {
                 **fields,
