@@ -160,6 +160,15 @@ def test_a_text_without_windows_gives_what_spark_gives(feed: Feed) -> None:
     assert collected(made) == collected(feed.spark.sql(text.replace("t WHERE", "{t} WHERE"), t=feed.batch()))
 
 
+def test_a_batch_that_only_spark_has_is_sparks(feed: Feed) -> None:
+    """semantics 46.1"""
+    feed.put(*ROWS)
+    text = "SELECT v, ntile(2) OVER (ORDER BY v DESC) AS half, sum(v) OVER (PARTITION BY k) AS s FROM {t}"
+    assert collected(sql(text, t=feed.batch())) == collected(feed.spark.sql(text, t=feed.batch()))
+    with pytest.raises(SqlError, match="ntile"):
+        sql(text, t=feed.stream())
+
+
 def test_a_result_is_a_table(feed: Feed) -> None:
     """semantics 46"""
     feed.put(*ROWS)

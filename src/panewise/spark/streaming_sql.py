@@ -5,11 +5,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from panewise.errors import SetupError, SqlError
+from panewise.errors import SetupError, SpecError, SqlError
 from panewise.spark.feeding import Source
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sql_stages import Runner
-from panewise.sql import compile_sql, says_windows
+from panewise.sql import compile_sql, is_sparks, says_windows
 from panewise.sql.parameters import with_parameters
 
 
@@ -31,7 +31,8 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
         The result of the last operator, as the fluent API returns it: a WindowResult with `panes`, or an
         OverResult with `rows`; and `late`, `invalid`, `counts`, `explain()` and `write(...)`. Its rows have
         the columns of the SELECT list. In retracting mode a column `op` follows, unless it is selected. If
-        the text has no windows, it is the DataFrame that Spark's own `sql` returns.
+        the text has no windows, it is the DataFrame that Spark's own `sql` returns. So it is for a
+        batch query that only Spark has, such as a function over a whole partition.
 
     Raises:
         SqlError: if the text breaks a rule. The error shows the place.
@@ -57,7 +58,24 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
     session = _session(tables)
     if not says_windows(filled):
         return Runner(session, filled, tables).plain()
-    return Runner(session, filled, tables).script(compile_sql(filled))
+    try:
+        return Runner(session, filled, tables).script(compile_sql(filled))
+    except SpecError:
+        batch = _of_spark(session, filled, tables)
+        if batch is None:
+            raise
+        return batch
+
+
+def _of_spark(session: SparkSession, text: str, tables: Mapping[str, Source]) -> DataFrame | None:
+    """Returns what Spark makes of a text that panewise refuses; None if it is a stream, or is wrong."""
+    if not is_sparks(text):
+        return None
+    try:
+        made = Runner(session, text, tables).plain()
+    except SqlError:
+        return None
+    return None if made.isStreaming else made
 
 
 def _session(tables: Mapping[str, Source]) -> SparkSession:

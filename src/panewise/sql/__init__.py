@@ -4,6 +4,6 @@ Only this package imports sqlglot.
 """
 
 from panewise.sql.compile import compile_sql
-from panewise.sql.words import says_windows
+from panewise.sql.words import is_sparks, says_windows
 
-__all__ = ["compile_sql", "says_windows"]
+__all__ = ["compile_sql", "is_sparks", "says_windows"]

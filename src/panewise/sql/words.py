@@ -1,5 +1,6 @@
 """Whether a text is a query for panewise at all."""
 
+from itertools import pairwise
 from typing import Final
 
 from sqlglot import TokenType
@@ -8,6 +9,23 @@ from panewise.sql.expressions import tokens_of
 
 _CALLS: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "WINDOW", "SESSION_WINDOW", "OVER"})
 _WORDS: Final = frozenset({"EMIT", "WATERMARK", "OVER", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"})
+
+_OWN: Final = frozenset({"EMIT", "WATERMARK", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"})
+_FUNCTIONS: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
+
+
+def is_sparks(sql: str) -> bool:
+    """Returns whether a text has no clause and no window function that Spark lacks.
+
+    >>> is_sparks("SELECT ntile(4) OVER (ORDER BY v) FROM t"), is_sparks("SELECT v FROM t EMIT CHANGES")
+    (True, False)
+    """
+    tokens = tokens_of(sql)
+    words = {token.text.upper() for token in tokens if token.token_type != TokenType.STRING}
+    called = {
+        token.text.upper() for token, behind in pairwise(tokens) if behind.token_type == TokenType.L_PAREN
+    }
+    return not (words & _OWN or called & _FUNCTIONS)
 
 
 def says_windows(sql: str) -> bool:
