@@ -68,6 +68,25 @@ PAIRS = [
         "SELECT count(*) AS n FROM {t}",
     ),
     (
+        """SELECT x.v, y.v AS w, x.v + y.v AS s FROM t x LEFT JOIN t y
+        ON x.k = y.k AND y.ts > x.ts AND y.ts <= x.ts + INTERVAL 20 SECONDS WHERE x.v > 0""",
+        """SELECT x.v, y.v AS w, x.v + y.v AS s FROM {t} x LEFT JOIN {t} y
+        ON x.k = y.k AND y.ts > x.ts AND y.ts <= x.ts + INTERVAL 20 SECONDS WHERE x.v > 0""",
+    ),
+    (
+        """SELECT x.ts, y.v FROM t x LEFT ASOF JOIN t y MATCH_CONDITION (x.ts > y.ts) ON x.k = y.k""",
+        """SELECT ts, lag(v) OVER (PARTITION BY k ORDER BY ts) AS v FROM {t} WHERE k IS NOT NULL
+        UNION ALL SELECT ts, NULL FROM {t} WHERE k IS NULL""",
+    ),
+    (
+        """SELECT sum(n) AS n FROM (
+            SELECT x.ts, 1 AS n FROM t x JOIN t y
+            ON x.k = y.k AND y.ts BETWEEN x.ts AND x.ts + INTERVAL 1 HOUR)
+        GROUP BY window(ts, '10 seconds')""",
+        """SELECT count(*) AS n FROM {t} x JOIN {t} y ON x.k = y.k AND y.ts >= x.ts
+        GROUP BY window(x.ts, '10 seconds')""",
+    ),
+    (
         "SELECT k, v FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY v DESC NULLS LAST) = 1",
         """SELECT k, v, '+' AS op
         FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS rn FROM {t})

@@ -16,7 +16,8 @@ import yaml
 
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
-from panewise.sql.stages import Computed, Output, Over, Ranked, Read, Rows, Stage, Windows
+from panewise.sql.joins import resolved
+from panewise.sql.stages import Computed, Joined, Output, Over, Ranked, Read, Rows, Stage, Windows
 from panewise.sql.texts import one_line
 from panewise.testing import run
 
@@ -51,15 +52,17 @@ def microseconds(value: Any) -> Any:
 
 def events_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the events of a document, which may have only rows: then these come, and the input ends."""
-    given = document.get("events") or [
-        {"rows": document["rows"]},
-        {"finish": True, "expect": document["expect"]},
-    ]
+    rows = {"rows": document["rows"]} if "rows" in document else document.get("tables", {})
+    given = document.get("events") or [rows, {"finish": True}]
     return [{name: _value(name, value) for name, value in event.items()} for event in given]
 
 
+def _names(all_rows: list[list[dict[str, Any]]]) -> list[str]:
+    return list(dict.fromkeys(name for rows in all_rows for row in rows for name in row))
+
+
 def _value(name: str, value: Any) -> Any:
-    if name in ("rows", "expect"):
+    if isinstance(value, list):
         return [{column: instant(one) for column, one in row.items()} for row in value]
     return instant(value)
 
@@ -80,7 +83,7 @@ class Player:
             stage = stage.input
         outputs = self._operator(stage, events)
         for one in reversed(after):
-            outputs = [self._projected(rows, one.where, one.outputs) for rows in outputs]
+            outputs = [self.projected(rows, one.where, one.outputs) for rows in outputs]
         return outputs
 
     def _operator(
@@ -91,8 +94,8 @@ class Player:
         made = []
         for event in events:
             if "rows" in event:
-                rows = self._input(stage.input, event["rows"])
-                rows = self._projected(rows, stage.where, None)
+                rows = self.rows_of(stage.input, event["rows"])
+                rows = self.projected(rows, stage.where, None)
                 rows = _exploded(rows, stage)
                 made.append({"op": "add", "rows": list(map(_plain, self._computed(rows, stage.computed)))})
             elif "watermark" in event:
@@ -115,11 +118,11 @@ class Player:
         outputs = self._operator(before, both)
         return [one + other for one, other in zip(outputs[::2], outputs[1::2], strict=True)]
 
-    def _input(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def rows_of(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if isinstance(stage, Read):
             return rows
         assert isinstance(stage, Rows), stage
-        return self._projected(self._input(stage.input, rows), stage.where, stage.outputs)
+        return self.projected(self.rows_of(stage.input, rows), stage.where, stage.outputs)
 
     def _computed(self, rows: list[dict[str, Any]], computed: tuple[Computed, ...]) -> list[dict[str, Any]]:
         if not rows or not computed:
@@ -154,9 +157,9 @@ class Player:
         for row in made if struct is not None else ():
             row[struct or ""] = {"start": row["window_start"], "end": row["window_end"]}
         new = [one.name for one in stage.spec.columns] if isinstance(stage, Over) else []
-        return self._projected(made, stage.having, stage.outputs, new)
+        return self.projected(made, stage.having, stage.outputs, new)
 
-    def _projected(
+    def projected(
         self,
         rows: list[dict[str, Any]],
         where: str | None,
@@ -225,14 +228,50 @@ def _expr(text: str) -> pl.Expr:
     if parts is not None:
         return pl.col(parts[1]).struct.field(parts[2])
     text = re.sub(r"`([^`]*)`", lambda found: '"' + found[1].replace('"', '""') + '"', text)
-    return pl.sql_expr(re.sub(r"\b[a-z]\.(\w+)", r"\1", text))
+    return pl.sql_expr(re.sub(r'(?<!")\b[a-z]\.(\w+)', r"\1", text))
+
+
+def play_join(stage: Joined, events: list[dict[str, Any]], runtime: str) -> list[list[dict[str, Any]]]:
+    """Returns the rows of a join after each event. The rows of an event are by the names of the tables."""
+    player, given = Player(stage, runtime), dict[str, list[list[dict[str, Any]]]]()
+    for side, name, inner in zip(("left", "right"), stage.names, (stage.left, stage.right), strict=True):
+        rows = [event.get(name, []) for event in events]
+        given[side] = [player.rows_of(inner, one) for one in rows]
+    columns = {side: _names(all_rows) for side, all_rows in given.items()}
+    made = resolved(stage, columns, (stage.times[0], stage.times[1]))
+    played: list[dict[str, Any]] = []
+    for number, event in enumerate(events):
+        if "watermark" in event:
+            played.append({"op": "watermark", "to": microseconds(event["watermark"])})
+        elif "finish" in event:
+            played.append({"op": "finish"})
+        else:
+            rows = {side: list(map(_plain, all_rows[number])) for side, all_rows in given.items()}
+            played.append({"op": "add", "rows": rows})
+    outputs = [output["panes"] for output in run(made.spec, played, runtime)]
+    known = ("ts", *filter(None, stage.times))
+    times = {one.name for one in made.spec.select or () if one.column in known}
+    times |= {"window_start", "window_end"}
+    shown = [
+        [{name: _time(name, value, times) for name, value in row.items()} for row in rows] for rows in outputs
+    ]
+    for condition in made.where:
+        shown = [player.projected(rows, condition, None) for rows in shown]
+    return [player.projected(rows, None, made.outputs) for rows in shown]
 
 
 def play(document: Mapping[str, Any], runtime: str) -> None:
     """Plays a document, and compares the rows after each event."""
     script = compile_sql(document["sql"])
     events = events_of(document)
-    outputs = Player(script.stage, runtime).play(events)
+    if isinstance(script.stage, Joined):
+        outputs = play_join(script.stage, events, runtime)
+    else:
+        outputs = Player(script.stage, runtime).play(events)
+    if "events" not in document:
+        together = _sorted(row for rows in outputs for row in rows)
+        assert together == _sorted(_value("expect", document["expect"])), f"{document['name']}: {together}"
+        return
     for number, (event, rows) in enumerate(zip(events, outputs, strict=True)):
         found, wanted = _sorted(rows), _sorted(event.get("expect", []))
         assert found == wanted, f"{document['name']}: events[{number}]: {found}"

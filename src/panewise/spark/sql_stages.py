@@ -17,12 +17,15 @@ from panewise.spark.apply_spec import apply
 from panewise.spark.feeding import Source, frame_of
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spec import Hopping, parts
+from panewise.spark.sides_builder import begun
+from panewise.spec import Hopping, Tumbling, parts
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.expressions import tokens_of
+from panewise.sql.joins import resolved
 from panewise.sql.stages import (
     Assigned,
     Computed,
+    Joined,
     Output,
     Over,
     Ranked,
@@ -100,6 +103,8 @@ class Runner:
                 return self._rows(stage)
             case Assigned():
                 return self._assigned(stage)
+            case Joined():
+                return self._joined(stage)
             case Windows() | Over():
                 return self._operator(stage)
 
@@ -178,6 +183,9 @@ class Runner:
 
     def _assigned(self, stage: Assigned) -> DataFrame:
         df, window = frame_of(self.run(stage.input)), stage.window
+        if not isinstance(window, (Tumbling, Hopping)) or getattr(window, "gaps", False):
+            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
+            raise SqlError(type(window).__name__, rule, "add GROUP BY window_start, window_end")
         slide = window.hop if isinstance(window, Hopping) else window.size
         assert isinstance(window.size, Duration), "windows of rows are refused"
         assert isinstance(slide, Duration), "windows of rows are refused"
@@ -187,6 +195,28 @@ class Runner:
         last = end - SF.expr("INTERVAL '0.000001' SECOND")
         bounds = {"window_start": start, "window_end": end, "window_time": last}
         return made.withColumns(bounds).drop(_WINDOW)
+
+    def _joined(self, stage: Joined) -> Made:
+        given: list[Any] = [self.run(stage.left), self.run(stage.right)]
+        streaming = {
+            one.isStreaming if isinstance(one, DataFrame) else one.dataflow.df.isStreaming for one in given
+        }
+        if len(streaming) > 1 and stage.spark is not None:
+            return self._spark(stage.spark)  # type: ignore[no-any-return]
+        inputs, sides = begun("sql", "a join", given[0], given[1], None)
+        found = [sides[side]["event_time"] for side in ("left", "right")]
+        times = tuple(
+            one if one is not None else other for one, other in zip(stage.times, found, strict=True)
+        )
+        frames = {side: frame_of(one) for side, one in inputs.items()}
+        columns = {side: list(df.columns) for side, df in frames.items()}
+        made = self._checked(lambda: resolved(stage, columns, (times[0], times[1])))
+        result: OperatorResult = self._checked(lambda: apply(inputs, made.spec))
+        rows = ResultRows(result, result.steps)
+        for condition in made.where:
+            rows = rows.where(condition)
+        rows = rows.select(*map(_column, made.outputs))
+        return replace(result, steps=rows.steps, words=_words(made))
 
     def _operator(self, stage: Windows | Over) -> OperatorResult:
         given: Any = self.run(stage.input)

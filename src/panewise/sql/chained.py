@@ -10,13 +10,14 @@ from panewise.spec import Chain, WindowOperator
 from panewise.sql.calls import column_name
 from panewise.sql.emit import emission
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Output, Over, Rows, Stage, Windows
+from panewise.sql.stages import Joined, Output, Over, Referring, Rows, Stage, Windows
 from panewise.sql.syntax import Emit, Expr, Select, Span
 from panewise.sql.window_functions import WindowSyntax
 from panewise.sql.windows import END, Columns, Panes, WindowCompiler
 
 _TIMES = {END: "window_time", "window_end": "end"}
 TIMESTAMP = "timestamp"
+JOIN_TIME = "join_time"
 
 
 def timed(stage: Stage, name: str) -> tuple[Stage, str]:
@@ -30,21 +31,40 @@ def timed(stage: Stage, name: str) -> tuple[Stage, str]:
             return stage, name
         if isinstance(stage, Rows):
             inner, time = timed(stage.input, found.text.strip("`"))
-            return (stage, name) if inner is stage.input else (_passing(replace(stage, input=inner)), time)
+            return (
+                (stage, name) if inner is stage.input else (_passing(replace(stage, input=inner), time), time)
+            )
         meant = "window_time" if found.text.strip("`") == stage.struct else _TIMES.get(found.text)
         if meant is not None and isinstance(stage.spec, WindowOperator):
             return _passing(replace(stage, spec=respecified(stage.spec, timestamp=meant))), TIMESTAMP
+    elif isinstance(stage, Joined):
+        return _timed_join(stage, name)
     elif isinstance(stage, Rows):
         inner, time = timed(stage.input, name)
         return (stage, name) if inner is stage.input else (replace(stage, input=inner), time)
     return stage, name
 
 
-def _passing(stage: Any) -> Any:
-    """Returns the stage, whose rows also have the column `timestamp`."""
-    if any(one.name == TIMESTAMP for one in stage.outputs):
+def _timed_join(stage: Joined, name: str) -> tuple[Stage, str]:
+    """Returns a join whose rows have the event time of the side that this column is of."""
+    found = next((one for one in stage.items if (one.name or "").lower() == name.lower()), None)
+    if found is None or len(found.columns) != 1 or found.parts != ("", ""):
+        return stage, name
+    table, column = found.columns[0]
+    for side, known, time in zip(("left", "right"), stage.names, stage.times, strict=True):
+        same = table is None or table.lower() == known.lower()
+        if same and (time or "").lower() == column.lower() and stage.how not in ("semi", "anti"):
+            kind: Any = side
+            item = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
+            return replace(stage, items=(*stage.items, item), timestamp=kind), JOIN_TIME
+    return stage, name
+
+
+def _passing(stage: Any, time: str = TIMESTAMP) -> Any:
+    """Returns the stage, whose rows also have the column of the event time."""
+    if any(one.name == time for one in stage.outputs):
         return stage
-    return replace(stage, outputs=(*stage.outputs, Output(TIMESTAMP, TIMESTAMP, TIMESTAMP)))
+    return replace(stage, outputs=(*stage.outputs, Output(time, time, time)))
 
 
 def respecified(spec: WindowOperator, **fields: Any) -> WindowOperator:
@@ -174,7 +194,7 @@ def _span(exprs: list[Expr]) -> Span:
 
 def is_ours(stage: Stage) -> bool:
     """Returns whether the rows of a stage are those of an operator."""
-    return isinstance(stage, (Windows, Over)) or (isinstance(stage, Rows) and is_ours(stage.input))
+    return isinstance(stage, (Windows, Over, Joined)) or (isinstance(stage, Rows) and is_ours(stage.input))
 
 
 def window_column(node: exp.Expr) -> str | None:

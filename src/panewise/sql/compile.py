@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlglot import exp
 
-from panewise.spec import Hopping, OverOperator, Tumbling, counted
+from panewise.spec import OverOperator, counted
 from panewise.sql.calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.chained import chained, is_ours, timed, window_column
+from panewise.sql.joins import Input, JoinCompiler, is_join
 from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
 from panewise.sql.parser import QueryParser, parse
@@ -104,6 +106,10 @@ class _Compiler:
 
     def select(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage:
         """Returns the stage of a SELECT."""
+        return self._join(select, emit, known) or self._of_one(select, emit, known)
+
+    def _of_one(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage:
+        """Returns the stage of a SELECT that is no join of ours."""
         pattern = pattern_of(select, emit, self.parser)
         if pattern is not None:
             return TopNCompiler(self.parser, pattern, lambda source: self._single(source, known)).compile()
@@ -131,6 +137,40 @@ class _Compiler:
     def _expressions(self, select: Select) -> list[Expr]:
         others = [select.where, select.having, select.qualify]
         return [*(item.expr for item in select.items), *(one for one in others if one is not None)]
+
+    def _join(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage | None:
+        """Returns a join of ours, None if the SELECT has none."""
+        join = select.source
+        if not isinstance(join, Join):
+            return None
+        said = is_join(join)
+        for one in (join.left, join.right):
+            if isinstance(one, Join):
+                if said or is_join(one):
+                    rule = "a join of streams has two sides"
+                    raise self.parser.fail(
+                        "a third table", rule, "join two of them in a query in FROM", join.span
+                    )
+                return None
+            if isinstance(one, TableFunction):
+                return None
+        plain = not (select.group or select.having or select.qualify or select.distinct or select.others)
+        if any(windows_in(one.node) or has_aggregate(one.node) for one in self._expressions(select)):
+            plain = False
+        if not plain or emit is not None:
+            if said:
+                rule = "a query with a join selects columns of its rows"
+                raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
+            return None
+        sides = tuple(Input(stage, name, time) for stage, name, _, time in self._both(join, known))
+        spark = None if said else self._spark(select, known)
+        return JoinCompiler(self.parser, select, join, (sides[0], sides[1]), spark).compile()
+
+    def _both(
+        self, join: Join, known: Mapping[str, Stage]
+    ) -> Iterator[tuple[Stage, str | None, Any, str | None]]:
+        for one in (join.left, join.right):
+            yield self._single(one, known)
 
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, Stage]
@@ -175,14 +215,11 @@ class _Compiler:
         input, alias, names, _ = self.input(select, table, known)  # noqa: A001
         made = window_of_table(table, self.parser)
         time = None if made.time is None else column_name(made.time.node, names)
-        fixed = isinstance(made.window, Tumbling) or (
-            isinstance(made.window, Hopping) and not made.window.gaps
-        )
-        if time is None or not fixed or counted(made.window) or select.source is not table or is_ours(input):
+        if time is None or counted(made.window) or select.source is not table or is_ours(input):
             rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
             remedy = "add GROUP BY window_start, window_end"
             raise self.parser.fail(table.function, rule, remedy, table.name)
-        stage = Assigned(input, made.window, time)  # type: ignore[arg-type]
+        stage = Assigned(input, made.window, time)
         return (
             over_stage(self.parser, select, stage, alias, names)
             if over

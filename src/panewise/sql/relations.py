@@ -5,6 +5,7 @@ from typing import Any, Final, TypeVar
 
 from sqlglot import TokenType, exp
 
+from panewise.chrono import Duration
 from panewise.sql.emit import FIRST_WORDS
 from panewise.sql.expressions import ExpressionParser
 from panewise.sql.syntax import (
@@ -45,6 +46,9 @@ _STOPS: Final = frozenset(
 )
 _JOINS: Final = (
     ("JOIN",),
+    ("ASOF", "JOIN"),
+    ("LEFT", "ASOF", "JOIN"),
+    ("ASOF", "LEFT", "JOIN"),
     ("INNER", "JOIN"),
     *(((side, word, "JOIN")) for side in ("LEFT", "RIGHT", "FULL") for word in ("OUTER",)),
     *((side, "JOIN") for side in ("LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI")),
@@ -107,7 +111,8 @@ class RelationParser(ExpressionParser):
     def at_alias(self) -> bool:
         """Returns whether a name without AS follows, which is no word of a clause."""
         token = self._curr
-        if not token or self.at_emit():
+        framed = self.at_word("OVER") and self._next.token_type == TokenType.L_PAREN
+        if not token or framed or self.at_emit():
             return False
         if token.token_type == TokenType.IDENTIFIER:
             return True
@@ -164,10 +169,71 @@ class RelationParser(ExpressionParser):
         while (words := next((one for one in _JOINS if self.at_word(*one)), None)) is not None:
             self._advance(len(words))
             right = self._source()
+            last = self._last_rows() if self.at_word("OVER") else None
+            within = self._within() if self.take_words("WITHIN") else None
+            match = self._match_condition() if self.take_words("MATCH_CONDITION") else None
             on = self.expr("a condition follows ON") if self.take_words("ON") else None
             using = self.column_names() if on is None and self.take_words("USING") else ()
-            left = Join(left, right, " ".join(words), on, using, self.span_from(index))
+            span, kind = self.span_from(index), " ".join(words)
+            left = Join(left, right, kind, on, using, span, match, within, last)
         return left
+
+    def _match_condition(self) -> Expr:
+        rule = "MATCH_CONDITION has a comparison in parentheses"
+        self.required(TokenType.L_PAREN, rule, "write MATCH_CONDITION (a.ts >= b.ts)")
+        made = self.expr(rule)
+        self.required(TokenType.R_PAREN, rule, "close the parenthesis")
+        return made
+
+    def _within(self) -> tuple[Duration, Duration]:
+        if not self.take(TokenType.L_PAREN):
+            length = self._length()
+            return length, length
+        before = self._length()
+        self.required(TokenType.COMMA, "WITHIN (...) has two intervals", "write WITHIN (1 HOUR, 2 HOURS)")
+        after = self._length()
+        self.required(TokenType.R_PAREN, "WITHIN (...) has two intervals", "close the parenthesis")
+        return before, after
+
+    def _length(self) -> Duration:
+        """Parses an interval, with or without the word INTERVAL."""
+        index = self._index
+        if self.at(TokenType.INTERVAL):
+            return self.interval()
+        if not (self.at(TokenType.NUMBER) or self.at(TokenType.STRING)):
+            raise self.unexpected("an interval is expected here", "write INTERVAL '1' HOUR")
+        self._advance()
+        if (
+            self._curr
+            and self._curr.token_type in self.ID_VAR_TOKENS
+            and self._curr.text.upper() not in _STOPS
+        ):
+            self._advance()
+        return self.duration_of(Expr(exp.Null(), self.span_from(index)))
+
+    def _last_rows(self) -> tuple[str, Any, str | None]:
+        """Parses OVER (ROWS n PRECEDING) or OVER (ORDER BY ts RANGE d PRECEDING)."""
+        self._advance()
+        rule, remedy = (
+            "OVER behind a table says which of its rows are joined",
+            "write OVER (ROWS 3 PRECEDING)",
+        )
+        self.required(TokenType.L_PAREN, rule, remedy)
+        time = self.name("a column follows ORDER BY") if self.take_words("ORDER", "BY") else None
+        made: tuple[str, Any, str | None]
+        if self.take_words("ROWS"):
+            if not (self.at(TokenType.NUMBER) and self._curr.text.isdigit()):
+                raise self.unexpected("a number of rows follows ROWS", remedy)
+            made = "rows", int(self._curr.text), time
+            self._advance()
+        elif self.take_words("RANGE"):
+            made = "range", self._length(), time
+        else:
+            raise self.unexpected(rule, remedy)
+        if not self.take_words("PRECEDING"):
+            raise self.unexpected("these rows are before the row that is joined", "write PRECEDING")
+        self.required(TokenType.R_PAREN, rule, "close the parenthesis")
+        return made
 
     def _source(self) -> Source:
         if self.at_word("TABLE") and self._next.token_type == TokenType.L_PAREN:
@@ -235,11 +301,18 @@ class RelationParser(ExpressionParser):
         if options and not {*options} & OPTIONS:
             text, options = self.span_from(index), {}
         watermark = self._watermark()
+        system = self._system_time()
         alias, columns = self._alias()
         watermark = watermark or self._watermark()
+        system = system or self._system_time()
         if self._curr and self.at_word("TABLESAMPLE"):
             raise self.unexpected("a sample of a stream has no size", "use WHERE rand() < 0.1")
-        return Table(text, name, alias, columns, watermark, self.span_from(index), tuple(options.items()))
+        span = self.span_from(index)
+        return Table(text, name, alias, columns, watermark, span, tuple(options.items()), system)
+
+    def _system_time(self) -> Expr | None:
+        found = self.take_words("FOR", "SYSTEM_TIME", "AS", "OF")
+        return self.operand("the event time of the left side follows") if found else None
 
     def _options(self) -> dict[str, str]:
         """Parses WITH (name = value, ...)."""

@@ -6,10 +6,10 @@ its rows. All expressions are texts for Spark: characters of the query, in which
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import Chain, Hopping, OverOperator, Tumbling, WindowOperator
+from panewise.spec import AnyWindow, Chain, OverOperator, WindowOperator
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Assigned:
     """
 
     input: "Stage"
-    window: Tumbling | Hopping
+    window: AnyWindow
     time: str
 
     @property
@@ -205,8 +205,63 @@ class Over:
         return (self.input,)
 
 
-Stage: TypeAlias = Read | SparkQuery | Rows | Assigned | Windows | Over
-OURS: Any = (Windows, Over)
+@dataclass(frozen=True)
+class Referring:
+    """An expression over the rows of a join, cut where columns stand, as only the tables show whose they are.
+
+    Attributes:
+        parts: the text, cut where a column stands.
+        columns: the columns: the name of the table, None if there is none, and the name.
+        name: the name of the expression, None if it is Spark's.
+        original: the expression as it is written.
+    """
+
+    parts: tuple[str, ...]
+    columns: tuple[tuple[str | None, str], ...]
+    name: str | None
+    original: str
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A join of two stages.
+
+    Attributes:
+        left: the left side.
+        right: the right side.
+        names: the names by which expressions call the sides.
+        keys: the pairs of equal columns.
+        times: the columns of the event times; None for that of the watermark.
+        match: the match.
+        how: the type.
+        condition: a further condition on pairs, None if there is none.
+        where: the conditions on its rows.
+        items: the SELECT list.
+        spark: the same query for Spark alone, for a join with a static table; None if Spark does not have it.
+        timestamp: the side whose event time is that of the rows, if another operator reads it.
+    """
+
+    left: "Stage"
+    right: "Stage"
+    names: tuple[str, str]
+    keys: tuple[tuple[str, str], ...]
+    times: tuple[str | None, str | None]
+    match: Any
+    how: str
+    condition: Any
+    where: tuple[Referring, ...]
+    items: tuple[Referring, ...]
+    spark: SparkQuery | None
+    timestamp: Literal["left", "right"] | None = None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stages before it."""
+        return (self.left, self.right)
+
+
+Stage: TypeAlias = Read | SparkQuery | Rows | Assigned | Windows | Over | Joined
+OURS: Any = (Windows, Over, Joined)
 
 
 @dataclass(frozen=True)
@@ -225,7 +280,7 @@ class Script:
     sql: str = field(default="", repr=False)
 
     @property
-    def last(self) -> "Windows | Over | None":
+    def last(self) -> "Windows | Over | Joined | None":
         """The last stage of panewise, None if Spark alone runs the query."""
         return next((one for one in walk(self.stage) if isinstance(one, OURS)), None)
 

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
 
+from panewise.chrono import Duration
+
 
 @dataclass(frozen=True)
 class Span:
@@ -67,6 +69,7 @@ class Table:
     watermark: Watermark | None
     span: Span
     options: tuple[tuple[str, str], ...] = ()
+    system_time: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,19 @@ class TableFunction:
 
 @dataclass(frozen=True)
 class Join:
-    """A join of two sources."""
+    """A join of two sources.
+
+    Attributes:
+        left: the left source.
+        right: the right source.
+        kind: the words of the join.
+        on: the condition of ON.
+        using: the columns of USING.
+        span: its characters.
+        match_condition: the condition of MATCH_CONDITION.
+        within: the lengths of WITHIN: how far the right row may be before and after the left one.
+        last: "rows" and a number, or "range", a length and the column of ORDER BY: the rows of `OVER (...)`.
+    """
 
     left: "Source"
     right: "Source"
@@ -113,6 +128,9 @@ class Join:
     on: Expr | None
     using: tuple[str, ...]
     span: Span
+    match_condition: Expr | None = None
+    within: tuple[Duration, Duration] | None = None
+    last: tuple[str, Any, str | None] | None = None
 
 
 Source: TypeAlias = Table | Derived | TableFunction | Join
