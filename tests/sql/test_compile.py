@@ -8,7 +8,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.sql import compile_sql, says_windows
-from panewise.sql.stages import OURS, Joined, Read, Rows, SparkQuery, Windows, walk
+from panewise.sql.over import with_free_names
+from panewise.sql.stages import OURS, Joined, Over, Read, Rows, SparkQuery, Windows, walk
 from tests.sql.player import spec_of
 
 TUMBLE = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
@@ -336,3 +337,17 @@ def test_what_is_wrong_with_a_join(sql: str, message: str) -> None:
     """semantics 46.13, 46.20"""
     with pytest.raises(SqlError, match=message):
         compile_sql(sql)
+
+
+def test_a_function_may_have_the_name_of_a_column() -> None:
+    """semantics 46.14"""
+    stage = compile_sql("SELECT k, sum(w) OVER (ORDER BY ts) AS v FROM t").stage
+    assert isinstance(stage, Over)
+    assert [one.name for one in stage.spec.columns] == ["v"]
+    free = with_free_names(stage, ["ts", "k", "v", "w"])
+    assert [one.name for one in free.spec.columns] == ["v OVER"]
+    assert free.outputs is not None
+    assert [(one.text, one.name) for one in free.outputs] == [("k", "k"), ("`v OVER`", "v")]
+    same = compile_sql("SELECT sum(v) OVER (ORDER BY ts) AS v FROM t").stage
+    assert isinstance(same, Over)
+    assert same.spec.columns[0].name == "sum(v) OVER (ORDER BY ts)"

@@ -2,15 +2,20 @@
 
 import time
 from random import Random
+from typing import Any
 
-from hypothesis import given
+import pytest
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from panewise.errors import SqlError
-from panewise.sql import compile_sql
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError, SqlError
+from panewise.sql import compile_sql, to_sql
 from panewise.sql.expressions import tokens_of
 from panewise.sql.syntax import Span
 from panewise.sql.texts import quoted, replaced
+from panewise.testing.strategies import aggregates, frame_specs, windows
 from tests.engine.effort import examples
 from tests.sql.player import documents
 
@@ -132,3 +137,62 @@ def test_quotes(name: str) -> None:
 
 def test_spans_are_replaced_from_left_to_right() -> None:
     assert replaced("a + b", Span(0, 5), {Span(4, 5): "y", Span(0, 1): "x"}) == "x + y"
+
+
+def round_trip(spec: Any) -> None:
+    try:
+        text = to_sql(spec)
+    except SqlError as error:
+        assume(False)
+        raise AssertionError from error
+    made = compile_sql(text).last
+    assert made is not None
+    assert made.spec == spec, text  # type: ignore[union-attr]
+    assert to_sql(made.spec) == text  # type: ignore[union-attr]
+
+
+_LATE = st.sampled_from([None, pw.Always(), pw.AfterCount(3), pw.Every("7 seconds")])
+_EARLY = st.one_of(_LATE, st.just(pw.AfterProcessingTime("1 minute")))
+
+
+SPECS = st.fixed_dictionaries(
+    {
+        "window": st.sampled_from(["tumbling", "hopping", "cumulating", "session"]).flatmap(windows),
+        "trigger": st.one_of(st.just(pw.Never()), st.builds(pw.AfterWatermark, _EARLY, _LATE)),
+        "accumulation": st.sampled_from(["discarding", "accumulating", "retracting"]),
+        "allowed_lateness": st.sampled_from([0, 5, "1 hour", "unlimited"]),
+        "keys": st.sampled_from([(), ("k",), ("k", "a b")]),
+        "aggregates": aggregates(),
+    }
+)
+
+
+@given(SPECS)
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+@examples(200)
+def test_windows_are_the_same_after_a_round_trip(fields: dict[str, Any]) -> None:
+    """semantics 46.22"""
+    try:
+        spec = pw.WindowOperator(event_time="t", **fields)
+    except SpecError:
+        assume(False)
+        raise
+    round_trip(spec)
+
+
+@given(frame_specs())
+@examples(200)
+def test_over_is_the_same_after_a_round_trip(spec: pw.OverOperator) -> None:
+    """semantics 46.22"""
+    round_trip(spec)
+
+
+def test_what_sql_cannot_say() -> None:
+    """semantics 46.22"""
+    spec = pw.WindowOperator(window=pw.Tumbling(5), aggregates=[F.count()], closing="always")
+    with pytest.raises(SqlError, match=r"closing='always' \| SQL says windows and OVER"):
+        to_sql(spec)
+    assert (
+        to_sql(pw.WindowOperator(window=pw.Global(), aggregates=[F.count().alias("n")], time="processing"))
+        == ("SELECT count(*) AS `n`\nFROM t\nEMIT ") + "AFTER WATERMARK"
+    )

@@ -22,6 +22,7 @@ from panewise.spec import Hopping, Tumbling, parts
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.expressions import tokens_of
 from panewise.sql.joins import resolved
+from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
     Assigned,
     Computed,
@@ -226,6 +227,8 @@ class Runner:
             input = input if stage.where is None else input.where(stage.where)  # noqa: A001
         elif stage.where is not None:
             input = given.where(stage.where)  # noqa: A001
+        if isinstance(stage, Over):
+            stage = with_free_names(stage, frame_of(input).columns)
         if isinstance(stage, Windows) and stage.exploded is not None:
             one = stage.exploded
             input = input.select("*", SF.expr(one.text).alias(one.name))  # noqa: A001

@@ -4,6 +4,7 @@ Only this package imports sqlglot.
 """
 
 from panewise.sql.compile import compile_sql
+from panewise.sql.to_sql import to_sql
 from panewise.sql.words import is_sparks, says_windows
 
-__all__ = ["compile_sql", "is_sparks", "says_windows"]
+__all__ = ["compile_sql", "is_sparks", "says_windows", "to_sql"]

@@ -182,7 +182,7 @@ class ExpressionParser(SparkParser):
             return Span(self._tokens[own[0]].start, self._tokens[own[1] - 1].end + 1)
         inner = [self.span_of(one) for one in node.iter_expressions() if _has_place(one)]
         if not inner:
-            return Span(node.meta["start"], node.meta["end"] + 1)
+            return Span(node.meta.get("start", 0), node.meta.get("end", len(self.sql) - 1) + 1)
         return Span(min(one.start for one in inner), max(one.end for one in inner))
 
 

@@ -1,6 +1,7 @@
 """A SELECT with functions over windows as OVER operators, one for each PARTITION BY and ORDER BY."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlglot import exp
@@ -73,7 +74,7 @@ class _OverCompiler:
         text = self.parser.characters(self._span(window))
         if normal(text) in self.made:
             return
-        name = one_line(text)
+        name = self._names().get(normal(text)) or one_line(text)
         self.made[normal(text)] = name
         described = self._described(window)
         key = self._key(described)
@@ -81,6 +82,36 @@ class _OverCompiler:
             window, lambda: OverColumn(self._what(window, name), self._frame(window, described, key))
         )
         self.operators.setdefault(key, []).append(column)
+
+    def _names(self) -> dict[str, str]:
+        """Returns the names of functions that are a whole column, by normal texts.
+
+        A column that is read somewhere in the SELECT has another name than a function.
+        """
+        others = [self.select.where, self.select.qualify, *(item.expr for item in self.select.items)]
+        read = {
+            column.name.lower()
+            for expr in others
+            if expr is not None
+            for column in expr.node.find_all(exp.Column)
+        }
+        aliases = {item.alias.lower() for item in self.select.items if item.alias is not None}
+        if self.select.qualify is not None:
+            read -= aliases - {
+                column.name.lower()
+                for item in self.select.items
+                for column in item.expr.node.find_all(exp.Column)
+            }
+        found: dict[str, str] = {}
+        for item in self.select.items:
+            taken = {*read, *map(str.lower, found.values())}
+            if (
+                item.alias is not None
+                and isinstance(item.expr.node, exp.Window)
+                and item.alias.lower() not in taken
+            ):
+                found.setdefault(normal(self.parser.characters(item.expr.span)), item.alias)
+        return found
 
     def _described(self, window: exp.Window) -> exp.Expr:
         """Returns what has the partition, the order and the frame: the window, or the one that it names."""
@@ -299,3 +330,26 @@ def over_stage(
         SqlError: if a stream cannot have such a result, or a part breaks a rule.
     """
     return _OverCompiler(parser, select, frozenset(names), options or {}).stage(input, alias)
+
+
+def with_free_names(stage: Over, columns: Iterable[str]) -> Over:
+    """Returns the stage, in which new columns have other names than those of the input.
+
+    The SELECT list gives them the names that the query says.
+    """
+    taken = {name.lower() for name in columns}
+    clash = [one.name for one in getattr(stage.spec, "columns", ()) if one.name.lower() in taken]
+    if not clash or stage.outputs is None:
+        return stage
+    names = {name: f"{name} OVER" for name in clash}
+    made = [replace(one, what=one.what.alias(names.get(one.name, one.name))) for one in stage.spec.columns]
+    quotes = {in_backticks(name): in_backticks(other) for name, other in names.items()}
+
+    def renamed(text: str) -> str:
+        for name, other in quotes.items():
+            text = text.replace(name, other)
+        return text
+
+    outputs = tuple(replace(one, text=renamed(one.text)) for one in stage.outputs)
+    having = None if stage.having is None else renamed(stage.having)
+    return replace(stage, spec=replace(stage.spec, columns=made), outputs=outputs, having=having)
