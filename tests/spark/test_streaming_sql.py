@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+import polars as pl
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,7 +26,7 @@ SAME = [
     """SELECT count(DISTINCT v) FILTER (WHERE v > 1) AS d, first(v) AS f, collect_list(v), count(k, v)
     FROM {t} GROUP BY window(ts, '1 minute')""",
     """SELECT *, sum(v) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s,
-    row_number() OVER (ORDER BY ts) - 1 AS n FROM {t}""",
+    row_number() OVER (ORDER BY ts) - 1 FROM {t}""",
     """SELECT kk, n FROM (SELECT k AS kk, count(*) AS n FROM {t} GROUP BY k, window(ts, '30 seconds'))
     WHERE n > 1 ORDER BY kk LIMIT 2""",
 ]
@@ -151,6 +152,40 @@ def test_a_stream_is_written_with_the_columns_of_the_text(feed: Feed) -> None:
     assert feed.read("late").columns[0] == "row"
 
 
+STREAMS = [
+    """SELECT window_start, sum(n) AS n FROM TABLE(TUMBLE(TABLE (
+            SELECT window_time AS rt, k, count(*) AS n FROM TUMBLE(t, ts, INTERVAL '5' SECONDS)
+            GROUP BY k, window_start, window_end),
+        DESCRIPTOR(rt), INTERVAL '10' SECONDS))
+    GROUP BY window_start, window_end""",
+    """SELECT k, v, sum(v) OVER (PARTITION BY k ORDER BY ts) AS s, count(*) OVER (ORDER BY ts) + 1 AS n FROM t
+    WHERE v > 0""",
+    """SELECT x.k, x.v, y.v AS w FROM t x JOIN t y
+    ON x.k = y.k AND y.ts BETWEEN x.ts AND x.ts + INTERVAL 10 SECONDS""",
+    """SELECT window_end, k, v FROM (
+        SELECT *, row_number() OVER (PARTITION BY window_start, window_end ORDER BY v DESC) AS rn
+        FROM TUMBLE(t, ts, INTERVAL '10' SECONDS))
+    WHERE rn = 1""",
+]
+
+
+@pytest.mark.parametrize("text", first_here(STREAMS, 2))
+def test_a_stream_has_the_rows_of_a_batch(feed: Feed, text: str) -> None:
+    """semantics 46, 46.14, 46.18 to 46.20"""
+    feed.put((1, "a", 1), (2, "b", 4), (7, "a", 2))
+    feed.put((12, "a", 3), (14, "b", 6), (13, "a", 7))
+    feed.put((90, "c", 1))
+    result = sql(text, t=feed.stream().withWatermark("ts", "1 second"))
+    name = "rows" if hasattr(result, "rows") else "panes"
+    sinks = {name: ParquetSink(feed.sink("rows"))}
+    result.write(sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+    found = [repr(row) for row in feed.read("rows").rows()]
+    batch = rows_of(sql(text, t=feed.batch())).toArrow()
+    wanted = [repr(row) for row in pl.DataFrame(batch).rows()]
+    assert set(found) <= set(wanted)
+    assert len(wanted) - len(found) in (0, 1, 2)  # what waits for the watermark is missing
+
+
 def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
     """semantics 46.13, 46.16"""
     feed.put(*ROWS)
@@ -177,6 +212,12 @@ def test_a_text_without_windows_gives_what_spark_gives(feed: Feed) -> None:
     made = sql(text, t=feed.batch())
     assert isinstance(made, DataFrame)
     assert collected(made) == collected(feed.spark.sql(text.replace("t WHERE", "{t} WHERE"), t=feed.batch()))
+    tables = {"t": feed.batch(), "u": feed.batch()}
+    joined = "SELECT t.k FROM t JOIN u ON t.k = u.k |> WHERE k = 'b' |> SELECT k"
+    assert [row.k for row in sql(joined, **tables).collect()] == ["b"] * 4
+    both = "SELECT k FROM t WHERE v IN (SELECT max(v) FROM u) UNION ALL (SELECT u.k FROM u WHERE u.v = 1)"
+    assert sorted(row.k for row in sql(both, **tables).collect()) == ["a", "b"]
+    assert sql("SHOW TABLES").columns[0] == "namespace"
 
 
 def test_a_batch_that_only_spark_has_is_sparks(feed: Feed) -> None:

@@ -38,6 +38,8 @@ def documents() -> list[tuple[str, dict[str, Any]]]:
 
 def instant(text: Any) -> Any:
     """Returns a time that is written as "12:05" as a datetime; other values as they are."""
+    if isinstance(text, dict):
+        return {name: instant(value) for name, value in text.items()}
     found = CLOCK.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return text
@@ -100,6 +102,8 @@ class Player:
                 made.append({"op": "add", "rows": list(map(_plain, self._computed(rows, stage.computed)))})
             elif "watermark" in event:
                 made.append({"op": "watermark", "to": microseconds(event["watermark"])})
+            elif "clock" in event:
+                made.append({"op": "clock", "to": microseconds(event["clock"])})
             else:
                 made.append({"op": "finish"})
         outputs = [output["panes"] for output in run(stage.spec, made, self.runtime)]
@@ -284,6 +288,8 @@ def _sorted(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 def _rounded(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
     return float(f"{value:.9g}") if isinstance(value, (float, int)) and not isinstance(value, bool) else value
 
 

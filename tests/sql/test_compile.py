@@ -7,7 +7,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
-from panewise.sql import compile_sql, says_windows
+from panewise.sql import compile_sql, is_query, says_windows
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import OURS, Joined, Over, Read, Rows, SparkQuery, Windows, walk
 from tests.sql.player import spec_of
@@ -82,7 +82,7 @@ def test_expressions_of_spark(text: str) -> None:
 def test_a_text_without_windows_is_sparks() -> None:
     """semantics 46.1"""
     assert not says_windows("SELECT a, count(*) FROM t GROUP BY a")
-    assert not says_windows("SHOW TABLES")
+    assert not is_query("SHOW TABLES")
     sql = "SELECT a, count(*) OVER FROM t JOIN u ON t.a = u.a"
     assert says_windows(sql)
     stage = compile_sql(

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.feeding import Source, frame_of
+from panewise.spark.reports import PROGRESS
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sides_builder import begun
@@ -23,6 +24,7 @@ from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.expressions import tokens_of
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
+from panewise.sql.relations import STOPS
 from panewise.sql.stages import (
     Assigned,
     Computed,
@@ -40,6 +42,7 @@ from panewise.sql.stages import (
 from panewise.sql.texts import one_line, quoted
 
 _WINDOW = "__window"
+_SIMPLE = re.compile(r"\s*(count|sum|min|max|avg)\s*\(\s*([A-Za-z_]\w*|\*)\s*\)\s*", re.IGNORECASE)
 Made: TypeAlias = DataFrame | OperatorResult
 
 
@@ -114,9 +117,19 @@ class Runner:
         try:
             return make()
         except (AnalysisException, ParseException) as error:
-            rule = "expressions and names are those of Spark's SQL"
             given = str(error).strip().split("\n", 1)[0]
-            raise SqlError(given, rule, "correct the expression or the name") from error
+            start, end = self._place(re.findall(r"`([^`]+)`", given))
+            rule, remedy = (
+                "expressions and names are those of Spark's SQL",
+                "correct the expression or the name",
+            )
+            raise SqlError(given, rule, remedy, sql=self.text, start=start, end=end) from error
+
+    def _place(self, names: Iterable[str]) -> tuple[int | None, int | None]:
+        """Returns where one of these names stands in the text first, None if none of them does."""
+        wanted = {*names}
+        found = next((one for one in tokens_of(self.text) if one.text in wanted), None)
+        return (None, None) if found is None else (found.start, found.end + 1)
 
     def _read(self, read: Read) -> Source:
         given: Source
@@ -179,7 +192,7 @@ class Runner:
         rows = ResultRows(made, (*made.steps, *named))
         rows = rows if stage.where is None else rows.where(stage.where)
         if stage.outputs is not None:
-            rows = rows.select(*map(_column, stage.outputs))
+            rows = _selected(rows, stage.outputs)
         return replace(made, steps=rows.steps, words=f"{made.words}\n{_words(stage)}".strip())
 
     def _assigned(self, stage: Assigned) -> DataFrame:
@@ -216,7 +229,7 @@ class Runner:
         rows = ResultRows(result, result.steps)
         for condition in made.where:
             rows = rows.where(condition)
-        rows = rows.select(*map(_column, made.outputs))
+        rows = _selected(rows, made.outputs)
         return replace(result, steps=rows.steps, words=_words(made))
 
     def _operator(self, stage: Windows | Over) -> OperatorResult:
@@ -244,25 +257,25 @@ class Runner:
         except SqlError:
             raise
         except SpecError as error:
-            named = set(re.findall(r"'([^']+)'", error.given))
-            place = next((one for one in tokens_of(self.text) if one.text in named), None)
-            start, end = (None, None) if place is None else (place.start, place.end + 1)
+            start, end = self._place(re.findall(r"'([^']+)'", error.given))
             raise SqlError(
                 error.given, error.rule, error.remedy, sql=self.text, start=start, end=end
             ) from error
 
     def _outputs(self, stage: Windows | Over, input: Any) -> tuple[Output, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""
-        outputs = stage.outputs
-        if outputs is None or all(one.name is not None or one.text == "*" for one in outputs):
+        if stage.outputs is None:
+            return None
+        outputs = tuple(
+            replace(one, name=simple_name(one.original)) if one.name is None else one for one in stage.outputs
+        )
+        if all(one.name is not None or one.text == "*" for one in outputs):
             return outputs
         names = self._names(stage, input) if isinstance(input, DataFrame) else None
-        own = [one for one in outputs if one.original != "op" or one.name is None]
-        if names is None or len(names) != len(own):
-            names = [one_line(one.original) for one in outputs]
+        names = _without_star(outputs, names) or [one_line(one.original) for one in outputs]
         return tuple(
-            one if one.name is not None or one.text == "*" else replace(one, name=names[number])
-            for number, one in enumerate(outputs)
+            one if one.name is not None or one.text == "*" else replace(one, name=name)
+            for one, name in zip(outputs, [*names, "op"], strict=False)
         )
 
     def _names(self, stage: Windows | Over, df: DataFrame) -> list[str] | None:
@@ -292,19 +305,19 @@ class Runner:
         if stage.having is not None:
             rows = rows.where(stage.having)
         if outputs is not None:
-            rows = rows.select(*self._columns(outputs, result, new_columns(stage)))
+            rows = _selected(rows, self._columns(outputs, result, new_columns(stage)))
         return replace(result, steps=rows.steps, words=_words(stage))
 
     def _columns(
         self, outputs: tuple[Output, ...], result: OperatorResult, made: frozenset[str]
-    ) -> list[Column]:
-        found: list[Column] = []
+    ) -> list[Output]:
+        found: list[Output] = []
         for one in outputs:
             if one.text == "*" or one.text.endswith(".*"):
                 columns = (result.dataflow.output_names or {})[INPUT].values()
-                found += [SF.col(quoted(name)) for name in columns if name not in made]
+                found += [Output(quoted(name), name, name) for name in columns if name not in made]
             else:
-                found.append(_column(one))
+                found.append(one)
         return found
 
 
@@ -322,12 +335,57 @@ def _ranked(df: DataFrame, ranked: Ranked) -> DataFrame:
     return exploded.select("row.*", *others, *rank, *(["op"] if ranked.retracts else []))
 
 
+def _without_star(outputs: Sequence[Output], names: list[str] | None) -> list[str] | None:
+    """Returns a name for each column of a SELECT list, one for all of `*`. None if they do not fit."""
+    stars = [number for number, one in enumerate(outputs) if one.text.endswith("*")]
+    if names is None or len(stars) > 1:
+        return None
+    # A last column `op`, which the query does not select, has its name already.
+    selected = len(outputs) - (outputs[-1].original == "op" and not stars and len(names) < len(outputs))
+    if not stars:
+        return names if len(names) == selected else None
+    behind = len(outputs) - stars[0] - 1
+    return [*names[: stars[0]], "*", *names[len(names) - behind :]]
+
+
+def simple_name(text: str) -> str | None:
+    """Returns the name that Spark gives to a call of a basic aggregate over a column; None for all others.
+
+    >>> simple_name("COUNT( * )"), simple_name("sum(v)"), simple_name("sum(v + 1)")
+    ('count(1)', 'sum(v)', None)
+    """
+    found = _SIMPLE.fullmatch(text)
+    return None if found is None else f"{found[1].lower()}({'1' if found[2] == '*' else found[2]})"
+
+
 def new_columns(stage: Stage) -> frozenset[str]:
     """Returns the columns that functions over windows have added, of this operator and of those before it."""
     if not isinstance(stage, Over):
         return frozenset()
     before = new_columns(stage.input) if isinstance(stage.input, Over) and stage.input.outputs is None else ()
     return frozenset([*before, *(column.name for column in stage.spec.columns)])
+
+
+def _selected(rows: ResultRows, outputs: Iterable[Output]) -> ResultRows:
+    """Returns rows with these columns, as `ResultRows.select` does.
+
+    Spark is not called for names that are known, and a plain column stays as it is, also in reports.
+    """
+    made = [(_column(one), one.name, one.text.strip("`") == one.name) for one in outputs]
+    if any(name is None for _, name, _ in made):
+        return rows.select(*(column for column, _, _ in made))
+
+    def step(df: DataFrame) -> DataFrame:
+        if PROGRESS not in df.columns:
+            return df.select(*(column for column, _, _ in made))
+        of_row = SF.col(PROGRESS).isNull()
+        return df.select(
+            *(column if plain else SF.when(of_row, column).alias(str(name)) for column, name, plain in made),
+            PROGRESS,
+        )
+
+    steps: tuple[Callable[[DataFrame], DataFrame], ...] = (*rows.steps, step)
+    return replace(rows, steps=steps)
 
 
 def _column(output: Output) -> Column:
@@ -356,6 +414,14 @@ def _words(stage: Any) -> str:
     return "\n".join(lines)
 
 
+def _has_alias(tokens: Sequence[Any], index: int) -> bool:
+    """Returns whether the name of a table is followed by one that the query gives to it."""
+    if index >= len(tokens):
+        return False
+    text = tokens[index].text
+    return text.upper() == "AS" or (text.isidentifier() and text.upper() not in STOPS)
+
+
 def named_tables(text: str, views: Mapping[str, str]) -> str:
     """Returns a text in which views stand for the tables of these names, also in braces."""
     tokens, pieces, at = tokens_of(text), list[str](), 0
@@ -366,7 +432,9 @@ def named_tables(text: str, views: Mapping[str, str]) -> str:
         braces = before == "{" and index + 1 < len(tokens) and tokens[index + 1].text == "}"
         if not braces and before not in ("FROM", "JOIN", ",", "TABLE"):
             continue
-        start, end = (tokens[index - 1].start, tokens[index + 1].end) if braces else (token.start, token.end)
-        pieces += [text[at:start], views[token.text]]
+        last = index + 1 if braces else index
+        start, end = tokens[index - 1].start if braces else token.start, tokens[last].end
+        alias = "" if _has_alias(tokens, last + 1) else f" AS {quoted(token.text)}"
+        pieces += [text[at:start], views[token.text], alias]
         at = end + 1
     return "".join([*pieces, text[at:]])

@@ -9,7 +9,7 @@ from panewise.errors import SetupError, SpecError, SqlError
 from panewise.spark.feeding import Source
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sql_stages import Runner
-from panewise.sql import compile_sql, is_sparks, says_windows
+from panewise.sql import compile_sql, is_query, is_sparks, says_windows
 from panewise.sql.parameters import with_parameters
 
 
@@ -56,23 +56,26 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
     """
     filled = with_parameters(text, args)
     session = _session(tables)
-    if not says_windows(filled):
-        return Runner(session, filled, tables).plain()
+    runner = Runner(session, filled, tables)
+    if not is_query(filled):
+        return runner.plain()
     try:
-        return Runner(session, filled, tables).script(compile_sql(filled))
+        return runner.script(compile_sql(filled))
     except SpecError:
-        batch = _of_spark(session, filled, tables)
+        if not says_windows(filled):
+            return runner.plain()
+        batch = _of_spark(runner, filled)
         if batch is None:
             raise
         return batch
 
 
-def _of_spark(session: SparkSession, text: str, tables: Mapping[str, Source]) -> DataFrame | None:
+def _of_spark(runner: Runner, text: str) -> DataFrame | None:
     """Returns what Spark makes of a text that panewise refuses; None if it is a stream, or is wrong."""
     if not is_sparks(text):
         return None
     try:
-        made = Runner(session, text, tables).plain()
+        made = runner.plain()
     except SqlError:
         return None
     return None if made.isStreaming else made

@@ -342,7 +342,9 @@ def with_free_names(stage: Over, columns: Iterable[str]) -> Over:
     if not clash or stage.outputs is None:
         return stage
     names = {name: f"{name} OVER" for name in clash}
-    made = [replace(one, what=one.what.alias(names.get(one.name, one.name))) for one in stage.spec.columns]
+    made = tuple(
+        replace(one, what=one.what.alias(names.get(one.name, one.name))) for one in stage.spec.columns
+    )
     quotes = {in_backticks(name): in_backticks(other) for name, other in names.items()}
 
     def renamed(text: str) -> str:

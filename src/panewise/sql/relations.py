@@ -24,7 +24,7 @@ from panewise.sql.syntax import (
 
 WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 # Words behind a table that are no alias of it.
-_STOPS: Final = frozenset(
+STOPS: Final = frozenset(
     {
         "ON",
         "USING",
@@ -106,7 +106,7 @@ class RelationParser(ExpressionParser):
     def _odd_emit(self) -> bool:
         """Returns whether the word behind EMIT shows that it is no name."""
         follows_a_name = (TokenType.COMMA, TokenType.R_PAREN, TokenType.DOT, TokenType.SEMICOLON)
-        return self._next.token_type not in follows_a_name and self._next.text.upper() not in _STOPS
+        return self._next.token_type not in follows_a_name and self._next.text.upper() not in STOPS
 
     def at_alias(self) -> bool:
         """Returns whether a name without AS follows, which is no word of a clause."""
@@ -117,7 +117,7 @@ class RelationParser(ExpressionParser):
         if token.token_type == TokenType.IDENTIFIER:
             return True
         first = token.text.upper().split(" ")[0]
-        return token.token_type in self.ID_VAR_TOKENS and first not in _STOPS
+        return token.token_type in self.ID_VAR_TOKENS and first not in STOPS
 
     def skip(self, words: tuple[str, ...]) -> None:
         """Goes to the next of these words that is not in parentheses, or to the end of what surrounds it."""
@@ -206,7 +206,7 @@ class RelationParser(ExpressionParser):
         if (
             self._curr
             and self._curr.token_type in self.ID_VAR_TOKENS
-            and self._curr.text.upper() not in _STOPS
+            and self._curr.text.upper() not in STOPS
         ):
             self._advance()
         return self.duration_of(Expr(exp.Null(), self.span_from(index)))

@@ -13,6 +13,7 @@ from panewise.sql.calls import (
     aggregate_call,
     check_no_window,
     column_name,
+    columns_in,
     constant,
     function_name,
     has_aggregate,
@@ -333,11 +334,18 @@ class WindowCompiler:
                 )
             return items[known[0] - 1].expr
         name = column_name(expr.node, frozenset())
+        if name is not None and name.lower() in self._read():
+            return expr  # as in Spark, columns of the input come first
         for item in items:
             if name is not None and item.alias is not None and item.alias.lower() == name.lower():
                 other = column_name(item.expr.node, self.columns.aliases)
                 return expr if other is not None and other.lower() in BOUNDS else item.expr
         return expr
+
+    def _read(self) -> set[str]:
+        """Returns the columns of the input that the SELECT list reads, in lower case."""
+        nodes = (one for item in self.select.items for one in columns_in(item.expr.node))
+        return {one.name.lower() for one in nodes if column_name(one, self.columns.aliases) is not None}
 
     def _is_window(self, expr: Expr) -> bool:
         """Returns whether an expression of GROUP BY is the window, or a bound of it."""

@@ -29,7 +29,7 @@ def is_sparks(sql: str) -> bool:
 
 
 def says_windows(sql: str) -> bool:
-    """Returns whether a text may have windows. All others are Spark's alone.
+    """Returns whether a text has words of windows.
 
     Raises:
         SqlError: for a string or comment without an end.
@@ -38,9 +38,6 @@ def says_windows(sql: str) -> bool:
     (False, True)
     """
     tokens = tokens_of(sql)
-    first = tokens[0].text.upper() if tokens else ""
-    if first not in ("SELECT", "WITH", "(", "FROM", "VALUES", "TABLE", ""):
-        return False
     for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
         if token.token_type == TokenType.STRING:
             continue
@@ -48,4 +45,17 @@ def says_windows(sql: str) -> bool:
         called = behind is not None and behind.token_type == TokenType.L_PAREN
         if word in _WORDS or (word in _CALLS and called):
             return True
-    return not tokens
+    return False
+
+
+def is_query(sql: str) -> bool:
+    """Returns whether a text is a query, and no other statement. Others are Spark's alone.
+
+    >>> is_query("SHOW TABLES"), is_query("SELECT 1")
+    (False, True)
+
+    Raises:
+        SqlError: for a string or comment without an end.
+    """
+    tokens = tokens_of(sql)
+    return not tokens or tokens[0].text.upper() in ("SELECT", "WITH", "(", "VALUES", "TABLE")
