@@ -66,7 +66,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 # Reads that are allowed at any time (semantics 31.24, 34.24).
 FREE = {
-    StandaloneOperator: {"watermark", "clock", "spec", "delivery_enabled"},
+    StandaloneOperator: {"watermark", "clock", "spec", "evaluation", "delivery_enabled"},
     WindowedAggregator: {"counts", "position", "clock", "mode", "restoring", "delivery_enabled"},
     JoinWindowOperator: {"counts", "position", "clock", "mode", "restoring", "delivery_enabled"},
     LifeCycle: set(),
@@ -198,10 +198,10 @@ def test_another_thread_cannot_call_retained_windows_during_a_call(kind: str) ->
 )
 def test_another_thread_cannot_call_a_store_during_a_call(store: Any) -> None:
     """semantics 34.24"""
-    with store._calls.one():
+    with store._calls.within():
         check_refused(store)
     for entries in opened(store):
-        with store._calls.one():
+        with store._calls.within():
             assert isinstance(in_a_thread(lambda entries=entries: next(entries, None)), ConcurrentCallError)
         assert next(entries, None) is None
 
@@ -226,7 +226,7 @@ def test_a_durable_map_is_called_by_one_thread_at_a_time(tmp_path: Any) -> None:
     """semantics 34.24"""
     with DurableMap(tmp_path) as store:
         scans = [store.scan(), store.snapshot().scan()]
-        with store._calls.one():
+        with store._calls.within():
             check_refused(store)
             for scan in scans:
                 assert isinstance(in_a_thread(lambda scan=scan: next(scan, None)), ConcurrentCallError)
@@ -294,7 +294,7 @@ def test_python_changes_threads_at_no_place_between_reading_and_writing_the_owne
     """The check is exact: on the way from one to the other there is no call and no backward jump."""
     methods = [calls.one_at_a_time, calls.one_thread_at_a_time]
     codes = [method(lambda self: None).__code__ for method in methods]
-    codes += [calls.Calls.one.__wrapped__.__code__]  # type: ignore[attr-defined]
+    codes += [calls.Calls.within.__wrapped__.__code__]  # type: ignore[attr-defined]
     codes += [StandaloneOperator.add_message.__code__, WindowStore.put.__code__]
     for code in codes:
         instructions = list(dis.get_instructions(code))

@@ -39,7 +39,7 @@ class Calls:
         return self.owner == get_ident()
 
     @contextmanager
-    def one(self) -> Iterator[None]:
+    def within(self) -> Iterator[None]:
         """Marks a call, which is refused within another one."""
         me = get_ident()
         if self.owner:

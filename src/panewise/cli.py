@@ -20,7 +20,7 @@ from panewise.spec.codec import to_dict
 from panewise.spec.describe import describe
 
 if TYPE_CHECKING:
-    from panewise.checkpoints.figures import CheckpointState, OperatorState, Progress, ShardState
+    from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, ShardFigures, ShowProgress
 
 _HEADER = (
     "shard",
@@ -97,7 +97,7 @@ def _list_windows(checkpoint: str, batch: int | None) -> int:
     return 0
 
 
-def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
+def _read(checkpoint: str, batch: int | None) -> "CheckpointFigures":
     """Shows the state that the window operators of a query have stored, shard by shard.
 
     It also describes in words what each operator does. It changes nothing.
@@ -112,7 +112,7 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
             return _read_with_spark(checkpoint, batch, progress)
 
 
-def _read_with_spark(checkpoint: str, batch: int | None, progress: "Progress") -> "CheckpointState":
+def _read_with_spark(checkpoint: str, batch: int | None, progress: "ShowProgress") -> "CheckpointFigures":
     try:
         from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415 - Spark is needed here
         from panewise.spark.standard_error import log_to  # noqa: PLC0415
@@ -129,7 +129,7 @@ def _read_with_spark(checkpoint: str, batch: int | None, progress: "Progress") -
 
 
 @contextmanager
-def _shown_progress() -> "Iterator[Progress]":
+def _shown_progress() -> "Iterator[ShowProgress]":
     """Yields a function that shows progress in one line of standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda words: None
@@ -139,7 +139,7 @@ def _shown_progress() -> "Iterator[Progress]":
         print("\r\x1b[K", end="", file=terminal, flush=True)
 
 
-def as_json(state: "CheckpointState") -> dict[str, Any]:
+def as_json(state: "CheckpointFigures") -> dict[str, Any]:
     """Returns the state as dicts, lists, numbers and texts that can be written as JSON."""
     return {
         "checkpoint": state.checkpoint,
@@ -148,7 +148,7 @@ def as_json(state: "CheckpointState") -> dict[str, Any]:
     }
 
 
-def _operator_json(state: "OperatorState") -> dict[str, Any]:
+def _operator_json(state: "OperatorFigures") -> dict[str, Any]:
     total = asdict(state.total)
     del total["shard"]
     spec = None if state.spec is None else to_dict(state.spec)
@@ -162,12 +162,12 @@ def _operator_json(state: "OperatorState") -> dict[str, Any]:
     }
 
 
-def as_text(state: "CheckpointState") -> str:
+def as_text(state: "CheckpointFigures") -> str:
     """Returns the state as text for people: for each operator a description and a table of its shards."""
     return "\n\n".join(_operator_text(one, state.batch) for one in state.operators)
 
 
-def _operator_text(state: "OperatorState", batch: int) -> str:
+def _operator_text(state: "OperatorFigures", batch: int) -> str:
     words = (
         "The checkpoint does not contain the specification." if state.spec is None else describe(state.spec)
     )
@@ -179,7 +179,7 @@ def _operator_text(state: "OperatorState", batch: int) -> str:
     return "\n".join([words, "", caption, *_aligned([_HEADER, *rows, _line("total", state.total)])])
 
 
-def _line(name: str, state: "ShardState") -> tuple[str, ...]:
+def _line(name: str, state: "ShardFigures") -> tuple[str, ...]:
     counts = (f"{count:,}" for count in (state.windows, state.keys, state.runs, state.bytes))
     clocks = (
         _instant(state.watermark),

@@ -17,7 +17,7 @@ class MatchKind:
     """References to the parts of a kind of match, which :func:`panewise.families.part` resolves.
 
     Attributes:
-        name: the name, by which JSON documents name the kind.
+        name: the name, which its class has as `kind`.
         spec: checks, facts and words: a :class:`panewise.spec.operators.join.match_parts.MatchParts`.
         engine: a :class:`panewise.engine.join.match_engine.MatchEngine`.
         oracle: what makes the interpreter's method, given a join, its clocks, and what makes emitted rows.
@@ -32,22 +32,22 @@ class MatchKind:
     testing: str
 
 
-def _kind(name: str, module: str, engine: str, oracle: str) -> MatchKind:
+def _kind(name: str, engine: str, oracle: str) -> MatchKind:
     return MatchKind(
         name,
-        spec=f"panewise.spec.matches.{module}:PARTS",
+        spec=f"panewise.spec.matches.{name}:PARTS",
         engine=f"panewise.engine.join.{engine}",
         oracle=f"panewise.oracle.join.{oracle}",
-        testing=f"panewise.testing.matches.{module}:PARTS",
+        testing=f"panewise.testing.matches.{name}:PARTS",
     )
 
 
 _KINDS: Final = (
-    _kind("interval", "interval", "interval.parts:PARTS", "interval:IntervalJoin"),
-    _kind("as_of", "as_of", "as_of.parts:PARTS", "as_of:AsOfJoin"),
-    _kind("window", "same_window", "same_window.parts:PARTS", "same_window:WindowJoin"),
-    _kind("rows", "last_rows", "by_arrival.parts:LAST_ROWS", "last_rows:last_rows_join"),
-    _kind("latest", "latest", "by_arrival.parts:LATEST", "by_arrival:LatestJoin"),
-    _kind("streams", "streams", "streams.parts:PARTS", "streams:StreamsJoin"),
+    _kind("interval", "interval.parts:PARTS", "interval:IntervalJoin"),
+    _kind("as_of", "as_of.parts:PARTS", "as_of:AsOfJoin"),
+    _kind("same_window", "same_window.parts:PARTS", "same_window:WindowJoin"),
+    _kind("last_rows", "by_arrival.parts:LAST_ROWS", "last_rows:last_rows_join"),
+    _kind("latest", "by_arrival.parts:LATEST", "by_arrival:LatestJoin"),
+    _kind("streams", "streams.parts:PARTS", "streams:StreamsJoin"),
 )
-MATCHES: Final = MappingProxyType({one.name: one for one in _KINDS})
+MATCHES: Final = MappingProxyType({kind.name: kind for kind in _KINDS})

@@ -1,4 +1,4 @@
-"""Tests of `shard_state`: the windows of a shard, counted from its runs, and the errors for corrupt state."""
+"""Tests of `shard_figures`: windows of a shard, counted from its runs, and errors for corrupt state."""
 
 import json
 import random
@@ -10,8 +10,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.checkpoints.figures import ShardState
-from panewise.checkpoints.shard import live_rows, shard_state
+from panewise.checkpoints.figures import ShardFigures
+from panewise.checkpoints.shard import live_rows, shard_figures
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
@@ -108,7 +108,7 @@ def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
         stored.commit()
         held, found = (
             StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache())).operator.live(),
-            shard_state(7, content(store)),
+            shard_figures(7, content(store)),
         )
         assert (found.shard, found.windows, found.finished) == (7, held.height, step == 39)
         assert found.keys == (held.select(spec.keys).n_unique() if spec.keys else 1 if held.height else 0)
@@ -131,9 +131,9 @@ STATES = [(name, number) for name in sorted(CASES) for number in formats_of(name
 def test_a_shard_of_many_rows_is_read_in_parts(name: str, number: int) -> None:
     """Of every family: its figures are those of a shard that is read at once."""
     state = content(read(name, number))
-    whole = shard_state(0, state)
+    whole = shard_figures(0, state)
     for many in (1, 3):
-        assert shard_state(0, state, many=many) == whole
+        assert shard_figures(0, state, many=many) == whole
 
 
 def test_parts_of_a_shard_have_bounded_numbers_of_rows() -> None:
@@ -146,7 +146,7 @@ def test_parts_of_a_shard_have_bounded_numbers_of_rows() -> None:
     read_runs: list[None] = []
     parts = list(live_rows(0, content(store), lambda: read_runs.append(None), many=100))
     counts = [part.rows.height for part in parts]
-    assert sum(counts) == shard_state(0, content(store)).windows == 1200
+    assert sum(counts) == shard_figures(0, content(store)).windows == 1200
     assert len(counts) > 5
     assert max(counts) < 400
     assert len(read_runs) == len(store.names)
@@ -163,13 +163,13 @@ def test_windows_without_keys_are_read_in_parts() -> None:
     parts = [part.rows.height for part in live_rows(0, content(store), many=50)]
     assert (sum(parts), len(parts)) == (300, 7)
     assert max(parts) < 100
-    state = shard_state(0, content(store), many=50)
+    state = shard_figures(0, content(store), many=50)
     assert (state.windows, state.keys) == (300, 1)
 
 
 def test_stored_states_of_format_1() -> None:
     seconds = {"processing_time": 3 * SECOND, "runs": 3}
-    tumbling = ShardState(
+    tumbling = ShardFigures(
         0,
         windows=3,
         keys=3,
@@ -179,8 +179,8 @@ def test_stored_states_of_format_1() -> None:
         newest_end=40 * SECOND,
         **seconds,
     )
-    assert shard_state(0, content(read("tumbling", 1))) == tumbling
-    session = ShardState(
+    assert shard_figures(0, content(read("tumbling", 1))) == tumbling
+    session = ShardFigures(
         0,
         windows=4,
         keys=2,
@@ -190,8 +190,8 @@ def test_stored_states_of_format_1() -> None:
         newest_end=50 * SECOND,
         **seconds,
     )
-    assert shard_state(0, content(read("session", 1))) == session
-    assert shard_state(0, content(read("global", 1))) == ShardState(
+    assert shard_figures(0, content(read("session", 1))) == session
+    assert shard_figures(0, content(read("global", 1))) == ShardFigures(
         0, windows=1, keys=1, runs=2, bytes=5_280, processing_time=2 * SECOND
     )
 
@@ -207,7 +207,7 @@ def test_a_user_defined_aggregate_need_not_be_at_hand() -> None:
     stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
     stored.operator.add(rows(((1, "a", 1), (11, "b", 1))))
     stored.commit()
-    assert shard_state(0, content(store)).windows == 2
+    assert shard_figures(0, content(store)).windows == 2
 
 
 def test_the_warning_about_data_loss_is_not_repeated(recwarn: pytest.WarningsRecorder) -> None:
@@ -220,7 +220,7 @@ def test_the_warning_about_data_loss_is_not_repeated(recwarn: pytest.WarningsRec
     stored.operator.add(rows(((1, "a", 1),)))
     stored.commit()
     recwarn.clear()
-    assert shard_state(0, content(store)).windows == 1
+    assert shard_figures(0, content(store)).windows == 1
     assert list(recwarn) == []
 
 
@@ -270,7 +270,7 @@ def test_what_is_corrupt_is_refused_with_the_shard_and_the_run(name: str) -> Non
     damage, message = DAMAGES[name]
     damage(state, run)
     with pytest.raises(StateError, match="shard 5: " + message.replace("{run}", run)):
-        shard_state(5, state)
+        shard_figures(5, state)
 
 
 def test_partitions_of_windows_by_policies_are_counted_once() -> None:
@@ -285,5 +285,5 @@ def test_partitions_of_windows_by_policies_are_counted_once() -> None:
         stored.operator.add(rows(((0, "a", 1), (0, "b", now), (0, f"c{now}", 1))))
         stored.commit()
     told = {"manifest": (store.manifest() or "").encode()} | {name: store.run(name) for name in store.names}
-    state = shard_state(0, told)
+    state = shard_figures(0, told)
     assert (state.windows, state.keys, state.runs, state.oldest_end) == (5, 5, 3, None)

@@ -19,7 +19,7 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.checkpoints import partition
-from panewise.checkpoints.shard import shard_state
+from panewise.checkpoints.shard import shard_figures
 from panewise.cli import main
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import RunLibrary
@@ -343,6 +343,6 @@ def test_sliding_windows_are_counted_made_or_not(anchor: Any, trigger: Any, wate
     kept = {run.name: store.run(run.name) for run in stored.manifest.runs} | {
         "manifest": stored.manifest.encode().encode()
     }
-    state = shard_state(0, kept)
+    state = shard_figures(0, kept)
     assert (state.windows, state.keys) == (held.height, held["k"].n_unique())
     assert held.height > 1

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from panewise.demo import flights
-from panewise.demo.check import Outputs
+from panewise.demo.check import PaneOutputs
 from tests.demo.simulated import simulate
 
 
@@ -23,5 +23,5 @@ def arrived(year: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def outputs(arrived: pl.DataFrame) -> Outputs:
+def outputs(arrived: pl.DataFrame) -> PaneOutputs:
     return simulate(arrived)

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from panewise.demo.check import LATENESS, SIZE, Outputs
+from panewise.demo.check import LATENESS, SIZE, PaneOutputs
 
 DELAY = timedelta(minutes=30)
 EARLY = 3
@@ -112,12 +112,12 @@ class Query:
         self.panes.append((*pane, "+", batch_id))
         window.live, window.pending, window.index = pane, 0, window.index + 1
 
-    def finish(self, batch_id: int) -> Outputs:
+    def finish(self, batch_id: int) -> PaneOutputs:
         self.watermark = datetime(9000, 1, 1, tzinfo=UTC)
         self._advance(batch_id)
         late = pl.DataFrame(self.late, schema={"row": self.row, "late_by": pl.Int64})
         invalid = pl.DataFrame({"row": self.invalid}, schema={"row": self.row})
-        return Outputs(
+        return PaneOutputs(
             panes=pl.DataFrame(self.panes, schema=PANES, orient="row"),
             late=late.with_columns(reason=pl.lit("expired"), partial=pl.lit(value=False)),
             invalid=invalid.with_columns(reason=pl.lit("event time is null")),
@@ -125,7 +125,7 @@ class Query:
         )
 
 
-def simulate(arrived: pl.DataFrame) -> Outputs:
+def simulate(arrived: pl.DataFrame) -> PaneOutputs:
     query = Query(arrived.drop("batch", "arrival").schema)
     batches = arrived.partition_by("batch", maintain_order=True)
     for number, rows in enumerate(batches):

@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from panewise.demo import explain
-from panewise.demo.check import Outputs, verify
+from panewise.demo.check import PaneOutputs, verify
 from panewise.demo.show import findings_table
 
 
-def test_the_scene_shows_every_kind_of_thing(arrived: pl.DataFrame, outputs: Outputs) -> None:
+def test_the_scene_shows_every_kind_of_thing(arrived: pl.DataFrame, outputs: PaneOutputs) -> None:
     scene = explain.scene(arrived, outputs)
     assert set(scene.panes["timing"]) == {"EARLY", "ON_TIME", "LATE"}
     assert set(scene.panes["op"]) == {"+", "-"}
@@ -46,7 +46,7 @@ def test_a_pane_stands_at_the_end_of_its_batch() -> None:
     ]
 
 
-def test_page_and_picture_are_written(arrived: pl.DataFrame, outputs: Outputs, tmp_path: Path) -> None:
+def test_page_and_picture_are_written(arrived: pl.DataFrame, outputs: PaneOutputs, tmp_path: Path) -> None:
     shown = [*explain.tables(outputs), findings_table(verify(arrived, outputs))]
     explain.write(arrived, outputs, tmp_path, shown)
     assert (tmp_path / "panes.png").read_bytes().startswith(b"\x89PNG")
@@ -56,7 +56,7 @@ def test_page_and_picture_are_written(arrived: pl.DataFrame, outputs: Outputs, t
     assert "EWR" in text
 
 
-def test_the_page_needs_no_network(arrived: pl.DataFrame, outputs: Outputs, tmp_path: Path) -> None:
+def test_the_page_needs_no_network(arrived: pl.DataFrame, outputs: PaneOutputs, tmp_path: Path) -> None:
     explain.write(arrived, outputs, tmp_path, [])
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "<script" not in text
@@ -66,7 +66,7 @@ def test_the_page_needs_no_network(arrived: pl.DataFrame, outputs: Outputs, tmp_
     assert set(re.findall(r"url\((?!#)[^)]*\)", text)) == set()
 
 
-def test_tables_add_up(outputs: Outputs) -> None:
+def test_tables_add_up(outputs: PaneOutputs) -> None:
     panes, rows = explain.tables(outputs)
     *by_timing, total = panes.rows
     assert [sum(column) for column in zip(*(row[1:] for row in by_timing), strict=True)] == list(total[1:])
@@ -74,12 +74,12 @@ def test_tables_add_up(outputs: Outputs) -> None:
     assert number["rows in"] == sum(number[part] for part in ("applied", "late", "invalid", "replays"))
 
 
-def test_late_examples_are_in_local_time(outputs: Outputs) -> None:
+def test_late_examples_are_in_local_time(outputs: PaneOutputs) -> None:
     row = {"carrier": "UA", "flight": 15, "origin": "EWR", "dest": "HNL"}
     times = {
         "scheduled": datetime(2013, 3, 8, 14, tzinfo=UTC),
         "known": datetime(2013, 3, 8, 18, 30, tzinfo=UTC),
     }
     late = pl.DataFrame({"row": [row | times], "reason": ["expired"], "late_by": [1]})
-    table = explain.late_examples(Outputs(outputs.panes, late, outputs.invalid, outputs.counts))
+    table = explain.late_examples(PaneOutputs(outputs.panes, late, outputs.invalid, outputs.counts))
     assert table.rows == [["UA 15 EWR–HNL", "08 March 09:00", "08 March 13:30", "expired"]]

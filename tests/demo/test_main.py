@@ -10,20 +10,20 @@ import pytest
 
 from panewise.demo import __main__ as command
 from panewise.demo import check, flights
-from panewise.demo.check import Outputs
+from panewise.demo.check import PaneOutputs
 from panewise.demo.show import Terminal
 
 
 @pytest.fixture
 def ended(
     arrived: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[Outputs], tuple[int, str]]:
+) -> Callable[[PaneOutputs], tuple[int, str]]:
     """Returns a function from the outputs of the query to the exit status and the printed text."""
     monkeypatch.setattr(flights, "load", lambda: arrived)
     monkeypatch.setattr(flights, "in_batches", lambda frame: frame)
     monkeypatch.setattr(command, "_stream", lambda *_: None)
 
-    def run(outputs: Outputs) -> tuple[int, str]:
+    def run(outputs: PaneOutputs) -> tuple[int, str]:
         monkeypatch.setattr(check, "read", lambda _: outputs)
         printed = io.StringIO()
         return command.main(tmp_path, Terminal(printed)), printed.getvalue()
@@ -32,7 +32,10 @@ def ended(
 
 
 def test_right_outputs(
-    ended: Callable[[Outputs], tuple[int, str]], arrived: pl.DataFrame, outputs: Outputs, tmp_path: Path
+    ended: Callable[[PaneOutputs], tuple[int, str]],
+    arrived: pl.DataFrame,
+    outputs: PaneOutputs,
+    tmp_path: Path,
 ) -> None:
     status, text = ended(outputs)
     assert status == 0
@@ -42,6 +45,6 @@ def test_right_outputs(
     assert len(list((tmp_path / "flights").glob("*.parquet"))) == arrived["batch"].n_unique()
 
 
-def test_wrong_outputs(ended: Callable[[Outputs], tuple[int, str]], outputs: Outputs) -> None:
+def test_wrong_outputs(ended: Callable[[PaneOutputs], tuple[int, str]], outputs: PaneOutputs) -> None:
     status, _ = ended(replace(outputs, late=outputs.late.slice(1)))
     assert status == 1

@@ -1,9 +1,12 @@
 """The number of examples of Hypothesis: few in `make test`, more in `make nightly`, many in `make soak`."""
 
 import os
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from hypothesis import HealthCheck, Phase, settings
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import SearchStrategy
 
 _PHASES = [
     Phase.explicit,
@@ -49,6 +52,11 @@ def soak(count: int) -> settings:
         suppress_health_check=_SLOW_IS_FINE,
         print_blob=True,
     )
+
+
+def at_length(check: Callable[..., None], count: int, **strategies: SearchStrategy[Any]) -> Any:
+    """Returns the test of `make soak` that makes a check with so many examples."""
+    return pytest.mark.soak(soak(count)(given(**strategies)(check)))
 
 
 DEFAULT = examples(50)

@@ -47,8 +47,6 @@ ELSEWHERE = {
     "stores/rocks.py": "stores/test_store_directory.py",
     "stores/scans.py": "stores/test_ordered_map.py",
     # Parts of stores are tested through these.
-    "stores/late_index.py": "stores/test_window_store.py",
-    "stores/positions.py": "stores/test_retaining_store.py",
     "stores/recent_values.py": "stores/test_window_store.py",
     # Files of the state store are tested as Spark writes them, and damaged.
     "checkpoints/compressed.py": "checkpoints/test_changelog.py",
@@ -69,7 +67,7 @@ ELSEWHERE = {
     "spec/operators/panes.py": "spec/operators/test_chain.py",
     "spec/rules/processing_time.py": "spec/operators/test_windows.py",
     "streamwindow.py": "spec/operators/test_policy.py",
-    "spec/operators/row_checks.py": "spec/operators/test_over.py",
+    "spec/operators/row_operator.py": "spec/operators/test_over.py",
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",

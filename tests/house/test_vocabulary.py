@@ -1,11 +1,12 @@
-"""Names and texts use the words of docs/glossary.md, not those that it retires."""
+"""Names and texts use the words of docs/glossary.md, not those that it retires. A name means one thing."""
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.sources import SRC, check_each, files, shown, tree
+from tests.house.sources import SRC, check_each, files, functions, nodes, part, shown, tree
 
 # Each retired word with what to say instead. Words that also have a right use are not in this table.
 RETIRED = {
@@ -125,3 +126,78 @@ def test_retired_words_are_found_in_texts_and_names() -> None:
     assert set(retired("Rows are HELD, not 'gone'")) == {"held", "gone"}
     assert set(retired("__each_tells")) == {"tells"}
     assert retired("threshold, goal and household") == {}
+
+
+# Names of classes that are defined twice, and why.
+NAMESAKES = {
+    "Window": "panewise.Window, and PySpark's name in panewise.spark.compat",
+    "WindowSpec": "what panewise.Window makes, and PySpark's name in panewise.spark.compat",
+}
+# A name of a function says what the function returns or does. These do not.
+VAGUE = {"found", "given", "made", "of", "one"}
+PUBLIC = {  # functions that users call
+    "chrono.py": {"of"},  # Duration.of
+    "spark/results/rows_between.py": {"of"},  # ResultRows.of
+    "spec/aggregates/user_merge.py": {"of"},  # MergeAggregate.of
+}
+# What these two name goes: names of classes that are still defined twice, and parts with vague functions.
+NAMESAKES_LEFT = {
+    "Emission",
+    "Entries",
+    "Found",
+    "Inputs",
+    "Keys",
+    "Layout",
+    "Node",
+    "Numbered",
+    "OperatorState",
+    "Outputs",
+    "Retention",
+    "Rows",
+    "Slices",
+    "Step",
+    "Tuples",
+    "Waiting",
+    "WindowState",
+    "WindowTable",
+    "_Joined",
+    "_Step",
+    "_Writer",
+}
+VAGUE_LEFT = {"checkpoints", "engine", "spark", "standalone", "state", "stores", "testing"}
+
+
+def namesakes() -> list[str]:
+    """Returns the names of classes that are defined more than once, each with the files.
+
+    The oracle is a second implementation: a class of it may have the name that the engine has for the same.
+    """
+    places = defaultdict[str, list[Path]](list)
+    for path in files():
+        for node in nodes(path):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(path)
+    return [
+        f"{name}: {', '.join(map(shown, paths))}"
+        for name, paths in sorted(places.items())
+        if len(paths) > 1 and sorted(map(part, paths)) != ["engine", "oracle"]
+    ]
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    found = {line.partition(":")[0]: line for line in namesakes()}
+    assert [line for name, line in found.items() if name not in {*NAMESAKES, *NAMESAKES_LEFT}] == []
+    assert sorted(NAMESAKES) == sorted(name for name in found if name in NAMESAKES)
+
+
+def vague(path: Path) -> list[str]:
+    allowed = VAGUE if part(path) in VAGUE_LEFT else PUBLIC.get(shown(path), set())
+    return [
+        f"{shown(path)}:{function.lineno}: {function.name}"
+        for function in functions(path)
+        if function.name in VAGUE - allowed
+    ]
+
+
+def test_functions_say_what_they_return() -> None:
+    check_each(files(), vague)

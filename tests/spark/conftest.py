@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as SF
 
-from panewise.checkpoints.figures import CheckpointState
+from panewise.checkpoints.figures import CheckpointFigures
 from panewise.checkpoints.reader import read_files
 from panewise.spark import checkpoint_reader
 
@@ -59,7 +59,7 @@ class Feed:
         return pl.DataFrame(self.spark.read.parquet(self.sink(name)).toArrow())
 
 
-def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -> CheckpointState:
+def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -> CheckpointFigures:
     """Returns the state in a checkpoint, which is the same with Spark and without it."""
     found = read_files(checkpoint, batch)
     assert found == checkpoint_reader.read_state(spark, checkpoint, batch)

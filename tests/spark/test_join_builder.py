@@ -18,7 +18,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
 from panewise.spark import JoinBuilder, JoinResult, ParquetSink, apply, joined, policy_windows, windowed
-from panewise.spec.families.sides import one_shard
+from panewise.spec.protocol import parts
 from panewise.streamwindow import count
 from panewise.testing import run as play
 from panewise.testing.compare import same
@@ -367,7 +367,7 @@ def test_drawn_joins_emit_what_the_oracle_emits(spark: SparkSession, data: st.Da
     spec = data.draw(join_specs())
     script = data.draw(join_events(spec, max_events=6))
     wanted = play(spec, script, types=join_types(spec))
-    shards = 3 if one_shard(spec) is None else 1
+    shards = 3 if parts(spec).one_shard(spec) is None else 1
     found = play(spec, script, "spark", types=join_types(spec), shards=shards)
     for event, mine, right in zip(script, found, wanted, strict=True):
         for part in right:

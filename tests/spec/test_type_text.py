@@ -5,13 +5,13 @@ from hypothesis import given
 
 from panewise.errors import InputError
 from panewise.oracle.columns import fields_of
-from panewise.spec.type_text import TypeText
+from panewise.spec.column_values import ColumnType
 from panewise.testing.nested import column_types
 
 
 @given(column_types())
 def test_a_tree_writes_the_text_that_it_was_read_from(text: str) -> None:
-    assert str(TypeText.of(text)) == text
+    assert str(ColumnType.parse(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_tree_writes_the_text_that_it_was_read_from(text: str) -> None:
     ],
 )
 def test_texts(text: str, written: str) -> None:
-    assert str(TypeText.of(text)) == written
+    assert str(ColumnType.parse(text)) == written
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_malformed_texts_are_refused(text: str) -> None:
     with pytest.raises(
         InputError, match=r"a type is written as in Spark's DDL: .* \| give such a type"
     ) as caught:
-        TypeText.of(text)
+        ColumnType.parse(text)
     assert caught.value.given == f"type={text!r}"
 
 
 @pytest.mark.parametrize("text", ["struct<`a b`:bigint,`c``,<d`:array<int>>", "map<string,decimal(10,2)>"])
 def test_the_oracle_reads_the_same_fields(text: str) -> None:
-    assert fields_of(text) == {name: str(part) for name, part in TypeText.of(text).fields}
+    assert fields_of(text) == {name: str(part) for name, part in ColumnType.parse(text).fields}

@@ -153,7 +153,7 @@ def test_commits_are_not_put_off_for_good(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with AsyncOperator(SPEC, TYPES, capacity=3, store=tmp_path) as operator:
-            writes = operator._operator._driver
+            writes = operator._operator._core
             producer, found = asyncio.create_task(produce(operator, 30, [])), 0
             async for _ in operator:
                 await settled()

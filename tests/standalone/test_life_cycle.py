@@ -1,5 +1,6 @@
 """The life cycle: drain, checkpoints, resets, evictions and callbacks."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,13 @@ from panewise import (
     WindowOperator,
 )
 from panewise import functions as F
-from panewise.standalone import Callbacks, Emission, StandaloneOperator
+from panewise.standalone import (
+    AggregatorSettings,
+    Callbacks,
+    Emission,
+    StandaloneOperator,
+    WindowedAggregator,
+)
 from panewise.streamwindow import count, time
 from tests.standalone.test_operator import SPEC, TYPES, Downstream, automatic, message, totals
 
@@ -27,21 +34,63 @@ EARLY = WindowOperator(
 )
 
 
-class Log:
-    """Notes which callbacks are called, and what the operator then contains."""
+def retained(**options: Any) -> WindowedAggregator:
+    settings = AggregatorSettings(measure="time", size=10, advance=10, retention_size=99, retention_time=100)
+    return WindowedAggregator(settings, [F.sum("v").alias("total")], TYPES, **options)
 
-    def __init__(self) -> None:
-        self.calls: list[Any] = []
 
-    @property
-    def callbacks(self) -> Callbacks:
-        return Callbacks(
-            setup=lambda: self.calls.append("setup"),
-            drained=lambda: self.calls.append("drained"),
-            checkpoint=lambda name: self.calls.append(("checkpoint", name)),
-            restored=lambda name: self.calls.append(("restored", name)),
-            teardown=lambda: self.calls.append("teardown"),
-        )
+BOTH = pytest.mark.parametrize("opened", [partial(StandaloneOperator, SPEC, TYPES), retained])
+
+
+@BOTH
+def test_callbacks(opened: Any, tmp_path: Path) -> None:
+    """semantics 33.6: each is called after the operator has done its work."""
+    calls: list[Any] = []
+    callbacks = Callbacks(
+        setup=lambda: calls.append("setup"),
+        drained=lambda: calls.append("drained"),
+        checkpoint=lambda name: calls.append(("checkpoint", name)),
+        restored=lambda name: calls.append(("restored", name)),
+        teardown=lambda: calls.append("teardown"),
+    )
+    with opened(store=tmp_path, callbacks=callbacks) as operator:
+        operator.add_message(message(1))
+        operator.life_cycle.drain()
+        operator.life_cycle.checkpoint("one")
+        operator.life_cycle.reset("one")
+        operator.life_cycle.reset_to_initial()
+        operator.flush()
+    opened(store=tmp_path, callbacks=callbacks).close()
+    first = ["setup", "drained", ("checkpoint", "one"), ("restored", "one"), ("restored", None), "teardown"]
+    assert calls == [*first, "setup", ("restored", "commit"), "teardown"]
+
+
+@BOTH
+def test_errors(opened: Any) -> None:
+    """semantics 33.5: names that are none, partitions, and calls of a closed operator."""
+    operator = opened()
+    with pytest.raises(
+        InputError, match=r"^reset\('one'\) \| a reset returns to a checkpoint \| make it before"
+    ):
+        operator.life_cycle.reset("one")
+    with pytest.raises(InputError, match=r"^'' \| a checkpoint has a name \| give a non-empty string"):
+        operator.life_cycle.checkpoint("")
+    with pytest.raises(InputError, match=r"^evict_partition\(\) \| only policy windows .* \| use a "):
+        operator.life_cycle.evict_partition({"k": "a"})
+    operator.close()
+    for call in (operator.life_cycle.drain, operator.life_cycle.reset_to_initial):
+        with pytest.raises(InputError, match="a closed operator"):
+            call()
+
+
+def test_a_checkpoint_is_refused_while_an_emission_waits() -> None:
+    operator, downstream = automatic()
+    downstream.accepts = False
+    operator.add_message({"k": "a"})
+    with pytest.raises(DeliveryDisabledError):
+        operator.life_cycle.checkpoint("one")
+    operator.life_cycle.reset_to_initial()
+    assert operator.delivery_enabled
 
 
 def test_drain_evaluates_and_delivers() -> None:
@@ -155,41 +204,6 @@ def test_partitions_are_evicted() -> None:
     assert operator.live()["k"].to_list() == ["b"]
     events = [event for one in operator.drain() for event in one.rows["event"].to_list()]
     assert "PARTITION_EVICTION" in events
-    with pytest.raises(InputError, match=r"^evict_partition\(\) \| only policy windows .* \| use a "):
-        StandaloneOperator(SPEC, TYPES).life_cycle.evict_partition({"k": "a"})
-
-
-def test_callbacks(tmp_path: Path) -> None:
-    """semantics 33.6: each is called after the operator has done its work."""
-    log = Log()
-    with StandaloneOperator(SPEC, TYPES, store=tmp_path, callbacks=log.callbacks) as operator:
-        operator.add_message(message(1))
-        operator.life_cycle.drain()
-        operator.life_cycle.checkpoint("one")
-        operator.life_cycle.reset("one")
-        operator.life_cycle.reset_to_initial()
-        operator.flush()
-    calls = ["setup", "drained", ("checkpoint", "one"), ("restored", "one"), ("restored", None), "teardown"]
-    assert log.calls == calls
-    again = Log()
-    StandaloneOperator(SPEC, TYPES, store=tmp_path, callbacks=again.callbacks).close()
-    assert again.calls == ["setup", ("restored", "commit"), "teardown"]
-
-
-def test_errors_of_the_life_cycle() -> None:
-    operator, downstream = automatic()
-    with pytest.raises(
-        InputError, match=r"^reset\('one'\) \| a reset returns to a checkpoint \| make it before"
-    ):
-        operator.life_cycle.reset("one")
-    with pytest.raises(InputError, match=r"^'' \| a checkpoint has a name \| give a non-empty string"):
-        operator.life_cycle.checkpoint("")
-    downstream.accepts = False
-    operator.add_message({"k": "a"})
-    with pytest.raises(DeliveryDisabledError):
-        operator.life_cycle.checkpoint("one")
-    operator.life_cycle.reset_to_initial()
-    assert operator.delivery_enabled
 
 
 def test_a_reset_keeps_what_a_downstream_refused_before_the_checkpoint() -> None:

@@ -65,70 +65,65 @@ def test_stores_that_fit(front: Any, window: Any, found: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("refused", "parts"),
+    ("refused", "text"),
     [
         (
             OverOperator(keys=["k"], columns=[OverColumn(F.sum("v").alias("n"), Frame("rows", -2, 0))]),
-            ["materialize with OverOperator", WINDOWS, "leave materialize out"],
+            f"materialize with OverOperator | {WINDOWS} | leave materialize out",
         ),
         (
             StreamWindow.tumbling(count(2)),
-            ["materialize with StreamWindow", WINDOWS, "leave materialize out"],
+            f"materialize with StreamWindow | {WINDOWS} | leave materialize out",
         ),
         (
             spec().then(aggregates=[F.sum("total").alias("both")]),
-            ["materialize with Chain", WINDOWS, "leave materialize out"],
+            f"materialize with Chain | {WINDOWS} | leave materialize out",
         ),
-        (spec(Global()), ["materialize with Global windows", WINDOWS, "use one of these"]),
-        (spec(Cumulating(10, 5)), ["materialize with Cumulating windows", WINDOWS, "use one of these"]),
+        (spec(Global()), f"materialize with Global windows | {WINDOWS} | use one of these"),
+        (spec(Cumulating(10, 5)), f"materialize with Cumulating windows | {WINDOWS} | use one of these"),
         (
             spec(Tumbling(rows(2))),
-            [
-                "materialize with Tumbling of rows",
-                "windows of rows start at row numbers of each key, and a store has one time for all keys",
-                "use windows of time",
-            ],
+            (
+                "materialize with Tumbling of rows | windows of rows start at row numbers of each "
+                "key, and a store has one time for all keys | use windows of time"
+            ),
         ),
         (
             spec(accumulation="discarding"),
-            [
-                "materialize with accumulation='discarding'",
-                "a current result is that of all rows of a window, and firings discard these",
-                "use 'accumulating'",
-            ],
+            (
+                "materialize with accumulation='discarding' | a current result is that of all rows "
+                "of a window, and firings discard these | use 'accumulating'"
+            ),
         ),
         (
             spec(evictor=CountEvictor(1)),
-            [
-                f"materialize with {CountEvictor(1)!r}",
-                "a current result is that of all rows of a window, and an evictor removes some when it fires",
-                "leave one of them out",
-            ],
+            (
+                f"materialize with {CountEvictor(1)!r} | a current result is that of all rows of a "
+                "window, and an evictor removes some when it fires | leave one of them out"
+            ),
         ),
         (
             spec(keys=["d"]),
-            [
-                "materialize with key 'd' of Float64",
-                "the key of a store has whole numbers, texts, Booleans or bytes",
-                "use another key",
-            ],
+            (
+                "materialize with key 'd' of Float64 | the key of a store has whole numbers, texts, "
+                "Booleans or bytes | use another key"
+            ),
         ),
         (
             spec(aggregates=[F.collect_list("b").alias("all")]),
-            [
-                "materialize with 'all' of List(Binary)",
-                "a result in a store has values that JSON knows, and JSON does not know bytes",
-                "leave it out",
-            ],
+            (
+                "materialize with 'all' of List(Binary) | a result in a store has values that JSON "
+                "knows, and JSON does not know bytes | leave it out"
+            ),
         ),
     ],
 )
-def test_operators_without_results_for_a_store(refused: Any, parts: list[str]) -> None:
+def test_operators_without_results_for_a_store(refused: Any, text: str) -> None:
     """semantics 31.16"""
     types: Any = TYPES
     with pytest.raises(SpecError) as caught:
         StandaloneOperator(refused, types, materialize=store())
-    assert str(caught.value).split(" | ") == parts
+    assert str(caught.value) == text
 
 
 def test_joins_are_refused() -> None:
@@ -142,77 +137,72 @@ KINDS = "results of Session windows are in a SessionStore, those of other window
 
 
 @pytest.mark.parametrize(
-    ("window", "found", "parts"),
+    ("window", "found", "text"),
     [
         (
             Session(10),
             store(),
-            ["materialize=WindowStore with Session windows", KINDS, "give a SessionStore"],
+            f"materialize=WindowStore with Session windows | {KINDS} | give a SessionStore",
         ),
         (
             Tumbling(10),
             SessionStore(100),
-            ["materialize=SessionStore with Tumbling windows", KINDS, "give a WindowStore"],
+            f"materialize=SessionStore with Tumbling windows | {KINDS} | give a WindowStore",
         ),
         (
             Sliding(10),
             MessageStore(message_key_layout("time", "aggregate")),
-            ["materialize=MessageStore with Sliding windows", KINDS, "give a WindowStore"],
+            f"materialize=MessageStore with Sliding windows | {KINDS} | give a WindowStore",
         ),
         (
             Tumbling(10),
             store(duplicates=True),
-            [
-                "materialize=WindowStore(duplicates=True)",
-                "a window has one current result, which each put replaces",
-                "leave duplicates out",
-            ],
+            (
+                "materialize=WindowStore(duplicates=True) | a window has one current result, which "
+                "each put replaces | leave duplicates out"
+            ),
         ),
         (
             Tumbling(5),
             store(),
-            [
-                "materialize=WindowStore(window_size=10 microseconds)",
-                "the windows of this operator have a size of 5 microseconds",
-                "give this size",
-            ],
+            (
+                "materialize=WindowStore(window_size=10 microseconds) | the windows of this operator "
+                "have a size of 5 microseconds | give this size"
+            ),
         ),
         (
             Hopping(10, 5),
             store(retention=21),
-            [
-                "materialize=WindowStore(retention=21 microseconds)",
-                "a window is live for 22 microseconds: its size and the allowed lateness",
-                "give a longer retention",
-            ],
+            (
+                "materialize=WindowStore(retention=21 microseconds) | a window is live for 22 "
+                "microseconds: its size and the allowed lateness | give a longer retention"
+            ),
         ),
         (
             Session(10),
             SessionStore(21),
-            [
-                "materialize=SessionStore(retention=21 microseconds)",
-                "a window is live for 22 microseconds: its gap and the allowed lateness",
-                "give a longer retention",
-            ],
+            (
+                "materialize=SessionStore(retention=21 microseconds) | a window is live for 22 "
+                "microseconds: its gap and the allowed lateness | give a longer retention"
+            ),
         ),
     ],
 )
-def test_stores_that_do_not_fit(window: Any, found: Any, parts: list[str]) -> None:
+def test_stores_that_do_not_fit(window: Any, found: Any, text: str) -> None:
     """semantics 31.16"""
     with pytest.raises(InputError) as caught:
         StandaloneOperator(spec(window, allowed_lateness=12), TYPES, materialize=found)
-    assert str(caught.value).split(" | ") == parts
+    assert str(caught.value) == text
 
 
 def test_unlimited_lateness_is_refused() -> None:
     """semantics 31.16"""
     with pytest.raises(InputError) as caught:
         StandaloneOperator(spec(allowed_lateness="unlimited"), TYPES, materialize=store())
-    assert str(caught.value).split(" | ") == [
-        "materialize with allowed_lateness='unlimited'",
-        "a result stays for the retention of the store, and with this lateness windows stay live",
-        "give a duration as the allowed lateness",
-    ]
+    assert str(caught.value) == (
+        "materialize with allowed_lateness='unlimited' | a result stays for the retention of the store, and "
+        "with this lateness windows stay live | give a duration as the allowed lateness"
+    )
 
 
 @pytest.mark.parametrize(

@@ -301,11 +301,11 @@ def test_a_crash_between_two_commits_is_mended(crash: str, tmp_path: Path) -> No
     operator.add_message(message(6, 2))
     operator.advance(watermark=10)
     operator.add_message(message(15, 3))
-    driver: Any = operator._driver
+    core: Any = operator._core
     if crash != "before the results":
-        driver._materialized.commit()
+        core._materialized.commit()
     if crash == "after the state":
-        driver.host.commit(driver.notes())
+        core.host.commit(core._notes())
     store.close(commit=False)
     operator.close()
     with windows(directory=tmp_path / "results") as again:

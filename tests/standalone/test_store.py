@@ -172,7 +172,7 @@ def test_a_full_disk_leaves_the_last_commit(tmp_path: Path) -> None:
     operator = StandaloneOperator(SPEC, TYPES, store=tmp_path)
     operator.add_message(message(1, 1), position=("p", 0, 0))
     operator.flush()
-    host: Any = operator._driver.host
+    host: Any = operator._core.host
     database: sqlite3.Connection = host._store._database
     pages = database.execute("PRAGMA page_count").fetchone()[0]
     database.execute(f"PRAGMA max_page_count={pages}")
@@ -275,7 +275,7 @@ def test_a_flush_that_fails_removes_no_emission(tmp_path: Path, monkeypatch: pyt
     operator = StandaloneOperator(SPEC, TYPES, store=tmp_path)
     operator.add_message(message(1, 7))
     operator.advance(watermark=10)
-    host: Any = operator._driver.host
+    host: Any = operator._core.host
 
     def fails(text: str) -> None:
         raise StateError("the disk", "it has room", "make some")

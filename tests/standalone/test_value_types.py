@@ -46,7 +46,7 @@ def test_messages_and_batches_accept_the_same(made: tuple[Any, str]) -> None:
     types = {"event_time": "bigint", "c": kind}
     one, two = (StandaloneOperator(SPEC, types) for _ in range(2))
     one.add_message({"event_time": 1, "c": value})
-    name = str(ColumnType.of(kind))
+    name = str(ColumnType.parse(kind))
     misfits = [message for emission in one.get_result() for message in emission.misfits]
     assert bool(misfits) == (not fits(value, name))
     if misfits:

@@ -77,6 +77,11 @@ class Case:
         return dict.fromkeys(self.spec.ports, SCHEMA)
 
 
+def _windows(**fields: Any) -> pw.WindowOperator:
+    """Returns windows by the key `k`, which is not null, and the event time `ts`, but for these fields."""
+    return pw.WindowOperator(**{"keys": ["k"], "null_keys": False, "event_time": "ts", **fields})
+
+
 def _join(match: Any, **fields: Any) -> pw.JoinOperator:
     """Returns a join of rows that have positions, by default a left join."""
     fields.setdefault("how", "left")
@@ -120,11 +125,8 @@ WINDOWED = (
 CASES = {
     # Three runs. The third has the newest row of [10, 20). The windows [0, 10) of the first two have expired.
     "tumbling": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.avg("v").alias("m")],
             trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
             on_time="if_pending",
@@ -141,13 +143,10 @@ CASES = {
     # Offsets as intervals. The rows with the offsets 1, 4, 6 and 8 are invalid. So two intervals remain above
     # the floor, which is 3.
     "positions": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            event_time="ts",
             aggregates=[F.count().alias("n")],
             accumulation="accumulating",
-            null_keys=False,
             position=pw.Position("partition", "offset", ordered=False, remember=2),
         ),
         (
@@ -157,11 +156,8 @@ CASES = {
     ),
     # The second run has a tombstone for the session [0, 10) of a, which was merged into [0, 18).
     "session": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Session("10 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             aggregates=[F.count().alias("n"), F.collect_list("v").alias("l"), F.min("v").alias("least")],
             accumulation="accumulating",
         ),
@@ -174,11 +170,8 @@ CASES = {
     # Windows with a row buffer. The session [0, 13) of a fired, and its evictor left the last three rows.
     # Then it was merged into [0, 22), in which all rows are new.
     "contents": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Session("10 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
             on_time="if_pending",
@@ -195,11 +188,8 @@ CASES = {
     # Each stage has two tables. In the second step c moves from the window of n = 1 to that of n = 2, and the
     # window of a expires.
     "chain": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             trigger=pw.Always(),
             accumulation="retracting",
@@ -214,11 +204,8 @@ CASES = {
     # The trigger holds back a row that arrived before the window was complete. So the on-time firing of a is
     # still to come.
     "held_back": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.Never(),
             accumulation="discarding",
@@ -228,11 +215,10 @@ CASES = {
     ),
     # Windows of the null key. The second step adds a row to one of them.
     "null_key": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            event_time="ts",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
+            null_keys=True,
         ),
         (
             Step(1, None, ((1, None, 1), (2, "a", 2), (12, None, 3))),  # type: ignore[arg-type]
@@ -242,10 +228,8 @@ CASES = {
     # Deadlines in processing time (12 s of a and c, 7 s of b) and in event time (31 s and 41 s of a, 22 s and
     # 32 s of b, 40 s of c, whose rows have been fired). The processing time has reached that of b.
     "delays": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("1 minute"),
-            keys=["k"],
-            event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.Repeatedly(
                 pw.OrFinally(
@@ -254,6 +238,7 @@ CASES = {
                 )
             ),
             accumulation="discarding",
+            null_keys=True,
         ),
         (
             Step(2, None, ((11, "a", 1), (2, "b", 2))),
@@ -275,11 +260,8 @@ CASES = {
     # A watermark for each key. That of a is at 23 s, and its first window has expired. That of b is at 3 s.
     # The last run has the watermark of a again.
     "stream_time": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             allowed_lateness="5 seconds",
@@ -292,35 +274,30 @@ CASES = {
     ),
     # Windows of rows. The key a has four rows, which complete [-2, 2) and [0, 4). The key b has one row.
     "rows": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Hopping(pw.rows(4), pw.rows(2)),
-            keys=["k"],
-            null_keys=False,
             accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             order=["offset"],
+            event_time=None,
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 3), (0, "b", 9))), Step(2, None, ((0, "a", 4),))),
     ),
     # Sessions that end with rows of other keys. That of a will end with the third row of b.
     "session_of_rows": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Session(pw.rows(3)),
-            keys=["k"],
-            null_keys=False,
             aggregates=[F.count().alias("n")],
             accumulation="discarding",
             order=["offset"],
+            event_time=None,
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "b", 3))), Step(2, None, ((0, "b", 4),))),
     ),
     # The watermarks of two inputs. Neither has reported one since the first reading of the clock.
     "inputs": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             accumulation="discarding",
             aggregates=[F.count().alias("n")],
             watermark=pw.Inputs(["one", "other"], idle_after="1 minute"),
@@ -386,11 +363,8 @@ CASES = {
     # Slices. A window is created when it is complete. The slices of a at 1 s and 4 s are stored until the
     # windows that begin right after them are created.
     "sliding": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Sliding("10 seconds", "both"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             accumulation="discarding",
             aggregates=[
                 F.count().alias("n"),
@@ -407,11 +381,8 @@ CASES = {
     # Windows are created with their first rows, and stored beside the slices. Each key has its own watermark:
     # that of b is at 2 s, that of a at 9 s.
     "sliding_updates": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Sliding("5 seconds"),
-            keys=["k"],
-            null_keys=False,
-            event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.Always(),
             accumulation="retracting",
@@ -425,12 +396,11 @@ CASES = {
     ),
     # The last two rows of each key.
     "sliding_rows": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Sliding(pw.rows(3)),
-            keys=["k"],
-            null_keys=False,
             aggregates=[F.sum("v").alias("s")],
             order=["offset"],
+            event_time=None,
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 4), (0, "b", 8))), Step(2, None, ((0, "a", 16),))),
     ),
@@ -577,11 +547,10 @@ CASES = {
     ),
     # A second operator: it stores the output watermarks that the shards of the first one have reported.
     "second_operator": Case(
-        pw.WindowOperator(
+        _windows(
             window=pw.Tumbling("10 seconds"),
-            keys=["k"],
-            event_time="ts",
             aggregates=[F.sum("v").alias("s")],
+            null_keys=True,
         ),
         (Step(1, None, ((1, "a", 1), (12, "b", 2))), Step(2, 5, ((3, "a", 4),))),
         {"feeds": {"input": {"0": 5 * SECOND, "3": 12 * SECOND}}},

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panewise.checkpoints.figures import CheckpointState, OperatorState, ShardState
-from panewise.checkpoints.shard import recorded_spec, shard_state
+from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, ShardFigures
+from panewise.checkpoints.shard import recorded_spec, shard_figures
 from panewise.cli import as_json, as_text
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.run_library import RunLibrary
@@ -117,12 +117,12 @@ def damaged(draw: random.Random, shard: Shard) -> Shard:
     return shard | {run: changed}
 
 
-def inspected(shard: Shard) -> ShardState:
+def inspected(shard: Shard) -> ShardFigures:
     """Returns the state of a shard, after all that `panewise state` does with its entries."""
-    found = shard_state(0, shard)
+    found = shard_figures(0, shard)
     manifest = Manifest.decode(shard["manifest"].decode(errors="replace"))
-    state = CheckpointState(
-        "here", 0, (OperatorState(0, recorded_spec(manifest), manifest.shards, (found,)),)
+    state = CheckpointFigures(
+        "here", 0, (OperatorFigures(0, recorded_spec(manifest), manifest.shards, (found,)),)
     )
     json.dumps(as_json(state))
     as_text(state)

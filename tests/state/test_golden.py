@@ -6,8 +6,9 @@
 import doctest
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 import pytest
@@ -26,25 +27,20 @@ from tests.state.make_golden import CASES, SCHEMA, SECOND, formats_of, read, row
 
 ROOT = Path(__file__).parents[2]
 STATES = [(name, number) for name in sorted(CASES) for number in formats_of(name)]
+Load: TypeAlias = Callable[[str], StoredOperator]
 PANE = ["timing", "index", "nonspeculative_index", "is_first", "is_last", "op"]
 
 
-class Loaded:
-    """The format of the files that :func:`load` reads."""
-
-    number = READABLE[-1]
-
-
-@pytest.fixture(params=READABLE, ids="format {}".format, autouse=True)
-def _each_format(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Loaded, "number", request.param)
-
-
-def load(name: str) -> StoredOperator:
-    """Returns a stored state in the format of the test, or in its first format if that is newer."""
-    number = max(Loaded.number, formats_of(name)[0])
+def stored_state(name: str, number: int) -> StoredOperator:
+    """Returns a stored state of a format."""
     case = CASES[name]
     return StoredOperator.load(case.spec, case.schemas, RunLibrary(read(name, number), Cache()))
+
+
+@pytest.fixture(params=READABLE, ids="format {}".format)
+def load(request: pytest.FixtureRequest) -> Load:
+    """Loads a stored state of the format of the test, or of its first format if that is newer."""
+    return lambda name: stored_state(name, max(request.param, formats_of(name)[0]))
 
 
 def windows(stored: StoredOperator) -> list[tuple[Any, ...]]:
@@ -59,7 +55,7 @@ def panes(sent: pl.DataFrame) -> list[tuple[Any, ...]]:
     return sent.with_columns(seconds).drop("processing_time").rows()
 
 
-def test_tumbling_windows_that_retract() -> None:
+def test_tumbling_windows_that_retract(load: Load) -> None:
     stored = load("tumbling")
     assert windows(stored) == [("a", 10, 20, 0), ("d", 20, 30, 0), ("c", 30, 40, 1)]
     late = stored.operator.add(rows(((15, "a", 100), (9, "b", 1)), offset=9))
@@ -73,7 +69,7 @@ def test_tumbling_windows_that_retract() -> None:
     assert stored.operator.live().is_empty()
 
 
-def test_the_group_of_the_null_key() -> None:
+def test_the_group_of_the_null_key(load: Load) -> None:
     """semantics 15.2: a row with a null key finds the stored window of the null key."""
     stored = load("null_key")
     assert windows(stored) == [(None, 0, 10, 2), ("a", 0, 10, 1), (None, 10, 20, 1)]
@@ -85,12 +81,12 @@ def test_the_group_of_the_null_key() -> None:
     ]
 
 
-def test_marks_of_source_positions() -> None:
+def test_marks_of_source_positions(load: Load) -> None:
     counts = load("tumbling").operator.add(rows(((35, "a", 1), (36, "a", 1)), offset=8)).counts
     assert (counts.replays, counts.applied) == (1, 1)
 
 
-def test_intervals_of_offsets() -> None:
+def test_intervals_of_offsets(load: Load) -> None:
     """semantics 4.4: offsets up to the floor, 3, count as received. So do 5 and 7, but not 4 and 6."""
     stored = load("positions")
     assert stored.manifest.header["marks"] == [[0, None, 3], [0, 5, 5], [0, 7, 7]]
@@ -98,7 +94,7 @@ def test_intervals_of_offsets() -> None:
         assert stored.operator.add(rows(((16, "a", 1),), offset=offset)).counts.replays == replays
 
 
-def test_frames() -> None:
+def test_frames(load: Load) -> None:
     stored = load("frames")
     assert windows(stored) == [("c", 11, 11, 1), ("a", 12, 12, 1)]  # a row is a window of one microsecond
     stored.operator.add(rows(((30, "b", 64), (12, "a", 128))))
@@ -111,28 +107,28 @@ def test_frames() -> None:
     ]
 
 
-def test_frames_that_look_ahead() -> None:
+def test_frames_that_look_ahead(load: Load) -> None:
     stored = load("frames_ahead")
     assert windows(stored) == [("b", 2, 2, 1), ("a", 3, 3, 1), ("a", 12, 12, 1)]
     told = stored.operator.finish().panes.select("k", "v", "next", "rank", "near")
     assert told.rows() == [("b", 8, None, 1, 1), ("a", 4, 16, 2, 3), ("a", 16, None, 4, 1)]
 
 
-def test_groups_of_first_rows() -> None:
+def test_groups_of_first_rows(load: Load) -> None:
     stored = load("deduplicate")
     assert windows(stored) == [("b", 12, 22, 0), ("c", 15, 25, 0), ("b", 22, 32, 0)]
     given = rows(((13, "a", 1), (21, "b", 2), (24, "c", 4), (32, "b", 8)), offset=9)
     assert stored.operator.add(given).panes["v"].to_list() == [1, 8]
 
 
-def test_groups_of_last_rows() -> None:
+def test_groups_of_last_rows(load: Load) -> None:
     stored = load("deduplicate_last")
     assert windows(stored) == [("a", 8, 8, 1), ("a", 1, 11, 1), ("a", 11, 11, 1), ("b", 12, 12, 1)]
     assert stored.operator.advance(watermark=11 * SECOND).panes["v"].to_list() == [8]
     assert stored.operator.finish().panes["v"].to_list() == [16, 4]
 
 
-def test_sessions() -> None:
+def test_sessions(load: Load) -> None:
     stored = load("session")
     assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 18, 2), ("a", 30, 40, 1), ("a", 40, 50, 1)]
     assert panes(stored.operator.finish().panes) == [
@@ -143,14 +139,14 @@ def test_sessions() -> None:
     ]
 
 
-def test_sessions_are_found_and_merged() -> None:
+def test_sessions_are_found_and_merged(load: Load) -> None:
     stored = load("session")
     stored.operator.add(rows(((20, "a", 7), (39, "a", 9), (14, "a", 8))))
     assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 30, 4), ("a", 30, 50, 3)]
     assert stored.operator.finish().panes["l"].to_list() == [[3], [1, 4, 8, 7], [2, 6, 9]]  # semantics 24.4
 
 
-def test_windows_that_keep_rows() -> None:
+def test_windows_that_keep_rows(load: Load) -> None:
     """semantics 11.7, 21.8: a merged session has the rows that its evictor left; all are in its delta."""
     stored = load("contents")
     assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 22, 1), ("a", 25, 35, 1)]
@@ -161,14 +157,12 @@ def test_windows_that_keep_rows() -> None:
     assert told == [("b", 8, [8]), ("a", 15, [2, 3, 4, 6]), ("a", 5, [5])]
 
 
-def test_rows_that_a_trigger_holds_back() -> None:
+def test_rows_that_a_trigger_holds_back(load: Load) -> None:
     """semantics 20.1: the firing that emits the rows is the on-time firing.
 
     A state of release 0.1 does not record that this firing is still to come, so its pane is LATE.
     """
-    expected = {"held_back": "ON_TIME", "held_back_of_0.1": "LATE"}
-    for name, timing in expected.items():
-        store = read(name, 1 if name.endswith("0.1") else Loaded.number if Loaded.number > 1 else 2)
+    for store, timing in ((read("held_back"), "ON_TIME"), (read("held_back_of_0.1", 1), "LATE")):
         spec = CASES["held_back"].spec
         operator = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache())).operator
         assert panes(operator.advance(watermark=30 * SECOND).panes) == [
@@ -177,7 +171,7 @@ def test_rows_that_a_trigger_holds_back() -> None:
         ]
 
 
-def test_a_chain() -> None:
+def test_a_chain(load: Load) -> None:
     """semantics 30.2, 30.4: what the stages store, and that they continue from it."""
     stored = load("chain")
     kept = [
@@ -196,7 +190,7 @@ def test_a_chain() -> None:
     ]
 
 
-def test_triggers_that_wait_for_a_delay() -> None:
+def test_triggers_that_wait_for_a_delay(load: Load) -> None:
     """semantics 16.16, 16.17: the deadlines of processing time and of event time are stored."""
     stored = load("delays")
     assert windows(stored) == [("a", 0, 60, 2), ("b", 0, 60, 1), ("c", 0, 60, 0)]
@@ -212,14 +206,14 @@ def test_triggers_that_wait_for_a_delay() -> None:
     ]
 
 
-def test_a_global_window() -> None:
+def test_a_global_window(load: Load) -> None:
     stored = load("global")
     assert stored.operator.live().rows() == [(None, None, 3, False)]
     early = stored.operator.advance(11 * SECOND)
     assert early.panes.select("most", "k", *PANE).rows() == [(5, "a", "EARLY", 0, -1, True, False, "+")]
 
 
-def test_a_watermark_for_each_key() -> None:
+def test_a_watermark_for_each_key(load: Load) -> None:
     stored = load("stream_time")
     assert windows(stored) == [("b", 0, 10, 1), ("a", 10, 20, 0), ("a", 20, 30, 1)]
     judged = stored.operator.add(rows(((9, "a", 7), (11, "a", 8), (9, "b", 9))))
@@ -231,14 +225,14 @@ def test_a_watermark_for_each_key() -> None:
     ]
 
 
-def test_row_numbering_continues() -> None:
+def test_row_numbering_continues(load: Load) -> None:
     stored = load("rows")
     assert [row[:3] for row in stored.operator.live().rows()] == [("b", -2, 2), ("b", 0, 4), ("a", 2, 6)]
     sent = stored.operator.add(rows(((0, "b", 10), (0, "a", 5), (0, "a", 6)), 5)).panes
     assert sent.select("k", "window_start", "n", "s").rows() == [("b", -2, 2, 19), ("a", 2, 4, 18)]
 
 
-def test_row_numbering_of_all_keys_continues() -> None:
+def test_row_numbering_of_all_keys_continues(load: Load) -> None:
     stored = load("session_of_rows")
     assert stored.operator.state.clocks.watermark == 4
     sent = stored.operator.add(rows(((0, "b", 5),), 4)).panes
@@ -246,7 +240,7 @@ def test_row_numbering_of_all_keys_continues() -> None:
     assert stored.operator.live().select("k", "window_start", "window_end").rows() == [("b", 2, 8)]
 
 
-def test_an_input_stays_silent() -> None:
+def test_an_input_stays_silent(load: Load) -> None:
     stored = load("inputs")
     assert stored.operator.advance(watermark=10 * SECOND, source="one").panes.is_empty()
     assert panes(stored.operator.advance(61 * SECOND).panes) == [
@@ -261,7 +255,7 @@ def slices(stored: StoredOperator) -> list[tuple[Any, ...]]:
     return sorted(found.by_time.all().select("k", "__start", "__end", "__rows").rows())
 
 
-def test_slices_of_windows_that_are_not_made_yet() -> None:
+def test_slices_of_windows_that_are_not_made_yet(load: Load) -> None:
     """semantics 7, 7.4: windows made from stored slices have their rows in arrival order.
 
     For an order-sensitive aggregate a slice stores its rows, or the turn of the row that the aggregate
@@ -282,7 +276,7 @@ def test_slices_of_windows_that_are_not_made_yet() -> None:
     assert [row[:7] for row in panes(stored.operator.finish().panes)] == [("a", 4, 14, 1, 16, 16, [16])]
 
 
-def test_slices_beside_windows() -> None:
+def test_slices_beside_windows(load: Load) -> None:
     """semantics 7, 7.1, 12.8: a row that arrives out of order makes a window, and belongs to a stored one."""
     stored = load("sliding_updates")
     assert windows(stored) == [("b", -3, 2, 0), ("a", 4, 9, 0)]
@@ -294,7 +288,7 @@ def test_slices_beside_windows() -> None:
     ]
 
 
-def test_the_last_rows_of_keys() -> None:
+def test_the_last_rows_of_keys(load: Load) -> None:
     """semantics 8.8: the last two rows of each key are stored, and the next windows contain them."""
     stored = load("sliding_rows")
     assert slices(stored) == [("a", 2, 5, 1), ("a", 3, 6, 1), ("b", 0, 3, 1)]
@@ -302,7 +296,7 @@ def test_the_last_rows_of_keys() -> None:
     assert sent.select("k", "window_start", "window_end", "s").rows() == [("b", -1, 2, 72), ("a", 2, 5, 52)]
 
 
-def test_listeners() -> None:
+def test_listeners(load: Load) -> None:
     """semantics 10.8, 10.19: listeners keep their attributes, and triggers their references."""
     stored = load("listeners")
     assert [row[0::3] for row in stored.operator.live().rows()] == [("a", 3), ("b", 1)]
@@ -319,7 +313,7 @@ def test_listeners() -> None:
     ]
 
 
-def test_windows_by_policies() -> None:
+def test_windows_by_policies(load: Load) -> None:
     """semantics 10.10, 10.14: what partitions contain, and what becomes due at which reading of the clock."""
     stored = load("policies")
     assert [row[0::3] for row in stored.operator.live().rows()] == [("a", 2), ("b", 2)]
@@ -341,7 +335,7 @@ def joined_rows(sent: pl.DataFrame) -> list[tuple[Any, ...]]:
     return sent.with_columns(pl.col("join_time") // SECOND).rows()
 
 
-def test_a_join() -> None:
+def test_a_join(load: Load) -> None:
     """semantics 39, 41: rows that wait, those that had a partner, and the numbers of rows."""
     stored = load("join")
     waiting = [("a", 1), ("b", 2), ("c", 3), ("a", 5), ("a", 6), ("b", 9), ("a", 14)]
@@ -357,7 +351,7 @@ def test_a_join() -> None:
     assert joined_rows(stored.operator.finish().panes) == [("a", 4, None, "+", "right", 14)]
 
 
-def test_a_join_that_retracts() -> None:
+def test_a_join_that_retracts(load: Load) -> None:
     """semantics 39: a row that was emitted without a partner is retracted, but not one that had a partner."""
     stored = load("join_early")
     sent = stored.operator.add(rows(((13, "c", 50), (11, "a", 60), (10, "b", 70)), 9), "right")
@@ -370,7 +364,7 @@ def test_a_join_that_retracts() -> None:
     assert stored.operator.finish().panes.is_empty()
 
 
-def test_a_join_as_of_a_time() -> None:
+def test_a_join_as_of_a_time(load: Load) -> None:
     """semantics 37.2: the last left row waits, and its partner may be a stored row or a new one."""
     assert joined_rows(load("join_as_of").operator.finish().panes) == [("a", 4, 40, "+", None, 14)]
     stored = load("join_as_of")
@@ -378,7 +372,7 @@ def test_a_join_as_of_a_time() -> None:
     assert joined_rows(stored.operator.finish().panes) == [("a", 4, 50, "+", None, 14)]
 
 
-def test_a_join_whose_left_rows_wait() -> None:
+def test_a_join_whose_left_rows_wait(load: Load) -> None:
     """semantics 37.23: a left row that is overdue, one that is not, and what decides them."""
     stored = load("join_awaited")
     assert [row[:2] for row in windows(stored)] == [("e", 3), ("a", 14)]
@@ -394,7 +388,7 @@ def test_a_join_whose_left_rows_wait() -> None:
     ]
 
 
-def test_a_join_that_retains_rows() -> None:
+def test_a_join_that_retains_rows(load: Load) -> None:
     """semantics 37.1, 41: the number of rows of each key, and rows that were evicted."""
     stored = load("join_retained")
     assert [row[:2] for row in windows(stored)] == [("b", 2), ("a", 4), ("b", 9)]
@@ -405,7 +399,7 @@ def test_a_join_that_retains_rows() -> None:
     assert stored.operator.finish().panes.is_empty()
 
 
-def test_a_window_join() -> None:
+def test_a_window_join(load: Load) -> None:
     """semantics 37.11 to 37.13: a window that has fired emits what is new in its content."""
     stored = load("join_windows")
     assert windows(stored) == [("a", 0, 10, 0), ("c", 0, 10, 0), ("b", 10, 20, 2), ("a", 20, 30, 1)]
@@ -418,7 +412,7 @@ def test_a_window_join() -> None:
     ]  # fmt: skip
 
 
-def test_a_window_join_of_sessions() -> None:
+def test_a_window_join_of_sessions(load: Load) -> None:
     """semantics 37.12, 37.13: a session that grows takes the content of the one that it replaces."""
     stored = load("join_sessions")
     assert windows(stored) == [("b", 12, 18, 0), ("a", 21, 25, 0)]
@@ -461,7 +455,7 @@ def test_how_often_a_window_join_has_emitted(lacks: str, number: int) -> None:
     ]
 
 
-def test_a_join_with_the_last_rows() -> None:
+def test_a_join_with_the_last_rows(load: Load) -> None:
     """semantics 37.4, 39: windows of both sides, and rows that had no partner yet."""
     stored = load("join_last_rows")
     sent = stored.operator.add(rows(((20, "c", 5), (21, "b", 70)), 9), "right")
@@ -474,7 +468,7 @@ def test_a_join_with_the_last_rows() -> None:
     assert joined_rows(sent.panes) == [("b", 1, 70, "+", None, 30), ("c", 2, 5, "+", None, 31)]
 
 
-def test_a_join_of_the_latest_rows() -> None:
+def test_a_join_of_the_latest_rows(load: Load) -> None:
     """semantics 37.7 to 37.9: the newest rows, and when they arrived."""
     stored = load("join_latest")
     assert [row[:2] for row in windows(stored)] == [("b", 2), ("c", 3), ("a", 6), ("b", 9), ("a", 14)]
@@ -483,7 +477,7 @@ def test_a_join_of_the_latest_rows() -> None:
     assert joined_rows(sent.panes) == [("a", 5, 40, "+", None, 20), ("b", 7, 30, "+", None, 21)]
 
 
-def test_a_join_without_event_times() -> None:
+def test_a_join_without_event_times(load: Load) -> None:
     """semantics 36.13: the newest rows, which have no time."""
     stored = load("join_without_event_times")
     live = stored.operator.live()
@@ -494,7 +488,7 @@ def test_a_join_without_event_times() -> None:
     assert stored.operator.finish().panes.select("k", "v", "missing").rows() == [("c", 3, "right")]
 
 
-def test_a_windowed_stream_join() -> None:
+def test_a_windowed_stream_join(load: Load) -> None:
     """semantics 37.15 to 37.18, 41.5: rows that wait, and when they are released."""
     stored = load("join_streams")
     waiting = stored.operator.state.clocks.waiting
@@ -507,7 +501,7 @@ def test_a_windowed_stream_join() -> None:
     assert stored.operator.finish().panes.is_empty()
 
 
-def test_a_windowed_stream_join_of_rows() -> None:
+def test_a_windowed_stream_join_of_rows(load: Load) -> None:
     """semantics 37.17, 41.5: the numbers of released rows, and those that windows of rows contain."""
     stored = load("join_streams_of_rows")
     assert stored.operator.state.next_release == 6
@@ -523,7 +517,7 @@ def test_a_windowed_stream_join_of_rows() -> None:
     assert stored.operator.finish().panes.is_empty()
 
 
-def test_a_cogroup() -> None:
+def test_a_cogroup(load: Load) -> None:
     """semantics 43.1 to 43.3: aggregates of each side, and the last row of a side."""
     stored = load("cogroup")
     assert windows(stored) == [("a", 0, 10, 0), ("c", 0, 10, 0), ("b", 10, 20, 2), ("a", 20, 30, 1)]
@@ -539,7 +533,7 @@ def test_a_cogroup() -> None:
     ]  # fmt: skip
 
 
-def test_a_cogroup_of_sessions() -> None:
+def test_a_cogroup_of_sessions(load: Load) -> None:
     """semantics 43.1: a session of both sides grows by a row of one of them."""
     stored = load("cogroup_sessions")
     assert windows(stored) == [("b", 12, 18, 0), ("a", 21, 25, 0)]
@@ -550,7 +544,7 @@ def test_a_cogroup_of_sessions() -> None:
     ]  # fmt: skip
 
 
-def test_windows_over_a_join() -> None:
+def test_windows_over_a_join(load: Load) -> None:
     """semantics 42: the state of the windows, and that of the join."""
     stored = load("windowed_join")
     assert windows(stored) == [("a", 0, 10, 2), ("b", 0, 10, 1)]
@@ -561,7 +555,7 @@ def test_windows_over_a_join() -> None:
     ]  # fmt: skip
 
 
-def test_the_reports_of_a_first_operator() -> None:
+def test_the_reports_of_a_first_operator(load: Load) -> None:
     """semantics 42.6: the second operator stores the output watermark that each shard has reported."""
     stored = load("second_operator")
     reports = stored.manifest.header[FEEDS]["input"]
@@ -578,7 +572,7 @@ def test_every_state_has_files_of_todays_format(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "number"), STATES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str, number: int) -> None:
-    store, state = read(name, number), load(name).operator.state
+    store, state = read(name, number), stored_state(name, number).operator.state
     for table_number, table in enumerate(state.tables.values()):
         for run in runs_of(Manifest.decode(store.manifest() or "").runs, table_number):
             hashes = row_hashes(decode(store.run(run.name), run.name), table.shape.by)

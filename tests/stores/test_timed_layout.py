@@ -45,7 +45,7 @@ def test_entries_of_a_range_of_keys(
         patch.setattr(timed_layout, "_MISSES", misses)
         rows = [
             (time, key, int(data))
-            for time, key, _, data in layout.of_keys(found.snapshot(), encoded, times, backward)
+            for time, key, _, data in layout.read_keys(found.snapshot(), encoded, times, backward)
         ]
     expected = sorted(
         (time, encode_key(key), number)
@@ -75,7 +75,7 @@ def test_other_keys_are_skipped(backward: bool) -> None:
     layout, found = filled(entries, 0)
     counted = Counted(found.snapshot())
     keys = encode_key(1_000), encode_key(1_001)
-    rows = list(layout.of_keys(counted, keys, (0, 19), backward))  # type: ignore[arg-type]
+    rows = list(layout.read_keys(counted, keys, (0, 19), backward))  # type: ignore[arg-type]
     assert len(rows) == 40
     assert counted.read <= 20 * (3 * timed_layout._MISSES + 2)
 
@@ -89,9 +89,9 @@ def test_a_range_that_ends_before_it_starts_reads_nothing(
     layout, found = filled({(time, key, 0) for time in range(20) for key in range(100)}, 0)
     counted: Any = Counted(found.snapshot())
     low, high = map(encode_key, keys)
-    assert list(layout.of_keys(counted, (low, high), times, backward)) == []
+    assert list(layout.read_keys(counted, (low, high), times, backward)) == []
     if times[0] > times[1]:
-        assert list(layout.of_key(counted, low, times, backward)) == []
+        assert list(layout.read_key(counted, low, times, backward)) == []
     assert counted.scans == 0
 
 

@@ -107,7 +107,7 @@ def test_given_types_win() -> None:
     ],
 )
 def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
-    got = ColumnType.of(kind).fit(value)
+    got = ColumnType.parse(kind).fit(value)
     assert got is held if held is MISFIT else (got == held and type(got) is type(held))
 
 
@@ -116,5 +116,5 @@ def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
 )
 def test_unknown_types_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
-        ColumnType.of(text)
+        ColumnType.parse(text)
     assert caught.value.given == f"type={text!r}"

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from panewise.spec import Specification
 
-Progress: TypeAlias = Callable[[str], None]  # is called with what is being read, in words
+ShowProgress: TypeAlias = Callable[[str], None]  # is called with what is being read, in words
 
 
 def silent(words: str) -> None:
@@ -14,7 +14,7 @@ def silent(words: str) -> None:
 
 
 @dataclass(frozen=True)
-class ShardState:
+class ShardFigures:
     """The state of one shard. Instants are in microseconds (semantics 1).
 
     The clocks are those of the shard's last commit. A shard commits when its state changes and, if it follows
@@ -48,7 +48,7 @@ class ShardState:
 
 
 @dataclass(frozen=True)
-class OperatorState:
+class OperatorFigures:
     """The state of one operator of a query.
 
     `shard_count` is the number of shards. `shards` has only those that have stored anything.
@@ -57,14 +57,14 @@ class OperatorState:
     operator: int
     spec: Specification | None
     shard_count: int
-    shards: tuple[ShardState, ...]
+    shards: tuple[ShardFigures, ...]
 
     @property
-    def total(self) -> ShardState:
+    def total(self) -> ShardFigures:
         """The sums over all shards, as shard -1, with the latest of their clocks."""
         shards = self.shards
         ends = [end for shard in shards for end in (shard.oldest_end, shard.newest_end) if end is not None]
-        return ShardState(
+        return ShardFigures(
             shard=-1,
             windows=sum(shard.windows for shard in shards),
             keys=sum(shard.keys for shard in shards),
@@ -79,9 +79,9 @@ class OperatorState:
 
 
 @dataclass(frozen=True)
-class CheckpointState:
+class CheckpointFigures:
     """The state of the operators of a query when a micro-batch was committed."""
 
     checkpoint: str
     batch: int
-    operators: tuple[OperatorState, ...]
+    operators: tuple[OperatorFigures, ...]

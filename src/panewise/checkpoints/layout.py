@@ -33,7 +33,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CheckpointLayout:
     """A checkpoint as of a micro-batch.
 
     Attributes:
@@ -64,7 +64,7 @@ def directory_of(checkpoint: str) -> Path:
     return path
 
 
-def layout_of(checkpoint: str, batch: int | None) -> Layout:
+def layout_of(checkpoint: str, batch: int | None) -> CheckpointLayout:
     """Returns the layout of a checkpoint as of a micro-batch, by default the last one that was committed.
 
     Raises:
@@ -77,14 +77,14 @@ def layout_of(checkpoint: str, batch: int | None) -> Layout:
     _check_known(conf)
     committed = _lines(path / "commits" / str(batch))
     ids = (committed[1] if len(committed) > 1 else {}).get("stateUniqueIds") or {}
-    found = [
+    operators = [
         Stored(number, *_partitions(path / "state" / str(number), count, ids.get(str(number))))
         for number, count in _ours(path, batch).items()
     ]
-    if not found:
+    if not operators:
         raise nothing_of_ours(checkpoint)
     checked = str(conf.get(f"{_STORE}rowChecksum.enabled", "false")).lower() == "true"
-    return Layout(batch, checked, tuple(found))
+    return CheckpointLayout(batch, checked, tuple(operators))
 
 
 def chosen(checkpoint: str, committed: set[int], batch: int | None) -> int:
@@ -148,7 +148,7 @@ def _check_known(conf: Mapping[str, Any]) -> None:
 
 def _ours(path: Path, batch: int) -> dict[int, int]:
     """Returns the numbers of panewise's operators, with their numbers of partitions."""
-    found = {}
+    partitions = {}
     for folder in (path / "state").glob("*/_metadata/v2"):
         known = [int(file.name) for file in folder.iterdir() if file.name.isdecimal()]
         before = [number for number in known if number <= batch]
@@ -157,8 +157,8 @@ def _ours(path: Path, batch: int) -> dict[int, int]:
         metadata = _lines(folder / str(max(before) if before else min(known)))[1]
         if has_variable(metadata.get("operatorPropertiesJson")):
             (store,) = metadata["stateStoreInfo"]
-            found[int(metadata["operatorInfo"]["operatorId"])] = int(store["numPartitions"])
-    return dict(sorted(found.items()))
+            partitions[int(metadata["operatorInfo"]["operatorId"])] = int(store["numPartitions"])
+    return dict(sorted(partitions.items()))
 
 
 def _partitions(

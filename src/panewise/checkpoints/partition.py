@@ -29,7 +29,7 @@ _DELETED: Final = b""  # no value of Spark is empty
 
 
 @dataclass(frozen=True)
-class Files:
+class VersionFiles:
     """The files of a version.
 
     Attributes:
@@ -43,7 +43,7 @@ class Files:
     changelogs: tuple[Path, ...]
 
     @classmethod
-    def of(cls, folder: Path, version: int, unique_id: str | None) -> "Files":
+    def of_version(cls, folder: Path, version: int, unique_id: str | None) -> "VersionFiles":
         """Returns the files of a version, whose names may have the unique ids of their versions.
 
         Raises:
@@ -51,8 +51,8 @@ class Files:
         """
         if unique_id is not None:
             return cls._of_lineage(folder, version, unique_id)
-        found = (_SNAPSHOT.fullmatch(path.name) for path in folder.glob("*.zip"))
-        snapshots = [number for number in (int(one[1]) for one in found if one) if number <= version]
+        names = (_SNAPSHOT.fullmatch(path.name) for path in folder.glob("*.zip"))
+        snapshots = [number for number in (int(one[1]) for one in names if one) if number <= version]
         if not snapshots:
             raise _missing(folder / f"{version}.zip")
         last = max(snapshots)
@@ -60,7 +60,7 @@ class Files:
         return cls(folder, folder / f"{last}.zip", logs)
 
     @classmethod
-    def _of_lineage(cls, folder: Path, version: int, unique_id: str) -> "Files":
+    def _of_lineage(cls, folder: Path, version: int, unique_id: str) -> "VersionFiles":
         snapshot = folder / f"{version}_{unique_id}.zip"
         if snapshot.exists():
             return cls(folder, snapshot, ())
@@ -76,7 +76,7 @@ class Files:
         return cls(folder, folder / f"{first}_{ids[first]}.zip", logs)
 
 
-class Entries(Mapping[str, bytes]):
+class ShardEntries(Mapping[str, bytes]):
     """The entries of a shard by name: its manifest and its runs. Each is read when it is requested."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Entries(Mapping[str, bytes]):
 
 
 @contextmanager
-def shards_in(files: Files, *, checked: bool) -> Iterator[dict[int, Entries]]:
+def shards_in(files: VersionFiles, *, checked: bool) -> Iterator[dict[int, ShardEntries]]:
     """Opens the shards of a partition, by number. `checked` says whether rows have checksums.
 
     Raises:
@@ -132,7 +132,7 @@ def _apply(changelogs: tuple[Path, ...], into: rocksdict.Rdict, family: bytes, *
             into.put(key, _DELETED if value is None else value)
 
 
-def _extracted(files: Files, into: Path) -> bytes:
+def _extracted(files: VersionFiles, into: Path) -> bytes:
     """Makes the directory of a snapshot. Returns the first bytes of the keys of panewise's variable."""
     try:
         with zipfile.ZipFile(files.snapshot) as archive:
@@ -154,21 +154,21 @@ def _extracted(files: Files, into: Path) -> bytes:
     return family_of(metadata["columnFamilyMapping"][VARIABLE])
 
 
-def _by_shard(databases: list[rocksdict.Rdict], family: bytes, *, checked: bool) -> dict[int, Entries]:
+def _by_shard(databases: list[rocksdict.Rdict], family: bytes, *, checked: bool) -> dict[int, ShardEntries]:
     """Returns the entries of each shard. Those of a later database replace those of an earlier one."""
     places: dict[int, dict[str, tuple[int, bytes]]] = {}
     for place, database in enumerate(databases):
-        found = database.iter()
-        found.seek(family)
-        while found.valid() and bytes(key := found.key()).startswith(family):
+        entries = database.iter()
+        entries.seek(family)
+        while entries.valid() and bytes(key := entries.key()).startswith(family):
             shard, name = shard_and_name(bytes(key))
             of_shard = places.setdefault(shard, {})
             of_shard[name] = (place, bytes(key))
-            if place and found.value() == _DELETED:
+            if place and entries.value() == _DELETED:
                 del of_shard[name]
-            found.next()
-        found.status()
-    return {shard: Entries(databases, checked, keys) for shard, keys in places.items() if keys}
+            entries.next()
+        entries.status()
+    return {shard: ShardEntries(databases, checked, keys) for shard, keys in places.items() if keys}
 
 
 @contextmanager

@@ -1,19 +1,28 @@
 """Reads the state of a checkpoint in a local directory, without Spark."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 
 import polars as pl
 
-from panewise.checkpoints.figures import CheckpointState, OperatorState, Progress, ShardState, silent
-from panewise.checkpoints.layout import Layout, Stored, directory_of, layout_of, record_in
-from panewise.checkpoints.partition import Entries, Files, shards_in
-from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_state
+from panewise.checkpoints.figures import (
+    CheckpointFigures,
+    OperatorFigures,
+    ShardFigures,
+    ShowProgress,
+    silent,
+)
+from panewise.checkpoints.layout import CheckpointLayout, Stored, directory_of, layout_of, record_in
+from panewise.checkpoints.partition import ShardEntries, VersionFiles, shards_in
+from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_figures
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.protocol import Inspection
 from panewise.state import Manifest
 
 
-def read_files(checkpoint: str, batch: int | None = None, progress: Progress = silent) -> CheckpointState:
+def read_files(
+    checkpoint: str, batch: int | None = None, progress: ShowProgress = silent
+) -> CheckpointFigures:
     """Reads the state in a checkpoint, as of a micro-batch: by default the last one that was committed.
 
     The query may be running. Memory has about a million windows of it at once.
@@ -31,12 +40,12 @@ def read_files(checkpoint: str, batch: int | None = None, progress: Progress = s
     layout = layout_of(checkpoint, batch)
     record = record_in(directory_of(checkpoint))
     known = None if record is None else Manifest.decode(record)
-    operators = tuple(_operator_state(layout, stored, known, progress) for stored in layout.operators)
-    return CheckpointState(checkpoint, layout.batch, operators)
+    operators = tuple(_operator_figures(layout, stored, known, progress) for stored in layout.operators)
+    return CheckpointFigures(checkpoint, layout.batch, operators)
 
 
 def live_in_files(
-    checkpoint: str, batch: int | None = None, progress: Progress = silent
+    checkpoint: str, batch: int | None = None, progress: ShowProgress = silent
 ) -> Iterator[pl.DataFrame]:
     """Yields the live windows in a checkpoint, in frames of about a million rows at most.
 
@@ -46,68 +55,57 @@ def live_in_files(
     """
     layout = layout_of(checkpoint, batch)
     for stored in layout.operators:
-        words = _Words(stored, progress)
-        for partition, shard, entries in shards_of(layout, stored):
-            words.partition = partition
-            for found in live_rows(shard, entries, words):
-                if found.rows.height:
-                    yield _listed(stored.number, shard, found)
+        for shard, entries, after_run in _shards_of(layout, stored, progress):
+            for part in live_rows(shard, entries, after_run):
+                if part.rows.height:
+                    yield _listed(stored.number, shard, part)
 
 
-def _listed(operator: int, shard: int, found: Inspection) -> pl.DataFrame:
-    types = found.rows.schema
+def _listed(operator: int, shard: int, part: Inspection) -> pl.DataFrame:
+    types = part.rows.schema
     keys = [
         pl.col(name).bin.encode("hex") if types[name] == pl.Binary else pl.col(name)
-        for name in found.keys
+        for name in part.keys
         if name != ONE_KEY
     ]
     bounds = {START: "start", END: "end"}
-    return found.rows.select(
+    return part.rows.select(
         pl.lit(operator).alias("operator"),
         pl.lit(shard).alias("shard"),
         *([pl.struct(keys).alias("key")] if keys else []),
-        *(pl.col(name).alias(shown) for name, shown in bounds.items() if name in found.rows.columns),
+        *(pl.col(name).alias(shown) for name, shown in bounds.items() if name in part.rows.columns),
     )
 
 
-def shards_of(layout: Layout, stored: Stored) -> Iterator[tuple[int, int, Entries]]:
-    """Yields partition, number and entries of each shard of an operator.
+def _shards_of(
+    layout: CheckpointLayout, stored: Stored, progress: ShowProgress
+) -> Iterator[tuple[int, ShardEntries, Callable[[], None]]]:
+    """Yields number and entries of each shard of an operator, and a function to call after each read run.
 
-    The entries can be read until the next shard is requested.
+    The entries can be read until the next shard is requested. The function shows how much has been read.
     """
-    for partition, (folder, unique_id) in enumerate(zip(stored.partitions, stored.ids, strict=True)):
-        files = Files.of(folder, layout.batch + 1, unique_id)
+    runs = count(1)
+    for partition, (folder, unique_id) in enumerate(zip(stored.partitions, stored.ids, strict=True), 1):
+        words = f"operator {stored.number}, partition {partition} of {len(stored.partitions)}"
+        files = VersionFiles.of_version(folder, layout.batch + 1, unique_id)
         with shards_in(files, checked=layout.checked) as shards:
             for shard, entries in sorted(shards.items()):
-                yield partition, shard, entries
+                yield shard, entries, lambda: progress(f"{words}: {next(runs):,} runs")  # noqa: B023 - see above
 
 
-def operator_state(number: int, manifest: Manifest | None, found: list[ShardState]) -> OperatorState:
+def operator_figures(number: int, manifest: Manifest | None, figures: list[ShardFigures]) -> OperatorFigures:
     """Returns the state of an operator from one of its manifests, None if there is none, and its shards."""
-    shards = tuple(sorted(found, key=lambda state: state.shard))
+    shards = tuple(sorted(figures, key=lambda state: state.shard))
     if manifest is None:
-        return OperatorState(number, None, 0, shards)
-    return OperatorState(number, recorded_spec(manifest), manifest.shards, shards)
+        return OperatorFigures(number, None, 0, shards)
+    return OperatorFigures(number, recorded_spec(manifest), manifest.shards, shards)
 
 
-def _operator_state(
-    layout: Layout, stored: Stored, known: Manifest | None, progress: Progress
-) -> OperatorState:
-    manifest, shards, words = None, list[ShardState](), _Words(stored, progress)
-    for partition, shard, entries in shards_of(layout, stored):
-        words.partition = partition
-        shards.append(shard_state(shard, entries, words))
+def _operator_figures(
+    layout: CheckpointLayout, stored: Stored, known: Manifest | None, progress: ShowProgress
+) -> OperatorFigures:
+    manifest, shards = None, list[ShardFigures]()
+    for shard, entries, after_run in _shards_of(layout, stored, progress):
+        shards.append(shard_figures(shard, entries, after_run))
         manifest = manifest or manifest_of(entries)
-    return operator_state(stored.number, manifest or known, shards)
-
-
-class _Words:
-    """Says how much of an operator has been read, each time that a run was read."""
-
-    def __init__(self, stored: Stored, progress: Progress) -> None:
-        self._stored, self._progress, self._runs, self.partition = stored, progress, 0, 0
-
-    def __call__(self) -> None:
-        self._runs += 1
-        of = f"partition {self.partition + 1} of {len(self._stored.partitions)}"
-        self._progress(f"operator {self._stored.number}, {of}: {self._runs:,} runs")
+    return operator_figures(stored.number, manifest or known, shards)

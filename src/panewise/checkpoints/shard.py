@@ -3,15 +3,15 @@
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
 import polars as pl
 
-from panewise.checkpoints.figures import ShardState
-from panewise.checkpoints.tables import MANY, Tables, check_sound
+from panewise.checkpoints.figures import ShardFigures
+from panewise.checkpoints.tables import MANY, ShardTables, check_sound
 from panewise.engine.checkpoint import unreadable_spec
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.protocol import Inspection, engine_parts
@@ -28,9 +28,9 @@ def _nothing() -> None:
     """Does nothing."""
 
 
-def shard_state(
+def shard_figures(
     shard: int, stored: Mapping[str, bytes], after_run: Callable[[], None] = _nothing, many: int = MANY
-) -> ShardState:
+) -> ShardFigures:
     """Returns the state of a shard, from its manifest and its runs by name.
 
     Args:
@@ -45,16 +45,16 @@ def shard_state(
     with _of_shard(shard):
         manifest = manifest_of(stored)
         sizes = [check_sound(stored, run) for run in manifest.runs]
-        figures = _Figures(ShardState(shard, runs=len(sizes), bytes=sum(sizes)))
-        for found in inspections(manifest, stored, after_run, many):
-            figures.add(found)
-    return figures.state
+        figures = ShardFigures(shard, runs=len(sizes), bytes=sum(sizes))
+        for inspection in inspections(manifest, stored, after_run, many):
+            figures = _added(figures, inspection)
+    return figures
 
 
 def live_rows(
     shard: int, stored: Mapping[str, bytes], after_run: Callable[[], None] = _nothing, many: int = MANY
 ) -> Iterator[Inspection]:
-    """Yields what is live in a shard, in parts. Arguments and errors are those of :func:`shard_state`."""
+    """Yields what is live in a shard, in parts. Arguments and errors are those of :func:`shard_figures`."""
     with _of_shard(shard):
         manifest = manifest_of(stored)
         for run in manifest.runs:
@@ -70,7 +70,7 @@ def inspections(
     family = engine_parts(spec)
     parts = 1 + sum(run.rows for run in manifest.runs) // many
     with TemporaryDirectory(prefix="panewise-state-") as scratch:
-        tables = Tables(family.tables(spec), manifest.runs, stored, Path(scratch), after_run, parts)
+        tables = ShardTables(family.tables(spec), manifest.runs, stored, Path(scratch), after_run, parts)
         for part in range(parts):
             yield family.inspect(spec, manifest.header, replace(tables, part=part))
 
@@ -86,28 +86,23 @@ def manifest_of(stored: Mapping[str, bytes]) -> Manifest:
     return Manifest.decode(stored[_MANIFEST].decode(errors="replace"))
 
 
-@dataclass
-class _Figures:
-    """The figures of the parts of a shard that were inspected."""
-
-    state: ShardState
-
-    def add(self, found: Inspection) -> None:
-        rows, clocks, before = found.rows, found.clocks, self.state
-        ends = rows[END] if found.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
-        keys = rows.select(found.keys).n_unique() if rows.height else 0
-        oldest = [cast(int | None, ends.min()), before.oldest_end]
-        newest = [cast(int | None, ends.max()), before.newest_end]
-        self.state = replace(
-            before,
-            windows=before.windows + rows.height,
-            keys=max(before.keys, keys) if found.keys == [ONE_KEY] else before.keys + keys,
-            watermark=found.watermark,
-            processing_time=clocks.processing_time,
-            finished=clocks.finished,
-            oldest_end=min((end for end in oldest if end is not None), default=None),
-            newest_end=max((end for end in newest if end is not None), default=None),
-        )
+def _added(before: ShardFigures, part: Inspection) -> ShardFigures:
+    """Returns the figures of a shard with a further part."""
+    rows, clocks = part.rows, part.clocks
+    ends = rows[END] if part.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
+    keys = rows.select(part.keys).n_unique() if rows.height else 0
+    oldest = [cast(int | None, ends.min()), before.oldest_end]
+    newest = [cast(int | None, ends.max()), before.newest_end]
+    return replace(
+        before,
+        windows=before.windows + rows.height,
+        keys=max(before.keys, keys) if part.keys == [ONE_KEY] else before.keys + keys,
+        watermark=part.watermark,
+        processing_time=clocks.processing_time,
+        finished=clocks.finished,
+        oldest_end=min((end for end in oldest if end is not None), default=None),
+        newest_end=max((end for end in newest if end is not None), default=None),
+    )
 
 
 @contextmanager

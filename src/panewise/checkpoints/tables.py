@@ -28,7 +28,7 @@ _PART = "__part"
 
 
 @dataclass
-class Tables:
+class ShardTables:
     """The tables of a shard: a :class:`panewise.engine.protocol.TableReader` of one part of them.
 
     The types are those of the runs, because the input of the query is not available.
@@ -66,11 +66,11 @@ class Tables:
         if not runs:
             return pl.DataFrame()
         wanted = list(dict.fromkeys([*columns, *(identity if cell else []), *([TOMBSTONE] if cell else [])]))
-        found = self._of_part(table, runs, wanted, apart)
+        pieces = self._of_part(table, runs, wanted, apart)
         if not cell:  # a time queue, whose rows are never replaced
-            rows = pl.concat(list(found))[columns]
+            rows = pl.concat(list(pieces))[columns]
             return rows if horizon is None else rows.filter(pl.col(END) > horizon)
-        rows = pl.concat(list(found)[::-1])
+        rows = pl.concat(list(pieces)[::-1])
         if len(runs) > 1:
             rows = rows.unique(identity, keep="first")
         rows = rows.filter(~pl.col(TOMBSTONE))
@@ -113,10 +113,10 @@ class Tables:
             pieces = rows.with_columns(part.alias(_PART)).partition_by(_PART, as_dict=True)
             if not place:
                 pieces = {(-1,): rows.clear(), **pieces}
-            for (of,), piece in pieces.items():
-                path = self.scratch / f"{number}-{place}-{of}.arrow"
+            for (divided,), piece in pieces.items():
+                path = self.scratch / f"{number}-{place}-{divided}.arrow"
                 piece.drop(_PART, strict=False).write_ipc(path)
-                files.setdefault(of, []).append(path)
+                files.setdefault(divided, []).append(path)
         return files
 
 

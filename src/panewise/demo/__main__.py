@@ -11,7 +11,7 @@ import polars as pl
 
 from panewise.demo import check, explain, flights, job
 from panewise.demo.run import run
-from panewise.demo.show import Terminal, findings_table, lines
+from panewise.demo.show import Terminal, findings_table, present
 
 OUTPUTS = ("panes", "late", "invalid", "counts", "checkpoint")
 
@@ -28,10 +28,7 @@ def main(folder: Path, terminal: Terminal) -> int:
     findings = check.verify(arrived, outputs)
     tables = [*explain.tables(outputs), findings_table(findings)]
     explain.write(arrived, outputs, folder, tables)
-    for table in tables:
-        terminal.say("\n" + "\n".join(lines(table)))
-    terminal.say(f"\npicture  {folder / 'panes.png'}\npage     {folder / 'index.html'}")
-    return 0 if all(finding.passed for finding in findings) else 1
+    return present(tables, findings, folder / "panes.png", terminal)
 
 
 def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:

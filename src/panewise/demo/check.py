@@ -15,7 +15,7 @@ TOLERANCE = 1e-9  # relative; the same doubles are added in another order
 
 
 @dataclass(frozen=True)
-class Outputs:
+class PaneOutputs:
     """The four outputs of the query as frames."""
 
     panes: pl.DataFrame
@@ -33,9 +33,9 @@ class Finding:
     figures: str
 
 
-def read(folder: Path) -> Outputs:
+def read(folder: Path) -> PaneOutputs:
     """Reads the outputs of the query below `folder`: a directory `batch_id=N` for each micro-batch."""
-    return Outputs(*(read_output(folder / name) for name in ("panes", "late", "invalid", "counts")))
+    return PaneOutputs(*(read_output(folder / name) for name in ("panes", "late", "invalid", "counts")))
 
 
 def read_output(folder: Path) -> pl.DataFrame:
@@ -48,7 +48,7 @@ def read_output(folder: Path) -> pl.DataFrame:
     )
 
 
-def watermarks(outputs: Outputs) -> pl.DataFrame:
+def watermarks(outputs: PaneOutputs) -> pl.DataFrame:
     """Returns the watermark in force for the rows of each micro-batch that had rows.
 
     It is that of the micro-batch before (semantics 18.3); `counts` has the watermark after each micro-batch.
@@ -64,12 +64,12 @@ def watermarks(outputs: Outputs) -> pl.DataFrame:
     )
 
 
-def late_ids(outputs: Outputs) -> pl.Series:
+def late_ids(outputs: PaneOutputs) -> pl.Series:
     """Returns the ids of the rows that were late for all their windows."""
     return outputs.late.filter(~pl.col("partial"))["row"].struct.field("id")
 
 
-def verify(arrived: pl.DataFrame, outputs: Outputs) -> list[Finding]:
+def verify(arrived: pl.DataFrame, outputs: PaneOutputs) -> list[Finding]:
     """Checks the outputs against the input, and returns one finding for each check.
 
     Args:
@@ -99,7 +99,7 @@ def accounting(counts: pl.DataFrame, rows: int, name: str = "rows") -> Finding:
     return Finding(f"{name} in = applied + replays + late + invalid", passed, figures)
 
 
-def _outputs_match_counts(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
+def _outputs_match_counts(arrived: pl.DataFrame, outputs: PaneOutputs) -> Finding:
     late, invalid = late_ids(outputs), outputs.invalid["row"].struct.field("id")
     written = pl.concat([late, invalid])
     counted = int(outputs.counts["late"].sum()) + int(outputs.counts["invalid"].sum())
@@ -115,7 +115,7 @@ def _outputs_match_counts(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     )
 
 
-def _invalid_are_cancelled(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
+def _invalid_are_cancelled(arrived: pl.DataFrame, outputs: PaneOutputs) -> Finding:
     cancelled = arrived.filter(pl.col("scheduled").is_null())["id"]
     invalid, reasons = outputs.invalid["row"].struct.field("id"), outputs.invalid["reason"].unique().to_list()
     passed = set(invalid) == set(cancelled) and reasons == ["event time is null"]
@@ -126,7 +126,7 @@ def _invalid_are_cancelled(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     )
 
 
-def _late_by_watermark(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
+def _late_by_watermark(arrived: pl.DataFrame, outputs: PaneOutputs) -> Finding:
     """Checks that a row is late if, and only if, its window had expired.
 
     A window has expired if the watermark in force has reached its end plus the lateness (semantics 13, 13.1).

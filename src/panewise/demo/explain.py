@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from panewise.demo import page, picture
-from panewise.demo.check import LATENESS, Outputs, late_ids, watermarks
+from panewise.demo import picture
+from panewise.demo.check import LATENESS, PaneOutputs, late_ids, watermarks
 from panewise.demo.flights import STORM, ZONE
 from panewise.demo.page import Table
 
@@ -18,7 +18,7 @@ ARRIVALS = (time(10, 50), time(21, 40))
 TIMINGS = ("EARLY", "ON_TIME", "LATE")
 
 TITLE = f"Departures from {AIRPORT} on {STORM.day} {STORM:%B %Y}, by scheduled hour"
-_TEXT = f"""
+TEXT = f"""
 On {STORM.day} {STORM:%B %Y} a snow storm delayed New York's flights. Each point is a flight.
 The horizontal axis shows its scheduled departure, the vertical axis the time at which it left and so
 became known.
@@ -33,18 +33,15 @@ A window stays live for {LATENESS.seconds // 3600} hours more (the allowed laten
 reaches its end. Flights that arrive later still (red crosses) are not lost: they are emitted
 to the late output, with the reason.
 """
-PARAGRAPHS = [" ".join(paragraph.split()) for paragraph in _TEXT.split("\n\n")]
 
 
-def write(arrived: pl.DataFrame, outputs: Outputs, folder: Path, listed: Sequence[Table]) -> None:
+def write(arrived: pl.DataFrame, outputs: PaneOutputs, folder: Path, listed: Sequence[Table]) -> None:
     """Writes panes.png and index.html, which has the tables `listed`, into the folder."""
     figure = picture.draw(scene(arrived, outputs))
-    picture.save_png(figure, folder / "panes.png")
-    text = page.render(TITLE, PARAGRAPHS, picture.svg(figure), [*listed, late_examples(outputs)])
-    (folder / "index.html").write_text(text, encoding="utf-8")
+    picture.write_page(figure, folder / "panes.png", TITLE, TEXT, [*listed, late_examples(outputs)])
 
 
-def scene(arrived: pl.DataFrame, outputs: Outputs) -> picture.Scene:
+def scene(arrived: pl.DataFrame, outputs: PaneOutputs) -> picture.Scene:
     """Returns the scene of the picture: one airport, some hours of the day of the storm."""
     first, last = _range(EVENTS)
     clock = _clock(arrived, outputs)
@@ -74,7 +71,7 @@ def _range(times: tuple[time, time]) -> tuple[datetime, datetime]:
     return first, last
 
 
-def _clock(arrived: pl.DataFrame, outputs: Outputs) -> pl.DataFrame:
+def _clock(arrived: pl.DataFrame, outputs: PaneOutputs) -> pl.DataFrame:
     """Returns for each micro-batch with rows its arrival times, `since` to `arrival`, and its watermark."""
     ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")
     ends = ends.with_columns(since=pl.col("arrival").shift(1).fill_null(arrived["known"].min()))
@@ -90,7 +87,7 @@ def _fired(panes: pl.DataFrame, clock: pl.DataFrame) -> pl.DataFrame:
     return panes.join(clock.select("batch_id", "arrival"), on="batch_id")
 
 
-def tables(outputs: Outputs) -> list[Table]:
+def tables(outputs: PaneOutputs) -> list[Table]:
     """Returns two tables: the number of panes by timing, and the number of rows by what happened to them."""
     panes = outputs.panes.group_by("timing", "op").len()
     number = {(timing, op): count for timing, op, count in panes.iter_rows()}
@@ -112,7 +109,7 @@ def tables(outputs: Outputs) -> list[Table]:
     ]
 
 
-def late_examples(outputs: Outputs, number: int = 8) -> Table:
+def late_examples(outputs: PaneOutputs, number: int = 8) -> Table:
     """Returns a table of the late rows with the largest `late_by`."""
     latest = outputs.late.sort("late_by", descending=True).head(number)
     rows = [

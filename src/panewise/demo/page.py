@@ -25,23 +25,23 @@ class Table:
     rows: Sequence[Sequence[object]]
 
 
-def render(title: str, paragraphs: Sequence[str], drawing: str, tables: Sequence[Table]) -> str:
+def render(title: str, text: str, drawing: str, tables: Sequence[Table]) -> str:
     """Returns the page as HTML text: heading, paragraphs, drawing, tables.
 
     Args:
         title: the title and heading of the page. It is escaped.
-        paragraphs: plain text. It is escaped.
+        text: plain text, with an empty line between two paragraphs. It is escaped.
         drawing: an <svg> element. It is not escaped, so it must be trusted.
         tables: the tables below the drawing. Their texts are escaped.
 
-    >>> page = render("Panes", ["a < b"], "<svg></svg>",
+    >>> page = render("Panes", "a < b", "<svg></svg>",
     ...     [Table("counts", ["what", "rows"], [["late", 1200]])])
     >>> "<p>a &lt; b</p>" in page, '<td class="number">1,200</td>' in page
     (True, True)
     """
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
-    text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in paragraphs)
-    body = f"<h1>{escape(title)}</h1>\n{text}<figure>{drawing}</figure>\n{''.join(map(_table, tables))}"
+    paragraphs = "".join(f"<p>{escape(' '.join(one.split()))}</p>\n" for one in text.split("\n\n"))
+    body = f"<h1>{escape(title)}</h1>\n{paragraphs}<figure>{drawing}</figure>\n{''.join(map(_table, tables))}"
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}</body></html>\n'
 
 

@@ -8,6 +8,7 @@
 """
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,8 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+
+from panewise.demo.page import Table, render
 
 COLOURS = {"EARLY": "#d99a1c", "ON_TIME": "#2c8a4b", "LATE": "#7a4fa8"}
 NAMES = {"EARLY": "early pane", "ON_TIME": "on-time pane", "LATE": "late pane"}
@@ -68,9 +71,11 @@ def draw(scene: Scene) -> Figure:
     return figure
 
 
-def save_png(figure: Figure, path: Path) -> None:
-    """Writes the figure to a PNG file."""
-    figure.savefig(path, dpi=130)
+def write_page(figure: Figure, image: Path, title: str, text: str, tables: Sequence[Table]) -> None:
+    """Writes a figure to a PNG file, and the page that explains it to index.html beside it."""
+    figure.savefig(image, dpi=130)
+    page = render(title, text, svg(figure), tables)
+    image.with_name("index.html").write_text(page, encoding="utf-8")
 
 
 def svg(figure: Figure) -> str:

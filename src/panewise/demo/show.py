@@ -1,6 +1,7 @@
 """The terminal output of the demo: lines, a progress bar and tables."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TextIO
 
 from panewise.demo.check import Finding
@@ -73,6 +74,14 @@ def lines(table: Table) -> list[str]:
         return ("  " + "  ".join(padded)).rstrip()
 
     return [table.caption, line(table.header), *map(line, cells)]
+
+
+def present(tables: Sequence[Table], findings: Sequence[Finding], picture: Path, terminal: Terminal) -> int:
+    """Shows the tables and where the picture is. Returns the exit status: 1 if a finding did not pass."""
+    for table in tables:
+        terminal.say("\n" + "\n".join(lines(table)))
+    terminal.say(f"\npicture  {picture}\npage     {picture.with_name('index.html')}")
+    return 0 if all(finding.passed for finding in findings) else 1
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:

@@ -20,7 +20,7 @@ from panewise.errors import StateError
 from panewise.state import Mirror, Run, RunStore
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check, checksum, decode_table, encode, stream_of
-from panewise.state.streams import Buffer, frame_of_table, own_text, release_memory, shares_text
+from panewise.state.streams import StreamBytes, frame_of_table, own_text, release_memory, shares_text
 
 _SHORT = 1 << 22  # runs of up to this many bytes stay in memory: mapping a copy costs more than it saves
 
@@ -156,13 +156,15 @@ class RunLibrary:
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))
         short = rows.frame.estimated_size() <= _SHORT
-        content: Buffer | pa.Table | None = check(stored) if short else None
+        content: StreamBytes | pa.Table | None = check(stored) if short else None
         if not short and shares_text(frame):
             content = table.append_column(HASH, rows.frame[HASH].to_arrow())
         del stored, table, frame
         return self._copied(run, shape, rows, content)
 
-    def _copied(self, run: Run, shape: Shape, rows: RunRows, content: Buffer | pa.Table | None) -> RunRows:
+    def _copied(
+        self, run: Run, shape: Shape, rows: RunRows, content: StreamBytes | pa.Table | None
+    ) -> RunRows:
         """Puts the rows of a run into the cache and the mirror, and returns them.
 
         Long runs are returned as a memory-mapped copy, which all processes of the machine share. `content` is

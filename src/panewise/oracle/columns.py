@@ -31,15 +31,18 @@ _PLAIN = (
 )
 
 
-def check_type(column: str, kind: str) -> None:
-    """Checks the name of a column's type.
+def checked_types(types: Mapping[str, str] | None) -> dict[str, str]:
+    """Returns the types of columns by name, after a check of the names of the types.
 
     Raises:
         InputError: for an unknown name.
     """
-    if kind not in _PLAIN and not _DECIMAL.fullmatch(kind) and not _NESTED.fullmatch(kind):
-        rule = f"a type is {', '.join(_PLAIN)}, decimal(p,s), array<T>, struct<name:T> or map<K,V>"
-        raise InputError(f"types[{column!r}]={kind!r}", rule, "give one of these")
+    given = dict(types or {})
+    for column, kind in given.items():
+        if kind not in _PLAIN and not _DECIMAL.fullmatch(kind) and not _NESTED.fullmatch(kind):
+            rule = f"a type is {', '.join(_PLAIN)}, decimal(p,s), array<T>, struct<name:T> or map<K,V>"
+            raise InputError(f"types[{column!r}]={kind!r}", rule, "give one of these")
+    return given
 
 
 def is_integer(value: Any) -> bool:

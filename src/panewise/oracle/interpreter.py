@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.families import INPUT, part
-from panewise.oracle.columns import check_type
+from panewise.oracle.columns import checked_types
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 
@@ -22,11 +22,7 @@ def interpreter(spec: Specification, types: Mapping[str, Any] | None = None) -> 
     """
     given = dict(types or {})
     by_port = {INPUT: given} if set(spec.ports) == {INPUT} else given
-    for named in by_port.values():
-        for column, kind in named.items():
-            check_type(column, kind)
-    typed = {
-        port: {column: Type(kind) for column, kind in by_port.get(port, {}).items()} for port in spec.ports
-    }
+    named = {port: checked_types(by_port.get(port)) for port in {**by_port, **spec.ports}}
+    typed = {port: {column: Type(kind) for column, kind in named[port].items()} for port in spec.ports}
     parts(spec).check_types(spec, typed)
     return part(spec.family.oracle)(spec, given)

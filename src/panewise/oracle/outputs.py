@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from panewise.errors import InputError
+
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
 
@@ -21,3 +23,9 @@ def concatenate(outputs: Iterable[Output]) -> Output:
         for name in COUNTS:
             whole["counts"][name] += output["counts"][name]
     return whole
+
+
+def rows_after_finish(of: str = "") -> InputError:
+    """Returns the error for rows after the end of input. `of` names a side."""
+    rule = "nothing is added after the end of input"
+    return InputError(f"rows{of} after finish", rule, "add the rows before finish")

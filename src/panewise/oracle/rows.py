@@ -1,8 +1,10 @@
 """Arrival order, validation and values of the rows of a batch (semantics 3, 4.1, 15)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from panewise.chrono import MIN_INSTANT
@@ -18,6 +20,7 @@ from panewise.spec import (
     input_columns,
     row_driven,
 )
+from panewise.spec.operators.policy.policies import DeltaPolicy
 
 Types = dict[str, str]
 
@@ -110,7 +113,7 @@ def invalid_reason(spec: Entry, types: Types, row: dict[str, Any], processing_ti
     """
     tests: tuple[Callable[[], str | None], ...] = (
         lambda: _event_time(spec, row),
-        lambda: _keys(spec, row),
+        lambda: invalid_key_reason(spec, row),
         lambda: _position(spec, row),
         lambda: _wrong_type(spec, types, row),
         lambda: _too_far_ahead(spec, row, processing_time),
@@ -136,7 +139,8 @@ def _event_time(spec: Entry, row: dict[str, Any]) -> str | None:
     return "event time out of range" if t == MIN_INSTANT or not is_long(t) else None
 
 
-def _keys(spec: Entry, row: dict[str, Any]) -> str | None:
+def invalid_key_reason(spec: Any, row: Mapping[str, Any]) -> str | None:
+    """Returns the reason why a row is invalid because of its keys; None if it is not."""
     if spec.null_keys:
         return None
     for name in spec.keys:
@@ -204,3 +208,21 @@ def _no_window(spec: Entry, types: Types, row: dict[str, Any], processing_time: 
     if not windows and isinstance(spec.window, Hopping):
         return "gap"
     return None if any(exists(bounds) for bounds in windows) else "window out of range"
+
+
+def invalid_delta_reason(columns: Iterable[str], row: Row) -> str | None:
+    """Returns the reason why a row is invalid because of the columns of deltas; None if it is not (10.4)."""
+    for name in columns:
+        if row.values[name] is None:
+            return f"delta {name} is null"
+        if is_nan(row.values[name]):
+            return f"delta {name} is NaN"
+    return None
+
+
+def exceeds(policy: DeltaPolicy, new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Returns whether the new value minus the old one is more than the amount (semantics 10.4)."""
+    one, other = new[policy.column], old[policy.column]
+    if isinstance(one, Decimal):
+        return Fraction(one) - Fraction(other) > Fraction(policy.size)
+    return bool(one - other > policy.size)

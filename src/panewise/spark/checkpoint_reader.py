@@ -17,10 +17,16 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.checkpoints.entries import Spilled
-from panewise.checkpoints.figures import CheckpointState, OperatorState, Progress, ShardState, silent
+from panewise.checkpoints.figures import (
+    CheckpointFigures,
+    OperatorFigures,
+    ShardFigures,
+    ShowProgress,
+    silent,
+)
 from panewise.checkpoints.layout import VARIABLE, chosen, has_variable, no_checkpoint, nothing_of_ours
-from panewise.checkpoints.reader import operator_state
-from panewise.checkpoints.shard import manifest_of, shard_state
+from panewise.checkpoints.reader import operator_figures
+from panewise.checkpoints.shard import manifest_of, shard_figures
 from panewise.errors import SetupError, StateError
 from panewise.state import Manifest
 from panewise.state.manifest import REMEDY
@@ -77,8 +83,8 @@ def _heap() -> int:
 
 
 def read_state(
-    spark: SparkSession, checkpoint: str, batch: int | None = None, progress: Progress = silent
-) -> CheckpointState:
+    spark: SparkSession, checkpoint: str, batch: int | None = None, progress: ShowProgress = silent
+) -> CheckpointFigures:
     """Reads the state in a checkpoint, as of a micro-batch: by default the last one that was committed.
 
     The query may be running. The driver has the stored state of one partition of the state store in memory at
@@ -99,10 +105,10 @@ def read_state(
     _ = spark.streams.active
     wanted = chosen(checkpoint, _committed(spark, checkpoint), batch)
     operators = tuple(
-        _operator_state(spark, checkpoint, wanted, number, progress)
+        _operator_figures(spark, checkpoint, wanted, number, progress)
         for number in _operators(spark, checkpoint)
     )
-    return CheckpointState(checkpoint, wanted, operators)
+    return CheckpointFigures(checkpoint, wanted, operators)
 
 
 def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
@@ -123,9 +129,9 @@ def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
     return sorted(ours)
 
 
-def _operator_state(
-    spark: SparkSession, checkpoint: str, batch: int, operator: int, progress: Progress
-) -> OperatorState:
+def _operator_figures(
+    spark: SparkSession, checkpoint: str, batch: int, operator: int, progress: ShowProgress
+) -> OperatorFigures:
     reader = (
         spark.read.format("statestore")
         .option("path", checkpoint)
@@ -136,12 +142,12 @@ def _operator_state(
     rows = _rows(
         state.select("partition_id", "key.shard", "user_map_key.name", "user_map_value.data"), checkpoint
     )
-    manifest, shards = None, list[ShardState]()
+    manifest, shards = None, list[ShardFigures]()
     for shard, stored in _by_shard(rows):
         progress(f"operator {operator}: shard {shard}")
-        shards.append(shard_state(shard, stored))
+        shards.append(shard_figures(shard, stored))
         manifest = manifest or manifest_of(stored)
-    return operator_state(operator, manifest or _record(spark, checkpoint), shards)
+    return operator_figures(operator, manifest or _record(spark, checkpoint), shards)
 
 
 def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:

@@ -76,7 +76,7 @@ class _SparkTypes:
         return ArrayType(inner)
 
     def of_name(self, name: str) -> DataType:
-        return spark_type(ColumnType.of(name))
+        return spark_type(ColumnType.parse(name))
 
     def rows_of(self, names: tuple[str, ...], port: str = INPUT) -> DataType:
         return ArrayType(StructType([StructField(name, self.known[port][name]) for name in names]))

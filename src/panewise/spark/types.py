@@ -68,7 +68,7 @@ def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
 def spark_type(kind: ColumnType) -> DataType:
     """Returns Spark's type of a column type.
 
-    >>> spark_type(ColumnType.of("map<string,decimal(10,2)>")).simpleString()
+    >>> spark_type(ColumnType.parse("map<string,decimal(10,2)>")).simpleString()
     'map<string,decimal(10,2)>'
     """
     inner = {name: spark_type(part) for name, part in kind.fields}

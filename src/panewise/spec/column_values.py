@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecError
-from panewise.spec.type_text import TypeText
+from panewise.spec.type_text import TypeTree, parse, quoted
 
 MISFIT: Final = object()  # the result of `ColumnType.fit` for a value of another type
 _EXACT = 200  # more digits than any decimal(p,s) has, so that no value is rounded before it is validated
@@ -40,11 +40,14 @@ class ColumnType:
             binary, decimal, array, struct or map.
         precision: the number of digits of a decimal.
         scale: the number of its digits after the point.
-        fields: the parts of a nested type by name, as in `TypeText`.
+        fields: the parts of a nested type by name. That of an array is named "element", those of a map are
+            "key" and "value".
 
-    >>> ColumnType.of("decimal(10,2)").fit(Decimal("1.5"))
+    >>> str(ColumnType.parse("MAP<string, struct<a bigint>>"))
+    'map<string,struct<a:bigint>>'
+    >>> ColumnType.parse("decimal(10,2)").fit(Decimal("1.5"))
     Decimal('1.50')
-    >>> ColumnType.of("map<string,array<double>>").fit({"a": [1, None]})
+    >>> ColumnType.parse("map<string,array<double>>").fit({"a": [1, None]})
     [{'key': 'a', 'value': [1.0, None]}]
     """
 
@@ -54,16 +57,16 @@ class ColumnType:
     fields: tuple[tuple[str, "ColumnType"], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> "ColumnType":
+    def parse(cls, text: str) -> "ColumnType":
         """Returns the type with this name, as Spark's DDL writes it.
 
         Raises:
             InputError: if the name is unknown.
         """
-        return cls._of_tree(TypeText.of(text), text)
+        return cls._of_tree(parse(text), text)
 
     @classmethod
-    def _of_tree(cls, tree: TypeText, text: str) -> "ColumnType":
+    def _of_tree(cls, tree: TypeTree, text: str) -> "ColumnType":
         if tree.fields:
             parts = {name: cls._of_tree(part, text) for name, part in tree.fields}
             return cls(tree.name, fields=tuple(parts.items()))
@@ -76,12 +79,11 @@ class ColumnType:
         return cls("decimal", precision, scale)
 
     def __str__(self) -> str:
-        return str(self._tree)
-
-    @property
-    def _tree(self) -> TypeText:
-        digits = (self.precision, self.scale) if self.name == "decimal" else ()
-        return TypeText(self.name, digits, tuple((name, part._tree) for name, part in self.fields))
+        if self.name == "decimal":
+            return f"decimal({self.precision},{self.scale})"
+        named = self.name == "struct"
+        parts = [f"{quoted(name)}:{part}" if named else str(part) for name, part in self.fields]
+        return f"{self.name}<{','.join(parts)}>" if parts else self.name
 
     def fit(self, value: Any) -> Any:
         """Returns the value converted to this type; null for null, MISFIT for a value of another type.

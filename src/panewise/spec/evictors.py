@@ -1,12 +1,12 @@
 """Evictors: which rows a window removes permanently when it fires (semantics 11.1 to 11.8). Values only."""
 
-import math
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import check_flag, is_finite_number, number_or_us, set_fields
 from panewise.spec.windows.kinds import positive
 
 
@@ -34,7 +34,7 @@ class CountEvictor:
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
             raise SpecError(f"n={self.n!r}", "an evictor keeps one row or more", "give n=1 or more")
-        _check_after(self.after)
+        check_flag("after", self.after)
 
 
 @dataclass(frozen=True, init=False)
@@ -59,9 +59,8 @@ class TimeEvictor:
     after: bool
 
     def __init__(self, duration: DurationLike, after: bool = False) -> None:
-        object.__setattr__(self, "duration", positive(duration, "duration"))
-        object.__setattr__(self, "after", after)
-        _check_after(after)
+        set_fields(self, duration=positive(duration, "duration"), after=after)
+        check_flag("after", after)
 
 
 @dataclass(frozen=True, init=False)
@@ -100,26 +99,15 @@ class DeltaEvictor:
             raise SpecError(
                 f"column={column!r}", "an evictor reads a column by its name", "give a non-empty string"
             )
-        number = (
-            Duration.of(threshold, "threshold").us
-            if isinstance(threshold, (str, timedelta, Duration))
-            else threshold
-        )
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, (int, float))
-            or not math.isfinite(number)
-            or number <= 0
-        ):
+        number = number_or_us(threshold, "threshold")
+        if not is_finite_number(number) or number <= 0:
             rule = (
                 "a threshold is a number above zero, or a duration: with zero the last "
                 "row itself would be evicted"
             )
             raise SpecError(f"threshold={threshold!r}", rule, "give one such as 0.5 or '1 second'")
-        object.__setattr__(self, "column", column)
-        object.__setattr__(self, "threshold", number)
-        object.__setattr__(self, "after", after)
-        _check_after(after)
+        set_fields(self, column=column, threshold=number, after=after)
+        check_flag("after", after)
 
 
 Evictor: TypeAlias = CountEvictor | TimeEvictor | DeltaEvictor
@@ -149,8 +137,3 @@ def check_evictor(evictor: object, accumulation: str) -> None:
         raise SpecError(
             f"evictor={evictor!r}, accumulation='discarding'", rule, "leave after out, or use 'accumulating'"
         )
-
-
-def _check_after(after: object) -> None:
-    if not isinstance(after, bool):
-        raise SpecError(f"after={after!r}", "after is True or False", "give one of these")

@@ -1,10 +1,12 @@
-"""Readers that validate the values of a specification that consists of dicts and lists, as JSON does.
+"""Readers of documents, and checks of arguments that several specifications have.
 
 A reader is a function of a value and its path, such as "window.size". It returns the validated value, or
-raises SpecError with the path.
+raises SpecError with the path. Documents consist of dicts and lists, as JSON does.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 from panewise.chrono import Duration
@@ -83,11 +85,6 @@ def kind_of(value: Any, where: str, kinds: Mapping[str, Any]) -> str:
     return kind
 
 
-def or_null(read: Reader) -> Reader:
-    """Returns a reader that accepts the values of another reader, and null."""
-    return lambda value, where: None if value is None else read(value, where)
-
-
 def listed(what: str) -> Reader:
     """Returns a reader of lists of strings, which become tuples. Errors describe the list by `what`."""
 
@@ -127,3 +124,95 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if given.count(name) > 1:
             raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
     return dict(pairs)
+
+
+def set_fields(spec: object, **values: Any) -> None:
+    """Sets fields of a frozen value while it is built."""
+    for name, value in values.items():
+        object.__setattr__(spec, name, value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuses a value that is none of the choices, or only equal to one of another type.
+
+    Raises:
+        SpecError: for such a value.
+    """
+    if value not in choices or type(value) not in map(type, choices):
+        raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
+
+
+def check_flag(name: str, value: Any, function: str = "") -> None:
+    """Refuses a value that is no Boolean. `function` is the one that it is an option of.
+
+    Raises:
+        SpecError: for such a value.
+    """
+    if not isinstance(value, bool):
+        given = f"{function}({name}={value!r})" if function else f"{name}={value!r}"
+        raise SpecError(given, f"{name} is True or False", "give one of these")
+
+
+def check_columns(names: Iterable[Any]) -> None:
+    """Refuses names of columns that are no non-empty strings.
+
+    Raises:
+        SpecError: for such a name.
+    """
+    for name in names:
+        if not isinstance(name, str) or not name:
+            rule = "columns are named by non-empty strings"
+            raise SpecError(f"column {name!r}", rule, "give the column's name")
+
+
+def check_once(keys: tuple[str, ...]) -> None:
+    """Refuses a key that is named twice.
+
+    Raises:
+        SpecError: for such a key.
+    """
+    for name in keys:
+        if keys.count(name) > 1:
+            raise SpecError(f"keys={list(keys)!r}", "a key is named once", f"name {name!r} once")
+
+
+def check_alias(name: Any) -> None:
+    """Refuses an alias that is no non-empty string.
+
+    Raises:
+        SpecError: for such an alias.
+    """
+    if not isinstance(name, str) or not name:
+        raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
+
+
+def not_negative(value: Any, name: str) -> Duration:
+    """Returns a value as a duration that is 0 or more.
+
+    Raises:
+        SpecError: for values that are not durations, and for negative ones.
+    """
+    duration = Duration.of(value, name)
+    if duration.us < 0:
+        raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
+    return duration
+
+
+def skew_of(value: Any) -> Duration | None:
+    """Returns `max_future_skew` as a duration, None if there is none."""
+    return None if value is None else not_negative(value, "max_future_skew")
+
+
+def number_or_us(value: Any, name: str) -> Any:
+    """Returns a duration in microseconds, and any other value as it is."""
+    given = isinstance(value, (str, timedelta, Duration))
+    return Duration.of(value, name).us if given else value
+
+
+def is_finite_number(value: Any) -> bool:
+    """Returns whether a value is a finite int or float.
+
+    >>> is_finite_number(0.5), is_finite_number(True), is_finite_number(float("nan"))
+    (True, False, False)
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

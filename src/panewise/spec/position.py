@@ -1,8 +1,10 @@
 """The source position of rows: the columns by which replays are recognised (semantics 4). Values only."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from panewise.errors import SpecError
+from panewise.spec.fields import check_flag
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,7 @@ class Position:
             raise SpecError(f"Position({', '.join(map(repr, given))})", rule, "give the columns' names")
 
     def _check_order(self) -> None:
-        if not isinstance(self.ordered, bool):
-            raise SpecError(f"ordered={self.ordered!r}", "ordered is True or False", "give one of these")
+        check_flag("ordered", self.ordered)
         if self.ordered:
             if self.remember is not None:
                 rule = "of ordered positions only the highest offset is stored, and no intervals"
@@ -58,18 +59,25 @@ class Position:
             return
         given = 1000 if self.remember is None else self.remember
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise SpecError(
-                f"remember={given!r}",
-                "the number of intervals is a whole number above zero",
-                "give 1 or more",
-            )
+            rule = "the number of intervals is a whole number above zero"
+            raise SpecError(f"remember={given!r}", rule, "give 1 or more")
         object.__setattr__(self, "remember", given)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns in the order in which they sort rows: source, if there is one, partition, offset."""
-        return (
-            (self.partition, self.offset)
-            if self.source is None
-            else (self.source, self.partition, self.offset)
-        )
+        return (*(() if self.source is None else (self.source,)), self.partition, self.offset)
+
+
+def check_position(position: Any, order: tuple[str, ...] = ()) -> None:
+    """Refuses a position of another type, and one together with order columns.
+
+    Raises:
+        SpecError: for such values.
+    """
+    if position is not None and not isinstance(position, Position):
+        rule = "a position is a Position"
+        raise SpecError(f"position={position!r}", rule, "give Position(partition=..., offset=...)")
+    if order and position is not None:
+        rule = "a position is the arrival order (semantics 3)"
+        raise SpecError(f"order={order!r} and a position", rule, "leave one of them out")

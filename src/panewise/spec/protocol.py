@@ -1,8 +1,9 @@
 """What all specifications have in common, and what each family supplies for its specifications."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from panewise.chrono import Duration
 from panewise.families import INPUT, Family, part
@@ -12,7 +13,10 @@ from panewise.spec.watermarks import FixedLag, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 
 Types: TypeAlias = Mapping[str, Type]
-Error: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
+Columns: TypeAlias = Mapping[str, tuple[str, ...]]  # the columns of each port
+Known: TypeAlias = Mapping[str, Mapping[str, Any]]  # what is known of the columns of each port, by name
+Origins: TypeAlias = Mapping[str, tuple[str, str]]  # the port and column of each emitted column
+Refusal: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
 
 
 class Entry(Protocol):
@@ -122,7 +126,7 @@ class Carried(Protocol):
 Users: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
-def lag_on_batch(watermark: Watermark | None) -> Error | None:
+def lag_on_batch(watermark: Watermark | None) -> Refusal | None:
     """Returns why a watermark that follows the clock has no meaning on a batch DataFrame."""
     if not isinstance(watermark, FixedLag):
         return None
@@ -133,104 +137,168 @@ def lag_on_batch(watermark: Watermark | None) -> Error | None:
     return f"watermark={watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
 
 
-def _lag_of_a_port_on_batch(spec: Specification) -> Error | None:
-    errors = (lag_on_batch(entry.watermark) for entry in spec.ports.values())
-    return next((error for error in errors if error is not None), None)
-
-
-def _not_renamed(spec: Any, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None) -> Any:
-    return spec
-
-
-def _keys_of_input(spec: Any, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
-    return {name: (INPUT, name) for name in spec.keys}
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpecParts:
-    """What all layers have to know of the specifications of a family: functions of a specification.
+class SpecParts(ABC):
+    """What all layers have to know of the specifications of a family.
 
     A family states what is special about it. The defaults are those of an operator whose emitted rows are new
     ones, that calls no functions of the user, and whose rows are spread over shards by their keys.
 
     Attributes:
-        reads: whether a dict describes a specification of this family. It is called for the families of this
-            package. Documents of others name the family.
-        to_dict: the specification as a dict of plain values, with every field. That of another package's
-            family has the field `family`, with the name of the family.
-        from_dict: the specification that a dict describes, given what the user defined, by name.
-        describe: what the operator does, as lines of text.
-        check_types: checks the types of columns, which are given by port and name (semantics 24.19).
-        check_names: refuses other names of columns, given by the user's names, that the user would see.
-        boolean_columns: the columns of the input that must be Boolean.
-        batch_error: why a batch DataFrame cannot be the input, None if it can.
-        for_columns: the specification for inputs with these columns, given by port (semantics 8.5).
-        for_delays: the specification for streams whose watermarks have these delays, given by port. A delay
-            of None means that rows must not drive the watermark (semantics 36.9). It raises SpecError if the
-            specification has a field that then has no effect.
-        renamed: the specification with other names of the columns of a port. All columns of the port, if
-            given, take the place of "all columns" in a delta.
-        with_position: the specification with a source position.
-        shard_keys: the columns of a port by which rows are spread over shards; empty if all have one shard.
-        one_shard: why only one shard is possible, and a remedy; None if several are possible.
-        static_port: the port whose input may be a batch DataFrame next to streams (semantics 36.8), or None.
-        check_static: refuses fields that have no effect if the static port has a batch DataFrame.
-        calls_users: whether the specification has functions of the user.
-        functions: the aggregates and row functions over columns of a port.
-        unchanged: the columns of emitted rows that are input columns, with the port and column of each. The
-            columns of each port are given.
-        carried: the types of the other emitted columns that carry values of input columns unchanged. Given
-            are the types of the columns of each port, in any type system, and what builds lists in it.
-        instants: the columns of emitted rows that are instants in microseconds.
-        emits_again: why emitted rows may be retracted or emitted again (semantics 42.5), None if they are
-            not. Such rows cannot be the input of a second operator.
-        output_time: the column of emitted rows whose values the output watermark bounds (semantics 42.5). Or
-            why these rows have none, and a remedy. Then a second operator makes its own watermark.
-        timely_column: the event time of emitted rows, if it is never behind the watermark (semantics 42.11).
-        new_columns: the names of columns that are added to the rows of the input, which must not have them.
-        more_names: names of emitted columns that are in no field of the specification.
         passed_on: whether the emitted rows are input rows, with the names of the user's DataFrame.
-        lengths_ahead: lengths of time, in microseconds, by which an operator looks ahead, that no field has.
-        deferrable: the window operator whose messages may wait, if nothing else prevents it, or None.
     """
 
+    passed_on: ClassVar[bool] = False
+
     # JSON
-    reads: Callable[[Mapping[str, Any]], bool]
-    to_dict: Callable[[Any], dict[str, Any]]
-    from_dict: Callable[[Mapping[str, Any], Users], Any]
+
+    @abstractmethod
+    def reads(self, document: Mapping[str, Any]) -> bool:
+        """Returns whether a dict describes a specification of this family.
+
+        It is called for the families of this package. Documents of others name the family.
+        """
+
+    @abstractmethod
+    def to_dict(self, spec: Any) -> dict[str, Any]:
+        """Returns the specification as a dict of plain values, with every field.
+
+        That of another package's family has the field `family`, with the name of the family.
+        """
+
+    @abstractmethod
+    def from_dict(self, document: Mapping[str, Any], users: Users) -> Any:
+        """Returns the specification that a dict describes, given what the user defined, by name."""
+
     # Words and checks
-    describe: Callable[[Any], str]
-    check_types: Callable[[Any, Mapping[str, Types]], None]
-    check_names: Callable[[Any, Mapping[str, str]], None] = lambda spec, names: None
-    boolean_columns: Callable[[Any], set[str]] = lambda spec: set()
-    batch_error: Callable[[Any], Error | None] = _lag_of_a_port_on_batch
+
+    @abstractmethod
+    def describe(self, spec: Any) -> str:
+        """Returns what the operator does, as lines of text."""
+
+    @abstractmethod
+    def check_types(self, spec: Any, types: Mapping[str, Types]) -> None:
+        """Checks the types of columns, which are given by port and name (semantics 24.19)."""
+
+    def check_names(self, spec: Any, names: Mapping[str, str]) -> None:  # noqa: B027 - a default
+        """Refuses other names of columns, given by the user's names, that the user would see."""
+
+    def boolean_columns(self, spec: Any) -> set[str]:
+        """Returns the columns of the input that must be Boolean."""
+        return set()
+
+    def batch_error(self, spec: Any) -> Refusal | None:
+        """Returns why a batch DataFrame cannot be the input, None if it can."""
+        errors = (lag_on_batch(entry.watermark) for entry in spec.ports.values())
+        return next((error for error in errors if error is not None), None)
+
     # Other specifications
-    for_columns: Callable[[Any, Mapping[str, set[str]]], Any] = lambda spec, columns: spec
-    for_delays: Callable[[Any, Mapping[str, Duration | None]], Any] = lambda spec, delays: spec
-    renamed: Callable[[Any, str, Mapping[str, str], tuple[str, ...] | None], Any] = _not_renamed
-    with_position: Callable[[Any, Position], Any] = lambda spec, position: replace(spec, position=position)
+
+    def for_columns(self, spec: Any, columns: Mapping[str, set[str]]) -> Any:
+        """Returns the specification for inputs with these columns, given by port (semantics 8.5)."""
+        return spec
+
+    def for_delays(self, spec: Any, delays: Mapping[str, Duration | None]) -> Any:
+        """Returns the specification for streams whose watermarks have these delays, given by port.
+
+        A delay of None means that rows must not drive the watermark (semantics 36.9). It raises SpecError if
+        the specification has a field that then has no effect.
+        """
+        return spec
+
+    def renamed(
+        self, spec: Any, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
+    ) -> Any:
+        """Returns the specification with other names of the columns of a port. Names of panes stay.
+
+        All columns of the port, if given, take the place of "all columns" in a delta.
+        """
+        return spec
+
+    def with_position(self, spec: Any, position: Position) -> Any:
+        """Returns the specification with a source position, which all ports have."""
+        return replace(spec, position=position)
+
     # Where rows are processed
-    shard_keys: Callable[[Any, str], tuple[str, ...]] = lambda spec, port: spec.ports[port].keys
-    one_shard: Callable[[Any], tuple[str, str] | None] = lambda spec: None
-    static_port: Callable[[Any], str | None] = lambda spec: None
-    check_static: Callable[[Any], None] = lambda spec: None
+
+    def shard_keys(self, spec: Any, port: str) -> tuple[str, ...]:
+        """Returns the columns of a port by which rows are spread over shards; none if all have one shard."""
+        keys: tuple[str, ...] = spec.ports[port].keys
+        return keys
+
+    def one_shard(self, spec: Any) -> tuple[str, str] | None:
+        """Returns why only one shard is possible, and a remedy; None if several are possible."""
+        return None
+
+    def static_port(self, spec: Any) -> str | None:
+        """Returns the port whose input may be a batch DataFrame next to streams (semantics 36.8), or None."""
+        return None
+
+    def check_static(self, spec: Any) -> None:  # noqa: B027 - a default
+        """Refuses fields that have no effect if the static port has a batch DataFrame."""
+
     # Facts
-    calls_users: Callable[[Any], bool] = lambda spec: False
-    functions: Callable[[Any, str], tuple[Any, ...]] = lambda spec, port: ()
-    lengths_ahead: Callable[[Any], tuple[int, ...]] = lambda spec: ()
-    deferrable: Callable[[Any], Any] = lambda spec: None
+
+    def calls_users(self, spec: Any) -> bool:
+        """Returns whether the specification has functions of the user."""
+        return False
+
+    def functions(self, spec: Any, port: str) -> tuple[Any, ...]:
+        """Returns the aggregates and row functions over columns of a port."""
+        return ()
+
+    def lengths_ahead(self, spec: Any) -> tuple[int, ...]:
+        """Returns lengths of time, in microseconds, by which an operator looks ahead, that no field has."""
+        return ()
+
+    def deferrable(self, spec: Any) -> Any:
+        """Returns the window operator whose messages may wait, if nothing else prevents it, or None."""
+        return None
+
     # Emitted rows
-    unchanged: Callable[[Any, Mapping[str, tuple[str, ...]]], Mapping[str, tuple[str, str]]] = _keys_of_input
-    carried: Callable[[Any, Mapping[str, Mapping[str, Any]], Carried], dict[str, Any]] = (
-        lambda spec, known, kinds: {}
-    )
-    instants: Callable[[Any], tuple[str, ...]] = lambda spec: ()
-    emits_again: Callable[[Any], Error | None] = lambda spec: None
-    output_time: Callable[[Any], str | Error]
-    timely_column: Callable[[Any], str | None] = lambda spec: None
-    new_columns: Callable[[Any], tuple[str, ...]] = lambda spec: ()
-    more_names: Callable[[Any], tuple[str, ...]] = lambda spec: ()
-    passed_on: bool = False
+
+    def unchanged(self, spec: Any, columns: Columns) -> Origins:
+        """Returns the columns of emitted rows that are input columns, with the port and column of each.
+
+        The columns of each port are given.
+        """
+        return {name: (INPUT, name) for name in (columns[INPUT] if self.passed_on else spec.keys)}
+
+    def carried(self, spec: Any, known: Known, kinds: Carried) -> dict[str, Any]:
+        """Returns the types of the other emitted columns that carry values of input columns unchanged.
+
+        Given are the types of the columns of each port, in any type system, and what builds lists in it.
+        """
+        return {}
+
+    def instants(self, spec: Any) -> tuple[str, ...]:
+        """Returns the columns of emitted rows that are instants in microseconds."""
+        return ()
+
+    def emits_again(self, spec: Any) -> Refusal | None:
+        """Returns why emitted rows may be retracted or emitted again (semantics 42.5), None if they are not.
+
+        Such rows cannot be the input of a second operator.
+        """
+        return None
+
+    @abstractmethod
+    def output_time(self, spec: Any) -> str | Refusal:
+        """Returns the column of emitted rows whose values the output watermark bounds (semantics 42.5).
+
+        Or why these rows have none, and a remedy. Then a second operator makes its own watermark.
+        """
+
+    def timely_column(self, spec: Any) -> str | None:
+        """Returns the event time of emitted rows, if it is never behind the watermark (semantics 42.11)."""
+        return None
+
+    def new_columns(self, spec: Any) -> tuple[str, ...]:
+        """Returns the columns that are added to the rows of the input, which must not have them."""
+        return ()
+
+    def more_names(self, spec: Any) -> tuple[str, ...]:
+        """Returns names of emitted columns that are in no field of the specification."""
+        return ()
 
 
 def parts(spec: Specification) -> SpecParts:

@@ -3,28 +3,17 @@
 All runtimes use this one check, when a query is built. A column whose type is not known is not checked.
 """
 
-from collections.abc import Mapping
-
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans, result_types
 from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type, check_bytes
-from panewise.spec.evictors import DeltaEvictor
-from panewise.spec.operators.chain import Chain, Stage
-from panewise.spec.operators.over.operator import OverOperator, RowFunction
-from panewise.spec.operators.policy.operator import StreamWindow
-from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
-from panewise.spec.operators.windows import WindowOperator
+from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.spec.position import Position
-from panewise.spec.protocol import Entry, Specification, parts
+from panewise.spec.protocol import Entry, Specification, Types, parts
 from panewise.spec.triggers.composite import Trigger, walk
 from panewise.spec.triggers.simple import OnDelta, OnPunctuation
 from panewise.spec.watermarks import input_columns
 from panewise.spec.windows.kinds import gap_columns
-
-Types = Mapping[str, Type]
 
 
 def check_types(spec: Specification, types: Types) -> None:
@@ -49,13 +38,6 @@ def check_types(spec: Specification, types: Types) -> None:
     parts(spec).check_types(spec, {INPUT: types})
 
 
-def check_over_types(spec: OverOperator, types: Types) -> None:
-    """Checks the columns of an OVER operator."""
-    check_row_order(spec, types)
-    check_aggregates(_aggregates_of_over(spec), types)
-    _check_defaults(spec, types)
-
-
 def check_row_order(spec: Entry, types: Types) -> None:
     """Checks the columns of an operator that emits rows: those of its input, and those that order rows."""
     check_entry(spec, types)
@@ -64,27 +46,6 @@ def check_row_order(spec: Entry, types: Types) -> None:
             rule = "rows are ordered by simple values"
             raise SpecError(f"order {name}: {types[name]}", rule, "use its fields, before the operator")
     check_bytes("order", spec.order, types)
-
-
-def boolean_columns_of_over(spec: OverOperator) -> set[str]:
-    """Returns the columns that must be Boolean."""
-    return columns_of_booleans(_aggregates_of_over(spec))
-
-
-def _aggregates_of_over(spec: OverOperator) -> list[Aggregate]:
-    return [column.what for column in spec.columns if not isinstance(column.what, RowFunction)]
-
-
-def boolean_columns_of_policies(spec: StreamWindow) -> set[str]:
-    """Returns the columns that must be Boolean."""
-    policies = [policy.column for policy in (spec.evict, spec.trigger) if isinstance(policy, PunctPolicy)]
-    return {*policies, *columns_of_booleans(spec.aggregates)}
-
-
-def boolean_columns_of_windows(spec: WindowOperator) -> set[str]:
-    """Returns the columns that must be Boolean."""
-    marks = {node.column for node in walk(spec.trigger) if isinstance(node, OnPunctuation)}
-    return marks | columns_of_booleans(spec.aggregates)
 
 
 def check_entry(spec: Entry, types: Types) -> None:
@@ -142,18 +103,6 @@ def _check_position(position: Position, types: Types) -> None:
             raise SpecError(f"position {name}: {kind}", rule, f"cast {name} to STRING")
 
 
-def check_window_types(spec: WindowOperator, types: Types) -> None:
-    """Checks the columns of a window operator."""
-    check_entry(spec, types)
-    check_aggregates(spec.measures, types)
-    check_triggers(spec.trigger, types)
-    evictor = spec.evictor
-    if isinstance(evictor, DeltaEvictor) and evictor.column in types:
-        rule = "an evictor takes the difference of whole numbers, doubles or timestamps"
-        _check_distance(f"{evictor!r}", evictor.column, types[evictor.column], rule)
-        _check_whole(f"{evictor!r}", "threshold", evictor.threshold, types[evictor.column])
-
-
 def check_triggers(trigger: Trigger, types: Types) -> None:
     """Checks the columns of punctuations and of deltas in a trigger."""
     for node in walk(trigger):
@@ -162,35 +111,21 @@ def check_triggers(trigger: Trigger, types: Types) -> None:
             raise SpecError(f"{node!r}: {types[node.column]}", rule, "compare before the operator")
         if isinstance(node, OnDelta) and node.column in types:
             rule = "a delta is a difference of whole numbers, doubles or timestamps"
-            _check_distance(f"{node!r}", node.column, types[node.column], rule)
-            _check_whole(f"{node!r}", "amount", node.amount, types[node.column])
+            check_distance(f"{node!r}", node.column, types[node.column], rule)
+            check_whole(f"{node!r}", "amount", node.amount, types[node.column])
 
 
-def _check_distance(given: str, column: str, kind: Type, rule: str) -> None:
+def check_distance(given: str, column: str, kind: Type, rule: str) -> None:
     """Checks that differences of the column's values are exact, or that the column contains doubles."""
     if not (kind.is_float or kind.is_integer or kind.is_timestamp):
         raise SpecError(f"{given}: {kind}", rule, f"cast {column}")
 
 
-def _check_whole(given: str, name: str, number: float, kind: Type) -> None:
+def check_whole(given: str, name: str, number: float, kind: Type) -> None:
     """Checks that the number is whole, unless the column contains doubles."""
     if not kind.is_float and number != int(number):
         rule = f"the {name} for whole numbers is a whole number"
         raise SpecError(f"{given}: {kind}", rule, "give one, or cast the column to DOUBLE")
-
-
-def check_policy_types(spec: StreamWindow, types: Types) -> None:
-    """Checks the columns of policy windows."""
-    check_entry(spec.tuples, types)
-    for policy in (spec.evict, spec.trigger):
-        if isinstance(policy, DeltaPolicy) and policy.column in types:
-            check_delta(policy, types[policy.column])
-        if isinstance(policy, PunctPolicy) and types.get(policy.column, BOOLEAN) != BOOLEAN:
-            rule = "a Boolean column says which rows are markers (semantics 10.5)"
-            raise SpecError(
-                f"punct over {policy.column}: {types[policy.column]}", rule, "make one before the operator"
-            )
-    check_aggregates(spec.aggregates, types)
 
 
 def check_delta(policy: DeltaPolicy, kind: Type) -> None:
@@ -208,27 +143,11 @@ def check_delta(policy: DeltaPolicy, kind: Type) -> None:
         )
 
 
-def _check_defaults(spec: OverOperator, types: Types) -> None:
-    """Checks that the default of lag and lead has the type of their column."""
-    for what in (column.what for column in spec.columns):
-        if (
-            not isinstance(what, RowFunction)
-            or what.default is None
-            or what.column is None
-            or what.column not in types
-        ):
-            continue
-        if not _is_of(what.default, types[what.column]):
-            rule = f"the default has the type of the column, {types[what.column]}"
-            raise SpecError(
-                f"{what.name}: default={what.default!r}", rule, "give a value of it, or leave it out"
-            )
-
-
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
-def _is_of(value: object, kind: Type) -> bool:
+def is_of_type(value: object, kind: Type) -> bool:
+    """Returns whether a value of Python, given as a default, is of a type."""
     if isinstance(value, bool) or kind == BOOLEAN:
         return isinstance(value, bool) and kind == BOOLEAN
     if kind.is_integer:
@@ -241,22 +160,3 @@ def _is_of(value: object, kind: Type) -> bool:
     return (
         isinstance(value, (int, float)) if kind.is_float else isinstance(value, str) and kind.kind == "string"
     )
-
-
-def check_stages(spec: Chain, types: Types) -> None:
-    """Checks each stage with the types of the panes of the stage before, which are its rows."""
-    before: WindowOperator | Stage = spec.first
-    panes = types
-    for stage in spec.stages:
-        keys = {name: panes[name] for name in before.keys if name in panes}
-        panes = keys | result_types(before.aggregates, panes)
-        for key in stage.keys:
-            if key in panes and panes[key].is_nested:
-                raise SpecError(
-                    f"then: key {key}: {panes[key]}",
-                    "a key is a simple value",
-                    "use another key or aggregate",
-                )
-        check_bytes("then: key", stage.keys, panes)
-        check_aggregates(stage.aggregates, panes)
-        before = stage

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from panewise.errors import InputError
 
@@ -12,46 +12,35 @@ _WORD: Final = re.compile(r"\w+")
 _FIELDS: Final = {"array": ("element",), "map": ("key", "value")}
 
 
-@dataclass(frozen=True)
-class TypeText:
-    """A type as a tree.
+class TypeTree(NamedTuple):
+    """A type as a tree: its name in lower case, the numbers in parentheses, and the parts of a nested type.
 
-    Attributes:
-        name: the name in lower case: "bigint", "decimal", "array", "struct", "map".
-        digits: the numbers in parentheses, as precision and scale of a decimal.
-        fields: the parts of a nested type by name. That of an array is named "element", those of a map are
-            "key" and "value".
-
-    >>> str(TypeText.of("MAP<string, struct<a bigint>>"))
-    'map<string,struct<a:bigint>>'
+    The part of an array is named "element", those of a map are named "key" and "value".
     """
 
     name: str
     digits: tuple[int, ...] = ()
-    fields: tuple[tuple[str, "TypeText"], ...] = ()
+    fields: tuple[tuple[str, "TypeTree"], ...] = ()
 
-    @classmethod
-    def of(cls, text: str) -> "TypeText":
-        """Returns the tree of a text.
 
-        Raises:
-            InputError: if the text has another form.
-        """
-        if not isinstance(text, str):
-            raise _malformed(text)
-        reader = _Reader(text, _TOKEN.findall(text.strip()))
-        found = reader.type()
-        if reader.tokens:
-            raise _malformed(text)
-        return found
+def parse(text: str) -> TypeTree:
+    """Returns the tree of a text.
 
-    def __str__(self) -> str:
-        if self.digits:
-            return f"{self.name}({','.join(map(str, self.digits))})"
-        if self.name == "struct":
-            return f"struct<{','.join(f'{_quoted(name)}:{part}' for name, part in self.fields)}>"
-        inner = ",".join(str(part) for _, part in self.fields)
-        return f"{self.name}<{inner}>" if inner else self.name
+    Raises:
+        InputError: if the text has another form.
+    """
+    if not isinstance(text, str):
+        raise _malformed(text)
+    reader = _Reader(text, _TOKEN.findall(text.strip()))
+    tree = reader.type()
+    if reader.tokens:
+        raise _malformed(text)
+    return tree
+
+
+def quoted(name: str) -> str:
+    """Returns the name of a field, in backticks if it is not a simple one."""
+    return name if _NAME.fullmatch(name) else "`{}`".format(name.replace("`", "``"))
 
 
 @dataclass
@@ -61,20 +50,20 @@ class _Reader:
     text: str
     tokens: list[str]
 
-    def type(self) -> TypeText:
+    def type(self) -> TypeTree:
         name = self.next().lower()
         if name == "decimal" and self.skip("("):
-            return TypeText(name, self.numbers())
+            return TypeTree(name, self.numbers())
         if name in _FIELDS:
             self.need("<")
-            fields: list[tuple[str, TypeText]] = []
+            fields: list[tuple[str, TypeTree]] = []
             for field in _FIELDS[name]:
                 if fields:
                     self.need(",")
                 fields.append((field, self.type()))
             self.need(">")
-            return TypeText(name, (), tuple(fields))
-        return TypeText(name, (), self.struct_fields() if name == "struct" else ())
+            return TypeTree(name, (), tuple(fields))
+        return TypeTree(name, (), self.struct_fields() if name == "struct" else ())
 
     def numbers(self) -> tuple[int, ...]:
         found = [self.number()]
@@ -89,9 +78,9 @@ class _Reader:
             raise _malformed(self.text)
         return int(token)
 
-    def struct_fields(self) -> tuple[tuple[str, TypeText], ...]:
+    def struct_fields(self) -> tuple[tuple[str, TypeTree], ...]:
         self.need("<")
-        found: dict[str, TypeText] = {}
+        found: dict[str, TypeTree] = {}
         while not found or self.skip(","):
             name = self.next()
             if name.startswith("`"):
@@ -120,10 +109,6 @@ class _Reader:
     def need(self, token: str) -> None:
         if not self.skip(token):
             raise _malformed(self.text)
-
-
-def _quoted(name: str) -> str:
-    return name if _NAME.fullmatch(name) else "`{}`".format(name.replace("`", "``"))
 
 
 def _malformed(text: object) -> InputError:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields
 from panewise.spec.windows.kinds import positive
 
 
@@ -31,7 +32,7 @@ class FixedLag:
     lag: Duration
 
     def __init__(self, lag: DurationLike) -> None:
-        object.__setattr__(self, "lag", _length(lag, "lag"))
+        set_fields(self, lag=not_negative(lag, "lag"))
 
 
 @dataclass(frozen=True, init=False)
@@ -87,16 +88,9 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
         ):
             rule = "inputs are two or more (with a column one or more), with different names"
             raise SpecError(f"names={list(given) or names!r}", rule, "give a list: Inputs(['a', 'b'])")
-        object.__setattr__(self, "names", given)
-        object.__setattr__(
-            self, "idle_after", None if idle_after is None else positive(idle_after, "idle_after")
-        )
-        if column is not None and not (isinstance(column, str) and column):
-            raise SpecError(
-                f"column {column!r}", "columns are named by non-empty strings", "give the column's name"
-            )
-        object.__setattr__(self, "column", column)
-        object.__setattr__(self, "delay", _delays(given, column, delay))
+        idle = None if idle_after is None else positive(idle_after, "idle_after")
+        check_columns(() if column is None else (column,))
+        set_fields(self, names=given, idle_after=idle, column=column, delay=_delays(given, column, delay))
 
     def delay_of(self, name: str) -> int:
         """Returns how far the watermark of an input is behind its rows, in microseconds."""
@@ -118,13 +112,13 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
             )
         return None
     if not isinstance(delay, (Mapping, tuple)):
-        return _length(0 if delay is None else delay, "delay")
+        return not_negative(0 if delay is None else delay, "delay")
     pairs = delay.items() if isinstance(delay, Mapping) else delay  # pairs: the stored form
     each = dict(pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, None) for pair in pairs)
     if set(each) != set(names):
         rule = f"a mapping has a delay for each of the inputs {list(names)}"
         raise SpecError(f"delay={each!r}", rule, "name all of them, and no others, or give one delay")
-    return tuple((name, _length(each[name], "delay")) for name in names)
+    return tuple((name, not_negative(each[name], "delay")) for name in names)
 
 
 @dataclass(frozen=True, init=False)
@@ -157,10 +151,8 @@ class StreamTime:
     per: Literal["key", "all"]
 
     def __init__(self, delay: DurationLike = 0, per: Literal["key", "all"] = "key") -> None:
-        object.__setattr__(self, "delay", _length(delay, "delay"))
-        if per not in get_args(_PER):
-            raise SpecError(f"per={per!r}", f"per is one of {get_args(_PER)}", "give one of these")
-        object.__setattr__(self, "per", per)
+        set_fields(self, delay=not_negative(delay, "delay"), per=per)
+        check_choice("per", per, ("key", "all"))
 
     def delay_of(self, name: str) -> int:
         """Returns how far the watermark is behind the rows, in microseconds, whatever the name."""
@@ -169,7 +161,6 @@ class StreamTime:
 
 Watermark: TypeAlias = FixedLag | StreamTime | Inputs
 RowInputs: TypeAlias = StreamTime | Inputs
-_PER: TypeAlias = Literal["key", "all"]
 
 
 def row_driven(watermark: Watermark | None) -> RowInputs | None:
@@ -197,13 +188,6 @@ def has_key_watermarks(watermark: Watermark | None) -> bool:
 def input_columns(watermark: Watermark | None) -> tuple[str, ...]:
     """Returns the column that names the input of a row, as a tuple; empty if there is none."""
     return (watermark.column,) if isinstance(watermark, Inputs) and watermark.column is not None else ()
-
-
-def _length(value: DurationLike, name: str) -> Duration:
-    length = Duration.of(value, name)
-    if length.us < 0:
-        raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
-    return length
 
 
 def check_input_column(watermark: Watermark | None, event_time: str | None) -> None:

@@ -11,9 +11,8 @@ from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.retained.aggregator import WindowedAggregator
 from panewise.standalone.retained.aio import AsyncWindows
 from panewise.standalone.retained.join_window import JoinWindowOperator
-from panewise.standalone.retained.outputs import WindowOutput
+from panewise.standalone.retained.outputs import RetainedMessage, WindowMetadata, WindowOutput
 from panewise.standalone.retained.settings import AggregatorSettings, JoinWindowSettings
-from panewise.standalone.retained.window import RetainedMessage, WindowMetadata
 
 __all__ = [
     "AggregatorSettings",

@@ -1,6 +1,6 @@
 """An operator for asyncio: producers wait while the consumer is behind."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Never
 
@@ -15,7 +15,7 @@ from panewise.standalone.frames import Frame
 from panewise.standalone.front import AsyncFront
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message
-from panewise.standalone.operator import StandaloneOperator
+from panewise.standalone.operator import EvaluationMode, StandaloneOperator
 from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.positions import Position
 from panewise.stores import SessionStore, WindowStore
@@ -90,6 +90,11 @@ class AsyncOperator(AsyncFront[Emission]):
         return self._operator.life_cycle
 
     @property
+    def evaluation(self) -> EvaluationMode:
+        """How the operator evaluates messages, as that of :class:`StandaloneOperator`."""
+        return self._operator.evaluation
+
+    @property
     def counts(self) -> dict[str, Counts]:
         """The counts of rows by input, as those of :class:`StandaloneOperator`."""
         return self._operator.counts
@@ -114,7 +119,7 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Adds one row, as :meth:`StandaloneOperator.add_message` does; waits while too much is emitted."""
-        await self._do(lambda operator: operator.add_message(message, input, position, **others))
+        await self._step(lambda: self._operator.add_message(message, input, position, **others))
 
     async def add_batch(
         self,
@@ -124,7 +129,7 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Adds a batch, as :meth:`StandaloneOperator.add_batch` does; waits while too much is emitted."""
-        await self._do(lambda operator: operator.add_batch(rows, input, positions, **others))
+        await self._step(lambda: self._operator.add_batch(rows, input, positions, **others))
 
     async def advance(
         self,
@@ -135,13 +140,13 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Moves the clocks, as :meth:`StandaloneOperator.advance` does; waits while too much is emitted."""
-        await self._do(
-            lambda operator: operator.advance(watermark=watermark, clock=clock, input=input, **others)
+        await self._step(
+            lambda: self._operator.advance(watermark=watermark, clock=clock, input=input, **others)
         )
 
     async def timeout(self, now: InstantLike | None = None) -> None:
         """Evaluates the buffer, and reads the clock; waits while too much is emitted."""
-        await self._do(lambda operator: operator.timeout(now))
+        await self._step(lambda: self._operator.timeout(now))
 
     async def finish(
         self,
@@ -149,8 +154,4 @@ class AsyncOperator(AsyncFront[Emission]):
         **others: Never,
     ) -> None:
         """Ends an input, or all inputs; waits while too much is emitted."""
-        await self._do(lambda operator: operator.finish(input, **others))
-
-    async def _do(self, work: Callable[[StandaloneOperator], object]) -> None:
-        """Does a step when there is room for what it emits."""
-        await self._outputs.step(lambda: work(self._operator))
+        await self._step(lambda: self._operator.finish(input, **others))

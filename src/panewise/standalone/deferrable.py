@@ -1,7 +1,18 @@
 """Operators whose messages can wait without a visible difference (:mod:`panewise.standalone.deferral`).
 
-Nothing fires before the watermark reaches the end of a window, and no aggregate depends on the order or the
-grouping of rows. Only the last bits of sums of floats do, which semantics 3.1 allows.
+Such an operator is a window operator with one input, of which all of the following are true:
+
+- Nothing fires before the watermark reaches the end of a window: the trigger is `AfterWatermark` without
+  `early`.
+- Windows are tumbling, hopping without gaps between them, cumulating, or sessions with a fixed gap, all of
+  event time.
+- No aggregate depends on the order or the grouping of rows. Only the last bits of sums of floats do, which
+  semantics 3.1 allows.
+- Watermarks are given, or follow from `StreamTime(delay, per="all")`.
+- Nothing else decides what becomes of a row: no position, evictor, delta, order or `max_future_skew`, neither
+  `drop_by="row"` nor `evaluate="record"`.
+- Keys are neither floating-point numbers nor nested values, and values that fit a column one by one also fit
+  it together.
 """
 
 from dataclasses import dataclass

@@ -16,11 +16,12 @@ from datetime import datetime
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT, instant_us, saturating_add
+from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spec.column_values import MISFIT, ColumnType, is_text
-from panewise.standalone.buffer import highest
+from panewise.standalone.buffer import Buffer, highest
 from panewise.standalone.deferrable import FURTHEST, WindowEnds, delay_of, ends_of, ignores_clock
-from panewise.standalone.driver import Driver
+from panewise.standalone.hosts import Host
 from panewise.standalone.messages import PLAIN, Message
 from panewise.standalone.value_types import kind_of
 
@@ -31,14 +32,16 @@ class Deferral:
     """Decides which messages and readings of clocks may wait.
 
     Args:
-        driver: the steps of the operator.
+        spec: the specification.
+        schemas: the columns of each port.
+        host: the operator of the engine, and its state.
+        buffer: what waits.
         enabled: whether anything may wait at all.
     """
 
-    def __init__(self, driver: Driver, *, enabled: bool) -> None:
-        spec: Any = driver.spec
-        schema = next(iter(driver.schemas.values()))
-        self._driver, self._buffer = driver, driver.buffer
+    def __init__(self, spec: Any, schemas: Schemas, host: Host, buffer: Buffer, *, enabled: bool) -> None:
+        schema = next(iter(schemas.values()))
+        self._host, self._buffer = host, buffer
         self._ends: WindowEnds | None = ends_of(spec, schema) if enabled else None
         if self._ends is None:
             return
@@ -51,12 +54,17 @@ class Deferral:
         self._known_state: Any = None  # the state that `_state_due` was computed from
         self._state_due = MAX_INSTANT
 
+    @property
+    def enabled(self) -> bool:
+        """Whether messages of this operator may wait."""
+        return self._ends is not None
+
     def stop(self) -> None:
         """Ends the deferral."""
         self._ends = None
 
     def reset(self) -> None:
-        """Forgets the due time of the state, after a reset has replaced the state."""
+        """Drops the cached time at which the state is due, after a reset has replaced the state."""
         if self._ends is not None:
             self._known_state = None
 
@@ -82,7 +90,7 @@ class Deferral:
 
     def moves(self, clock: int | None, watermark: int | None) -> bool:
         """Adds readings of the clocks to what waits, if they may wait. Returns whether they do."""
-        if self._ends is None or self._driver.operator.state.clocks.finished:
+        if self._ends is None or self._host.operator.state.clocks.finished:
             return False
         if clock is not None and not self._ignores_clock:
             return False
@@ -96,14 +104,15 @@ class Deferral:
     def _is_open(self, time: int) -> bool:
         """Returns whether no window of a row is complete."""
         assert self._ends is not None
-        mark = self._driver.watermark
-        if self._driver.operator.state.clocks.finished:
+        clocks = self._host.operator.state.clocks
+        if clocks.finished:
             return False
+        mark = highest(clocks.instant_watermark, self._buffer.watermark)
         return mark is None or self._ends.all_open(time, mark)
 
     def _due_in_state(self) -> int:
         """Returns a watermark before which no window of the state completes, expires or fires."""
-        operator = self._driver.operator
+        operator = self._host.operator
         if operator.state is not self._known_state:
             due = operator.next_due()
             self._known_state, self._state_due = operator.state, MAX_INSTANT if due is None else due

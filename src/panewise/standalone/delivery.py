@@ -7,8 +7,8 @@ commits before it returns the outputs that it removes.
 
 import inspect
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from panewise.calls import Calls
 from panewise.errors import DeliveryDisabledError, InputError
@@ -18,60 +18,6 @@ from panewise.standalone.emission import RejectedMessage
 
 T = TypeVar("T")
 Mode: TypeAlias = Literal["standalone", "automatic"]
-
-
-class Core(Protocol):
-    """The state of an operator, and what moves it: what the host of operators in process needs of each."""
-
-    @property
-    def is_durable(self) -> bool:
-        """Whether a commit survives the process."""
-        ...
-
-    @property
-    def clock(self) -> int:
-        """Processing time, with the readings that wait."""
-        ...
-
-    def collect(self) -> None:
-        """Evaluates the messages that wait, except those that emit nothing."""
-        return
-
-    def evaluate(self) -> None:
-        """Evaluates all messages that wait, and delivers what they emit."""
-        return
-
-    def timeout(self, now: int | None) -> None:
-        """Evaluates what waits and moves the clock to `now`, unless the downstream refuses an output."""
-        ...
-
-    def drain(self) -> None:
-        """Completes outstanding work."""
-        ...
-
-    def commit(self) -> None:
-        """Makes state and positions durable. The caller has seen to the outputs that wait."""
-        ...
-
-    def commit_due(self) -> None:
-        """Commits if no output waits, and enough has happened since the last commit."""
-        ...
-
-    def save(self, name: str) -> None:
-        """Saves the whole state under a name."""
-        ...
-
-    def restore(self, name: str | None) -> bool:
-        """Returns to a saved state, or for None to the initial one. It returns False if there is none."""
-        ...
-
-    def evict(self, partition: Mapping[str, Any]) -> bool:
-        """Evicts a partition. It returns False if the operator has no partitions."""
-        return False
-
-    def close(self) -> None:
-        """Evaluates what was deferred, calls the callback `teardown`, and releases the store."""
-        ...
 
 
 class Delivery(Generic[T]):
@@ -144,7 +90,7 @@ class Delivery(Generic[T]):
         self.changes.notify()
 
     def discard(self, is_later: Callable[[T], bool]) -> None:
-        """Removes the outputs of later steps than those of a state that the operator returned to."""
+        """Removes the outputs of later steps, after the operator has returned to an earlier state."""
         earlier = [one for one in self.outputs if not is_later(one)]
         self.outputs.clear()
         self.outputs.extend(earlier)

@@ -1,15 +1,20 @@
-"""What callers can do with every operator in process: take outputs, move the clock, close it (31, 32)."""
+"""What callers can do with every operator in process: take outputs, move the clock, close it (31, 32).
 
-from collections.abc import AsyncIterator
+With asyncio, producers wait while the loop over the outputs is behind (semantics 32.5).
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Generic, Self, TypeVar
 
 from panewise.calls import one_at_a_time
 from panewise.chrono import InstantLike, instant_us
-from panewise.standalone.delivery import Core, Delivery
+from panewise.errors import InputError
+from panewise.standalone.core import Core
+from panewise.standalone.delivery import Delivery
 from panewise.standalone.life_cycle import LifeCycle
-from panewise.standalone.output_loop import OutputLoop
 
 T = TypeVar("T")
+R = TypeVar("R")
 C_co = TypeVar("C_co", bound=Core, covariant=True)
 
 
@@ -75,9 +80,9 @@ class Front(Generic[T, C_co]):
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the outputs.
         """
-        found = self._waiting("drain()")
+        outputs = self._waiting("drain()")
         self._delivery.clear()
-        return found
+        return outputs
 
     def _waiting(self, call: str) -> list[T]:
         delivery = self._delivery
@@ -113,10 +118,10 @@ class Front(Generic[T, C_co]):
             delivery.check_enabled()
         self._core.evaluate()
         delivery.check_enabled()
-        found = list(delivery.outputs)
+        outputs = list(delivery.outputs)
         self._core.commit()
         delivery.clear()
-        return found
+        return outputs
 
     @one_at_a_time
     def close(self) -> None:
@@ -137,14 +142,21 @@ class Front(Generic[T, C_co]):
 class AsyncFront(Generic[T]):
     """An operator whose outputs are read with `async for`, while others add messages.
 
+    One loop at a time reads the outputs. It accepts an output when it requests the next one.
+
     Args:
         operator: the operator.
-        capacity: how many outputs may wait.
+        capacity: how many outputs may wait, at least 1.
     """
 
     def __init__(self, operator: Front[T, Core], capacity: int) -> None:
-        self._delivery, self._core = operator._delivery, operator._core
-        self._outputs, self._close = OutputLoop(self._delivery, self._core, capacity), operator.close
+        self._delivery, self._core, self._capacity = operator._delivery, operator._core, capacity
+        self._outputs, self._changes = self._delivery.outputs, self._delivery.changes
+        self._close = operator.close
+        self._delivery.begin_loop()
+        self._loop: _Loop[T] | None = None
+        self._taken: T | None = None  # the output that the loop has, and has not accepted
+        self._ended = self._full = False
 
     async def end(self) -> None:
         """Ends the loop over the outputs, once it has received them. Nothing can be added afterwards.
@@ -152,11 +164,12 @@ class AsyncFront(Generic[T]):
         This call waits for room. Then the messages that wait are evaluated. Windows that are not full emit
         nothing. The loop commits when it has accepted the last output.
         """
-        await self._outputs.step(self._evaluate)
-        self._outputs.end()
+        await self._step(self._evaluate)
+        self._ended = True
+        self._changes.notify()
 
     def _evaluate(self) -> None:
-        with self._delivery.calls.one():
+        with self._delivery.calls.within():
             self._delivery.check_open()
             self._core.evaluate()
 
@@ -165,10 +178,78 @@ class AsyncFront(Generic[T]):
 
         The output that the earlier loop took last, and has not accepted, comes again.
         """
-        return aiter(self._outputs)
+        self._taken, self._loop = None, _Loop(self._next)
+        self._changes.notify()
+        return self._loop
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *error: object) -> None:
         self._close()
+
+    async def _step(self, work: Callable[[], R]) -> R:
+        """Waits for room, does a step, and returns its result. After :meth:`end` it raises an error."""
+        await self._changes.until(lambda: self._ended or self._delivery.closed or self._has_room())
+        if self._ended:
+            raise InputError("an operator that has ended", "nothing is added after end()", "make a new one")
+        result = work()
+        with self._delivery.calls.within():
+            self._core.commit_due()
+        return result
+
+    def _has_room(self) -> bool:
+        """Returns whether something can be added.
+
+        With a store, once it was full, there is room again when all outputs are accepted. Otherwise there
+        might always be one that is not, and nothing would be committed.
+        """
+        if len(self._outputs) >= self._capacity:
+            self._full = True
+        elif not self._outputs or not self._core.is_durable:
+            self._full = False
+        return not self._full
+
+    async def _next(self, loop: "_Loop[T]") -> T:
+        """Accepts the output before, and returns the next one."""
+        self._check_loop(loop)
+        if self._taken is not None:
+            self._accept(self._taken)
+        await self._changes.until(
+            lambda: self._outputs or self._ended or self._delivery.closed or self._loop is not loop
+        )
+        self._check_loop(loop)
+        if not self._outputs:
+            with self._delivery.calls.within():
+                self._core.commit()
+            raise StopAsyncIteration
+        self._taken = self._outputs[0]
+        return self._taken
+
+    def _accept(self, output: T) -> None:
+        """Removes the output that the loop has done with."""
+        with self._delivery.calls.within():
+            self._taken = None
+            if self._outputs and self._outputs[0] is output:  # not so after a reset
+                self._outputs.popleft()
+            self._core.commit_due()
+        self._changes.notify()
+
+    def _check_loop(self, loop: "_Loop[T]") -> None:
+        self._delivery.check_open()
+        if self._loop is not loop:
+            rule = "one loop at a time reads an operator, the one that began last"
+            raise InputError("a loop that another one has replaced", rule, "read in one task")
+
+
+class _Loop(Generic[T]):
+    """A loop over the outputs of an operator."""
+
+    def __init__(self, following: "Callable[[_Loop[T]], Awaitable[T]]") -> None:
+        self._following = following
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        return await self._following(self)

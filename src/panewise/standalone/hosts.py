@@ -98,11 +98,11 @@ class Host:
         if name is None:
             return operator_for(self._spec, self._schemas), {}
         if self._stored is None:
-            found = self._copies.get(name)
+            stored = self._copies.get(name)
         else:
             copy = self._store.copy(name)
-            found = None if copy is None else (copy[0], json.loads(copy[1]))
-        return None if found is None else (restore(self._spec, self._schemas, found[0]), found[1])
+            stored = None if copy is None else (copy[0], json.loads(copy[1]))
+        return None if stored is None else (restore(self._spec, self._schemas, stored[0]), stored[1])
 
     def put(self, state: OperatorState) -> None:
         """Replaces the state by that of an operator that :meth:`saved` returned.

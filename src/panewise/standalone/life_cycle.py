@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from panewise.errors import InputError
-from panewise.standalone.delivery import Core, Delivery
+from panewise.standalone.core import Core
+from panewise.standalone.delivery import Delivery
 
 
 class LifeCycle:
@@ -109,7 +110,7 @@ class LifeCycle:
     @contextmanager
     def _call(self) -> Iterator[None]:
         """Marks a call, after checking that the operator is open."""
-        with self._delivery.calls.one():
+        with self._delivery.calls.within():
             self._delivery.check_open()
             yield
 

@@ -17,8 +17,8 @@ from panewise.standalone.store_entries import keys_of, stored_key, values_of
 from panewise.stores import SessionStore, WindowStore
 
 T = TypeVar("T")
-Place: TypeAlias = tuple[Any, int, int | None]  # key, start and, in a session store, end
-Entry: TypeAlias = tuple[Place, Any]  # a place and its value; None deletes it
+ResultPlace: TypeAlias = tuple[Any, int, int | None]  # key, start and, in a session store, end
+ResultEntry: TypeAlias = tuple[ResultPlace, Any]  # a place and its value; None deletes it
 _BOUNDS: Final = ("window_start", "window_end")
 
 
@@ -78,7 +78,7 @@ class Materialized:
         """
         self._store.commit()
 
-    def _put(self, entries: Iterable[Entry]) -> None:
+    def _put(self, entries: Iterable[ResultEntry]) -> None:
         """Puts entries. The lateness of the operator decides what is too late, not the grace of the store."""
         if isinstance(self._store, SessionStore):
             self._store.restore(
@@ -92,23 +92,23 @@ class Materialized:
                 if start > MIN_INSTANT
             )
 
-    def _entries(self, results: pl.DataFrame) -> list[Entry]:
+    def _entries(self, results: pl.DataFrame) -> list[ResultEntry]:
         return list(zip(self._places(results), values_of(results.select(self._names)), strict=True))
 
-    def _places(self, windows: pl.DataFrame) -> list[Place]:
+    def _places(self, windows: pl.DataFrame) -> list[ResultPlace]:
         start, end = (windows[name].to_list() for name in _BOUNDS)
         if not isinstance(self._store, SessionStore):
             end = [None] * windows.height
         return list(zip(keys_of(windows, self._keys), start, end, strict=True))
 
-    def _stored_places(self) -> list[Place]:
+    def _stored_places(self) -> list[ResultPlace]:
         if isinstance(self._store, SessionStore):
             with self._store.fetch_keys(None, None) as sessions:
                 return [(one.key, one.start, one.end) for one in sessions]
         with self._store.all() as windows:
             return [(one.key, one.start, None) for one in windows]
 
-    def _windows(self, places: Sequence[Place], schema: pl.Schema) -> pl.DataFrame:
+    def _windows(self, places: Sequence[ResultPlace], schema: pl.Schema) -> pl.DataFrame:
         """Returns the windows at these places."""
         columns = [*self._keys, *_BOUNDS]
         rows = [(*stored_key(key), start, end) for key, start, end in places]

@@ -90,7 +90,7 @@ def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> Fitted:
         if plain is None:
             lists[name] = _fit(name, values, dtype, name in entry.time_columns, misfits)
         columns[name] = pl.Series(name, [], dtype) if plain is None else plain
-    firsts = {row: _first(entry, found) for row, found in misfits.items()}
+    firsts = {row: _first(entry, bad) for row, bad in misfits.items()}
     for name, values in lists.items():
         columns[name] = _series(name, _without_misfits(entry, name, values, schema, firsts), schema[name])
     numbers = pl.Series(PLACE, range(len(messages)), pl.UInt32())
@@ -115,13 +115,13 @@ def _fit(
     name: str, values: list[Any], dtype: pl.DataType, is_time: bool, misfits: dict[int, dict[str, Any]]
 ) -> list[Any]:
     """Returns the values that fit the column, with MISFIT for the others, which are added to `misfits`."""
-    found = []
+    fits = []
     for row, value in enumerate(values):
         fit = kind_of(dtype).fit(_instant(value) if is_time else value)
         if fit is MISFIT:
             misfits.setdefault(row, {})[name] = value
-        found.append(fit)
-    return found
+        fits.append(fit)
+    return fits
 
 
 def _instant(value: Any) -> Any:
@@ -165,10 +165,10 @@ def _flags(
     entry: Entry, height: int, misfits: Mapping[int, Mapping[str, Any]], firsts: Mapping[int, str | None]
 ) -> list[pl.Series]:
     times = {
-        row: is_whole(_instant(found[name]))
-        for row, found in misfits.items()
+        row: is_whole(_instant(bad[name]))
+        for row, bad in misfits.items()
         for name in entry.time_columns
-        if name in found
+        if name in bad
     }
     rows = range(height)
     return [

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Never
+from typing import Any, Literal, Never, TypeAlias
 
 import polars as pl
 
@@ -17,20 +17,20 @@ from panewise.standalone import materializable
 from panewise.standalone.arguments import check_input, check_number, check_words
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
-from panewise.standalone.core import OperatorCore
-from panewise.standalone.deferral import Deferral
 from panewise.standalone.delivery import Delivery, Mode
-from panewise.standalone.driver import Driver
 from panewise.standalone.emission import Emission
 from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.front import Front
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message, check_columns
+from panewise.standalone.operator_core import OperatorCore
 from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
 from panewise.stores import SessionStore, WindowStore
+
+EvaluationMode: TypeAlias = Literal["each", "deferred", "batched"]
 
 
 class StandaloneOperator(Front[Emission, OperatorCore]):
@@ -105,10 +105,10 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         host = Host(spec, schemas, store, callbacks.write)
         try:
             results = _materialized(spec, schemas, host, materialize)
-            driver = Driver(spec, schemas, host, delivery.outputs, results, defers=buffer == 1)
-            self._driver, self._buffer = driver, buffer
-            self._deferral = Deferral(driver, enabled=buffer == 1 and materialize is None)
-            core = OperatorCore(driver, self._deferral, delivery, commit_rows)
+            self._buffer = buffer
+            core = OperatorCore(
+                spec, schemas, host, delivery, results, buffer=buffer, commit_rows=commit_rows
+            )
             super().__init__(delivery, core, continues=bool(host.notes))
         except BaseException:
             host.close()
@@ -117,12 +117,23 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
     @property
     def spec(self) -> Specification:
         """The specification, as it fits the columns of the input."""
-        return self._driver.spec
+        return self._core.spec
 
     @property
     def watermark(self) -> int | None:
         """The watermark in microseconds; None if there is none yet, or it is a number of rows."""
-        return self._driver.watermark
+        return self._core.watermark
+
+    @property
+    def evaluation(self) -> EvaluationMode:
+        """How the operator evaluates messages (semantics 31.30). Only its speed depends on it.
+
+        "batched": so many together as `buffer` says. "deferred": those that cannot emit anything yet are
+        evaluated later, together. "each": each message when it is added.
+        """
+        if self._buffer != 1:
+            return "batched"
+        return "deferred" if self._core.deferral.enabled else "each"
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -131,7 +142,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         Messages in the buffer are not counted yet.
         """
         with self._core.reading():
-            return dict(self._driver.totals)
+            return dict(self._core.totals)
 
     def positions(
         self,
@@ -146,10 +157,10 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """
         check_words("positions", others)
         with self._core.reading():
-            name = self._driver.port(input)
-            declared, marks = self.spec.ports[name].position, self._driver.operator.marks(name).table
+            name = self._core.port(input)
+            declared, marks = self.spec.ports[name].position, self._core.host.operator.marks(name).table
             known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
-            return self._driver.positions.with_marks(name, known)
+            return self._core.positions.with_marks(name, known)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows: the keys, window_start, window_end, pending and closed.
@@ -158,7 +169,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         the buffer are not in them.
         """
         with self._core.reading():
-            return self._driver.operator.live()
+            return self._core.host.operator.live()
 
     def add_message(
         self,
@@ -194,25 +205,25 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
 
     def _add_message(self, message: Message, name: str | None, position: Position | None) -> None:
         self._delivery.check_ready()
-        driver, where, reached = self._driver, self._driver.port(name), checked(position)
-        if driver.ended:
-            driver.check_not_ended((where,))
+        core, where, reached = self._core, self._core.port(name), checked(position)
+        if core.ended:
+            core.check_not_ended((where,))
         if type(message) is not dict and isinstance(message, Mapping):
             message = dict(message)
-        if type(message) is dict and not driver.columns[where].issuperset(message):
-            check_columns(message, driver.columns[where])
-        waits = self._deferral.takes(message)
+        if type(message) is dict and not core.columns[where].issuperset(message):
+            check_columns(message, core.columns[where])
+        waits = core.deferral.takes(message)
         if not waits:
-            self._core.catch_up()
-        driver.buffer.add(message, where, reached)
-        if driver.buffer.steps < (self._core.room() if waits else self._buffer or math.inf):
+            core.catch_up()
+        core.buffer.add(message, where, reached)
+        if core.buffer.steps < (core.room() if waits else self._buffer or math.inf):
             return
         try:
-            driver.evaluate()
+            core.evaluate_buffer()
         except BaseException:
-            driver.buffer.remove_last()
+            core.buffer.remove_last()
             raise
-        self._core.settle()
+        core.settle()
 
     @one_at_a_time
     def add_batch(
@@ -236,17 +247,11 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
                 if an input with rows has ended.
         """
         check_words("add_batch", others)
-        driver = self._core.ready()
-        given = rows if isinstance(rows, Mapping) else {driver.port(input): rows}
-        frames = {driver.port(name): frame_for(driver.schemas[name], one) for name, one in given.items()}
-        reached = [(driver.port(input), one) for one in map(checked, positions) if one is not None]
-        self._add(frames)
-        driver.reached(reached)
-        self._core.settle()
-
-    def _add(self, frames: Mapping[str, pl.DataFrame]) -> None:
-        self._driver.check_not_ended(frames)
-        self._driver.add(frames)
+        core = self._core
+        core.prepare()
+        given = rows if isinstance(rows, Mapping) else {core.port(input): rows}
+        frames = {core.port(name): frame_for(core.schemas[name], frame) for name, frame in given.items()}
+        core.add(frames, [(core.port(input), one) for one in map(checked, positions) if one is not None])
 
     @one_at_a_time
     def advance(
@@ -274,8 +279,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         check_input(self.spec, input)
         to = None if watermark is None else instant_us(watermark, "watermark")
         now = None if clock is None else instant_us(clock, "clock")
-        if not self._core.defers_move(now, to):
-            self._core.step(lambda operator: [operator.advance(now, to, input)])
+        self._core.advance(now, to, input)
 
     @one_at_a_time
     def finish(
@@ -291,11 +295,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.
         """
         check_words("finish", others)
-        driver = self._core.ready()
-        name = None if input is None else driver.port(input)
-        driver.step(lambda operator: [operator.finish(name)])
-        driver.note_ended()
-        self._core.settle()
+        self._core.prepare()
+        self._core.finish(None if input is None else self._core.port(input))
 
     @one_at_a_time
     def remove_waiting(self) -> list[WaitingMessage]:
@@ -326,15 +327,14 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """
         self._delivery.check_open()
         self._core.catch_up()
-        return self._driver.buffer.clear()
+        return self._core.buffer.clear()
 
 
 def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
     """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
-    with operator._calls.one():
-        operator._core.ready()
-        operator._add(frames)
-        operator._core.settle()
+    with operator._calls.within():
+        operator._core.prepare()
+        operator._core.add(frames)
 
 
 def _materialized(spec: Any, schemas: Schemas, host: Host, store: Any) -> Materialized | None:

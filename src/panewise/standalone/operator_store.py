@@ -42,7 +42,7 @@ Close: TypeAlias = Callable[[], None]
 
 
 def opened(store: Any) -> tuple[OperatorStore, Close]:
-    """Returns the store of a directory, or the given store, and what closes it at the end.
+    """Returns the store of a directory, or the given store, and the function that closes it.
 
     The operator closes what it has opened: to close a given store does nothing (semantics 31.11).
 
@@ -51,8 +51,8 @@ def opened(store: Any) -> tuple[OperatorStore, Close]:
         StateError: if the directory cannot be used.
     """
     if isinstance(store, (str, PathLike)):
-        found = FileRunStore(Path(store))
-        return found, found.close
+        runs = FileRunStore(Path(store))
+        return runs, runs.close
     missing = [name for name in _METHODS if not callable(getattr(store, name, None))]
     if missing:
         rule = "a store is a directory, or an object with the methods of OperatorStore"

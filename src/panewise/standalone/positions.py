@@ -11,13 +11,13 @@ _RULE = "a position is (partition, offset) or (source, partition, offset), with 
 
 
 @dataclass
-class Positions:
+class PartitionPositions:
     """The highest offset of each source and partition, by port.
 
-    >>> positions = Positions()
+    >>> positions = PartitionPositions()
     >>> positions.reach("input", ("orders", 0, 7)), positions.reach("input", ("orders", 0, 5))
     (None, None)
-    >>> positions.of("input")
+    >>> positions.of_port("input")
     [('orders', 0, 7)]
     """
 
@@ -30,23 +30,23 @@ class Positions:
         key = tuple(origin)
         offsets[key] = max(offset, offsets.get(key, offset))
 
-    def of(self, port: str) -> list[Position]:
+    def of_port(self, port: str) -> list[Position]:
         """Returns the positions of a port, in the order in which their partitions were first read."""
         return [(*origin, offset) for origin, offset in self._offsets.get(port, {}).items()]
 
     def with_marks(self, port: str, marks: Iterable[Position]) -> list[Position]:
         """Returns the positions of a port, and those of replay marks where these are higher."""
-        both = Positions({port: dict(self._offsets.get(port, {}))})
+        both = PartitionPositions({port: dict(self._offsets.get(port, {}))})
         for mark in marks:
             both.reach(port, mark)
-        return both.of(port)
+        return both.of_port(port)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the positions as JSON values."""
-        return {port: [list(one) for one in self.of(port)] for port in self._offsets}
+        return {port: [list(one) for one in self.of_port(port)] for port in self._offsets}
 
     @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> "Positions":
+    def from_json(cls, stored: Mapping[str, Any]) -> "PartitionPositions":
         """Returns the positions of JSON values."""
         return cls(
             {port: {tuple(origin): offset for *origin, offset in rows} for port, rows in stored.items()}

@@ -53,7 +53,7 @@ def dtype_of(name: str, given: Any) -> pl.DataType:
     """
     if isinstance(given, str):
         try:
-            return polars_type(ColumnType.of(given))
+            return polars_type(ColumnType.parse(given))
         except InputError as error:
             raise _unknown(name, given) from error
     made = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given

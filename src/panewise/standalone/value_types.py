@@ -54,11 +54,11 @@ class _Instant(ColumnType):
 
     def fit(self, value: Any) -> Any:
         """Returns whole microseconds."""
-        found = ColumnType(self.name).fit(value)
-        if found is None or found is MISFIT:
-            return found
+        fit = ColumnType(self.name).fit(value)
+        if fit is None or fit is MISFIT:
+            return fit
         times, divisor = _UNITS[self.unit]
-        return found if found % divisor == 0 and is_long(found * times) else MISFIT
+        return fit if fit % divisor == 0 and is_long(fit * times) else MISFIT
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class _Array(ColumnType):
 
     def fit(self, value: Any) -> Any:
         """Returns the list, if it has this length."""
-        found = super().fit(value)
-        return MISFIT if isinstance(found, list) and len(found) != self.size else found
+        fit = super().fit(value)
+        return MISFIT if isinstance(fit, list) and len(fit) != self.size else fit
 
 
 @dataclass(frozen=True)

@@ -108,8 +108,8 @@ class FileRunStore:
 
     def manifest(self) -> str | None:
         """Returns the manifest, None in a new store."""
-        found = self._read(_MANIFEST)
-        return None if found is None else found.decode(errors="replace")
+        data = self._read(_MANIFEST)
+        return None if data is None else data.decode(errors="replace")
 
     def put_manifest(self, text: str) -> None:
         """Replaces the manifest."""
@@ -121,10 +121,10 @@ class FileRunStore:
         Raises:
             StateError: if the run is missing.
         """
-        found = self._read(f"{_RUN}{name}")
-        if found is None:
+        data = self._read(f"{_RUN}{name}")
+        if data is None:
             raise missing(name)
-        return found
+        return data
 
     def put_run(self, name: str, data: bytes) -> None:
         """Adds a run."""
@@ -159,8 +159,8 @@ class FileRunStore:
     def _found(self) -> tuple[int, int]:
         """Returns what identifies the file at the path. SQLite writes on into a file that was deleted."""
         with self._explained("write"):
-            found = self.path.stat()
-        return found.st_dev, found.st_ino
+            status = self.path.stat()
+        return status.st_dev, status.st_ino
 
     def _read(self, name: str) -> bytes | None:
         with self._explained("read"):

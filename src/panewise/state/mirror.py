@@ -19,7 +19,7 @@ import pyarrow as pa
 import xxhash
 
 from panewise.state.run_format import frame_of
-from panewise.state.streams import Buffer, write_stream
+from panewise.state.streams import StreamBytes, write_stream
 
 DEFAULT_BYTES = 4 << 30
 MAPPED_FROM = 1 << 22  # files of at least this many bytes are mapped, which costs less than reading them
@@ -71,7 +71,7 @@ class Mirror:
             self.drop([address])
             return None
 
-    def write(self, address: str, content: Buffer | pa.Table) -> None:
+    def write(self, address: str, content: StreamBytes | pa.Table) -> None:
         """Adds a copy of a run, given as an Arrow IPC stream or as a table.
 
         Other processes see the whole copy or nothing. If the disk is full or read-only there is no copy.
@@ -114,7 +114,7 @@ class Mirror:
     def _path(self, address: str) -> Path:
         return self._directory / f"{address}{_COPY}"
 
-    def _stream(self, address: str, file: int) -> Buffer | None:
+    def _stream(self, address: str, file: int) -> StreamBytes | None:
         """Returns the stream of an open copy, None if another release wrote it.
 
         Raises:
@@ -147,7 +147,7 @@ class Mirror:
             self._checked.clear()
         self._checked[address] = identity
 
-    def _put(self, address: str, content: Buffer | pa.Table) -> None:
+    def _put(self, address: str, content: StreamBytes | pa.Table) -> None:
         """Writes a copy to a temporary file, and renames it. Deletes the temporary file if this fails."""
         prefix = f"{os.getpid()}-"
         with tempfile.NamedTemporaryFile(
@@ -186,9 +186,9 @@ class Mirror:
     def _sweep(self) -> None:
         """Deletes temporary files of dead processes, and the least recently used copies beyond the target."""
         self._unswept = 0
-        found = sorted(_files(self._directory))
-        excess = sum(size for _, size, _ in found) - _target(self._limit)
-        for _, size, path in found:
+        copies = sorted(_files(self._directory))
+        excess = sum(size for _, size, _ in copies) - _target(self._limit)
+        for _, size, path in copies:
             if path.suffix == _TEMPORARY:
                 if not _alive(path.name.partition("-")[0]):
                     self._delete(path)
@@ -231,11 +231,11 @@ def _alive(process: str) -> bool:
     return True
 
 
-def _head(address: str, stream: Buffer) -> bytes:
+def _head(address: str, stream: StreamBytes) -> bytes:
     return _HEAD.pack(_MAGIC, _FORMAT, len(stream), _digest(address, stream))
 
 
-def _digest(address: str, stream: Buffer) -> bytes:
+def _digest(address: str, stream: StreamBytes) -> bytes:
     """Returns the checksum of address and stream, so that a copy under another address is not accepted."""
     total = xxhash.xxh3_128(address.encode())
     total.update(stream)

@@ -18,9 +18,9 @@ import xxhash
 from panewise.errors import StateError
 from panewise.state.manifest import REMEDY
 from panewise.state.streams import (
-    Buffer,
     Compression,
-    Rows,
+    RunRows,
+    StreamBytes,
     frame_of_table,
     release_memory,
     table_of,
@@ -34,7 +34,7 @@ _UNNAMED = bytes(54)  # what older releases wrote instead of the name
 _PIECE = 1 << 20  # bytes that are read at once
 
 
-def encode(rows: Rows, name: str = "", spool: BinaryIO | None = None) -> bytes:
+def encode(rows: RunRows, name: str = "", spool: BinaryIO | None = None) -> bytes:
     """Returns rows in the stored form of a run with this name.
 
     Arrow compresses the whole stream in memory before it writes any of it. With an empty file as `spool`, the
@@ -52,7 +52,7 @@ def encode(rows: Rows, name: str = "", spool: BinaryIO | None = None) -> bytes:
     return into.getvalue()
 
 
-def _encoded_in(spool: BinaryIO, rows: Rows, name: str) -> bytes:
+def _encoded_in(spool: BinaryIO, rows: RunRows, name: str) -> bytes:
     spool.write(bytes(_HEAD.size))
     write_stream(rows, spool, "lz4")
     release_memory()
@@ -71,12 +71,12 @@ def _head(crc: int, name: str) -> tuple[bytes, int, int, bytes]:
     return _MAGIC, FORMAT, crc, name.encode()
 
 
-def decode(data: Buffer, name: str | None = None) -> pl.DataFrame:
+def decode(data: StreamBytes, name: str | None = None) -> pl.DataFrame:
     """Returns the rows of a run as a frame. Arguments and errors are those of :func:`decode_table`."""
     return frame_of_table(decode_table(data, name))
 
 
-def decode_table(data: Buffer, name: str | None = None) -> pa.Table:
+def decode_table(data: StreamBytes, name: str | None = None) -> pa.Table:
     """Returns the rows of a run as an Arrow table. The arguments are those of :func:`check`.
 
     Raises:
@@ -92,7 +92,7 @@ def decode_table(data: Buffer, name: str | None = None) -> pa.Table:
         ) from error
 
 
-def check(data: Buffer, name: str | None = None) -> memoryview:
+def check(data: StreamBytes, name: str | None = None) -> memoryview:
     """Returns the Arrow IPC stream of a run, after checking the run.
 
     If `name` is given the run must have this name, or none, as in older releases.
@@ -119,7 +119,7 @@ def check(data: Buffer, name: str | None = None) -> memoryview:
     return stream
 
 
-def checksum(data: Buffer) -> str:
+def checksum(data: StreamBytes) -> str:
     """Returns the checksum of a stored run: XXH3 of 128 bits of all its bytes, in hexadecimal digits.
 
     >>> checksum(b"")
@@ -135,6 +135,6 @@ def stream_of(frame: pl.DataFrame, compression: Compression) -> bytes:
     return stream.getvalue()
 
 
-def frame_of(stream: Buffer) -> pl.DataFrame:
+def frame_of(stream: StreamBytes) -> pl.DataFrame:
     """Returns an Arrow IPC stream as a frame. If it is not compressed, the frame uses its memory."""
     return frame_of_table(table_of(stream))

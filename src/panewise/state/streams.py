@@ -11,13 +11,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Buffer: TypeAlias = bytes | memoryview
-Rows: TypeAlias = pl.DataFrame | pa.Table
+StreamBytes: TypeAlias = bytes | memoryview
+RunRows: TypeAlias = pl.DataFrame | pa.Table
 Compression: TypeAlias = Literal["lz4", "uncompressed"]
 _LONG = 1 << 22  # from this many bytes of a frame on, returning memory costs little compared with the copy
 
 
-def write_stream(rows: Rows, into: BinaryIO, compression: Compression = "uncompressed") -> None:
+def write_stream(rows: RunRows, into: BinaryIO, compression: Compression = "uncompressed") -> None:
     """Writes rows as one Arrow IPC stream.
 
     >>> import io
@@ -108,7 +108,7 @@ def release_memory() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def table_of(stream: Buffer) -> pa.Table:
+def table_of(stream: StreamBytes) -> pa.Table:
     """Returns an Arrow IPC stream as a table. If it is not compressed, the table uses its memory."""
     return pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
 

@@ -158,7 +158,7 @@ class PlainDurableMap:
         self.close(commit=kind is None)
 
     def _know_empty(self, start: bytes, end: bytes, deleted: int) -> None:
-        """Remembers that a range has no entries.
+        """Records that a range has no entries.
 
         A range that begins in the empty range, or at its end, extends it. Any other one replaces it if keys
         were deleted, as only these leave tombstones.
@@ -174,10 +174,10 @@ class PlainDurableMap:
         if files is None:
             files = self._checked_files()
         try:
-            found: bytes | None = files.get(key)
+            value: bytes | None = files.get(key)
         except Exception as error:  # `with self._errors` would take a sixth of the time of a read
             raise store_error(self.directory, error) from error
-        return found
+        return value
 
     def _checked_files(self) -> rocksdict.Rdict:
         if self._files is None:

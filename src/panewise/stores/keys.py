@@ -10,7 +10,9 @@ import math
 import struct
 from typing import Any, TypeAlias
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError
+from panewise.stores.ordered_map import prefix_end
 
 KeyValue: TypeAlias = bool | int | float | str | bytes | tuple[Any, ...]
 
@@ -35,6 +37,17 @@ def encode_int64(value: int) -> bytes:
 def decode_int64(data: bytes, at: int = 0) -> int:
     """Returns the integer whose eight bytes are at this place."""
     return int.from_bytes(data[at : at + 8], "big") - _SIGN
+
+
+def int64_range(prefix: bytes, first: int, last: int) -> tuple[bytes, bytes | None]:
+    """Returns the range of a map for first <= number <= last behind a prefix.
+
+    A bound beyond 64 bits is no bound. A range that begins beyond them is empty.
+    """
+    end = prefix_end(prefix) if last >= MAX_INSTANT else prefix + encode_int64(max(last + 1, MIN_INSTANT))
+    if first > MAX_INSTANT:
+        return end or b"", end
+    return prefix + encode_int64(max(first, MIN_INSTANT)), end
 
 
 def encode_key(key: object) -> bytes:

@@ -184,8 +184,8 @@ class MemoryMap(PlainMemoryMap[V]):
 class MemorySnapshot(Generic[V]):
     """A map in memory as it was when the snapshot was opened."""
 
-    def __init__(self, of: PlainMemoryMap[V]) -> None:
-        self._map: PlainMemoryMap[V] | None = of
+    def __init__(self, entries: PlainMemoryMap[V]) -> None:
+        self._map: PlainMemoryMap[V] | None = entries
         self.before: Any = SortedDict()  # the values at the opening of keys that have changed since
 
     def get(self, key: bytes) -> V | None:
@@ -247,16 +247,19 @@ class MemorySnapshot(Generic[V]):
         return _merged(live, self.before.irange(start, end, inclusive, backward), backward)
 
 
-def _merged(left: Iterator[bytes], right: Iterator[bytes], backward: bool) -> Iterator[bytes]:
-    """Yields the keys of two iterators in the same order, each key once."""
-    one, two = next(left, None), next(right, None)
-    while one is not None or two is not None:
-        if two is None or (one is not None and one != two and (one > two) == backward):
-            assert one is not None
-            yield one
-            one = next(left, None)
+def _merged(live: Iterator[bytes], changed: Iterator[bytes], backward: bool) -> Iterator[bytes]:
+    """Yields the keys of two iterators in the same order, each key once.
+
+    `heapq.merge` does the same in twice the time.
+    """
+    key, other = next(live, None), next(changed, None)
+    while key is not None or other is not None:
+        if other is None or (key is not None and key != other and (key > other) == backward):
+            assert key is not None
+            yield key
+            key = next(live, None)
         else:
-            yield two
-            if one == two:
-                one = next(left, None)
-            two = next(right, None)
+            yield other
+            if key == other:
+                key = next(live, None)
+            other = next(changed, None)

@@ -11,7 +11,6 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
 from panewise.stores.message_layout import KeyLayout
-from panewise.stores.ordered_map import prefix_end
 from panewise.stores.values import decode_value, encode_value
 
 PREFIX: Final = b"m"
@@ -164,9 +163,3 @@ def encode_fields(join_keys: Iterable[Any] | None) -> bytes | None:
         given = f"join_keys={join_keys!r}"
         raise InputError(given, "join keys are a tuple of the values of all equal fields", "give (value,)")
     return encode_key(tuple(join_keys))
-
-
-def range_of(prefix: bytes, first: int, last: int) -> tuple[bytes, bytes | None]:
-    """Returns the range of the map for the positions first <= position <= last behind a prefix."""
-    end = prefix_end(prefix) if last >= MAX_INSTANT else prefix + encode_int64(last + 1)
-    return prefix + encode_int64(min(first, MAX_INSTANT)), end

@@ -16,7 +16,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike
 from panewise.errors import InputError, SpecError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
-from panewise.stores.keys import KeyValue
+from panewise.stores.keys import KeyValue, int64_range
 from panewise.stores.message_codec import (
     PREFIX,
     Message,
@@ -26,7 +26,6 @@ from panewise.stores.message_codec import (
     encode_fields,
     fields_of,
     offset_of,
-    range_of,
 )
 from panewise.stores.message_layout import LAYOUTS, KeyLayout
 from panewise.stores.ordered_map import Snapshot, after, prefix_end
@@ -136,12 +135,12 @@ class MessageStore(Store):
         layout.
         """
         self._check_open()
-        found = []
+        messages = []
         for place in sorted({self._codec.encode_key(key)[0] for key in keys}):
             data = self._map.get(place)
             if data is not None and self._codec.position(place, data) >= self._horizon:
-                found.append(self._codec.decode(place, data))
-        return found
+                messages.append(self._codec.decode(place, data))
+        return messages
 
     @one_thread_at_a_time
     def get_messages(
@@ -178,9 +177,9 @@ class MessageStore(Store):
         if complete:
             self._delete(prefix, self._horizon)
         first = max(low[0], self._horizon)
-        bounds = range_of(prefix, first, high[0]) if complete else (prefix, prefix_end(prefix))
+        bounds = int64_range(prefix, first, high[0]) if complete else (prefix, prefix_end(prefix))
 
-        def found(opened: Snapshot) -> Iterator[Message]:
+        def read(opened: Snapshot) -> Iterator[Message]:
             for place, data in opened.scan(*bounds):
                 position = self._codec.position(place, data)
                 if (
@@ -190,7 +189,7 @@ class MessageStore(Store):
                 ):
                     yield self._codec.decode(place, data)
 
-        return self._entries(found)
+        return self._entries(read)
 
     @one_thread_at_a_time
     def retire(
@@ -269,20 +268,20 @@ class MessageStore(Store):
         self._check_open()
         horizon = self._horizon
 
-        def found(opened: Snapshot) -> Iterator[tuple[bytes, bytes]]:
+        def read(opened: Snapshot) -> Iterator[tuple[bytes, bytes]]:
             for place, data in opened.scan(PREFIX, prefix_end(PREFIX)):
                 if self._codec.position(place, data) >= horizon and wanted(self._codec.decode(place, data)):
                     yield place, data
 
-        return self._entries(found)
+        return self._entries(read)
 
     @one_thread_at_a_time
     def load(self, dumped: Iterable[tuple[bytes, bytes]]) -> None:
         """Replaces all messages by those that `dump` returned. No position is retired any more."""
         self._check_open()
-        found = list(dumped)
+        entries = list(dumped)
         self._map.delete_range(PREFIX, prefix_end(PREFIX))
-        for place, data in found:
+        for place, data in entries:
             self._map.put(place, data)
         self._horizon = MIN_INSTANT
 
@@ -303,7 +302,7 @@ class MessageStore(Store):
         """Deletes the messages of a prefix whose positions are below a horizon. Returns their number."""
         if horizon == MIN_INSTANT:
             return 0
-        bounds = range_of(prefix, MIN_INSTANT, horizon - 1)
+        bounds = int64_range(prefix, MIN_INSTANT, horizon - 1)
         if last_offset == MAX_INSTANT:
             return self._map.delete_range(*bounds)
         places = [place for place, _ in self._map.scan(*bounds)]

@@ -1,4 +1,8 @@
-"""A cache of the values that were put last, by key and time."""
+"""A cache of the values that were put last, by key and time: a fetch of these decodes nothing.
+
+Invariant: a value that it returns is the one that the store has. What is not plain could change, and is not
+cached.
+"""
 
 from typing import Any
 
@@ -23,8 +27,8 @@ class RecentValues:
 
     def get(self, key: str, time: int) -> Any:
         """Returns a value, or an object whose type is not in `PLAIN`."""
-        found = self.new.get((key, time), MISSING)
-        return self._old.get((key, time), MISSING) if found is MISSING else found
+        value = self.new.get((key, time), MISSING)
+        return self._old.get((key, time), MISSING) if value is MISSING else value
 
     def tidy(self) -> None:
         """Forgets the old generation if the new one is full."""

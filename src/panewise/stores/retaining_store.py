@@ -9,11 +9,10 @@ from typing import Any
 from panewise.calls import one_thread_at_a_time
 from panewise.chrono import MIN_INSTANT, Duration, DurationLike, InstantLike, instant_us
 from panewise.errors import InputError, SpecError
-from panewise.stores.keys import KeyValue, decode_int64, encode_key
+from panewise.stores.keys import KeyValue, decode_int64, encode_key, int64_range
 from panewise.stores.ordered_map import after
-from panewise.stores.positions import TopicPositions
 from panewise.stores.store import Store
-from panewise.stores.timed_layout import BY_TIME, EVERY_KEY, TimedLayout, time_range
+from panewise.stores.timed_layout import BY_TIME, EVERY_KEY, TimedLayout
 
 EXPIRE_EVERY = 1024  # puts; entries that have expired are never returned, even before they are deleted
 _DELETED_AT_ONCE = 10_000  # entries; a durable store has the deletions in memory until it has written them
@@ -42,7 +41,7 @@ class RetainingStore(Store):
         self._latest = MIN_INSTANT - 1  # now, or less than any time
         self._horizon = self._deleted = MIN_INSTANT - 1  # times above can be read, or have not been deleted
         self._puts = self._expired_puts = 0
-        self._positions = TopicPositions()
+        self._offsets: dict[str, dict[str, int]] = {}  # the names of JSON's objects are texts
         super().__init__(settings, directory, cache_bytes=cache_bytes)
 
     @property
@@ -63,7 +62,10 @@ class RetainingStore(Store):
     @property
     def position(self) -> dict[str, dict[int, int]]:
         """The highest offset of each topic and partition that `advance_position` was given."""
-        return self._positions.by_topic()
+        return {
+            topic: {int(partition): offset for partition, offset in partitions.items()}
+            for topic, partitions in self._offsets.items()
+        }
 
     @one_thread_at_a_time
     def advance_position(self, topic: str, *, partition: int, offset: int) -> None:
@@ -73,7 +75,11 @@ class RetainingStore(Store):
             InputError: if the topic is no text, or the partition or the offset no int.
         """
         self._check_open()
-        self._positions.advance(topic, partition, offset)
+        if type(topic) is not str or type(partition) is not int or type(offset) is not int:
+            given = f"topic={topic!r}, partition={partition!r}, offset={offset!r}"
+            raise InputError(given, "a topic is a text, a partition and an offset are ints", "convert them")
+        offsets, name = self._offsets.setdefault(topic, {}), str(partition)
+        offsets[name] = max(offset, offsets.get(name, offset))
 
     @one_thread_at_a_time
     def advance(self, time: InstantLike) -> None:
@@ -96,7 +102,7 @@ class RetainingStore(Store):
             super().commit()
 
     def _complete(self) -> None:
-        """Makes the changes that a commit needs, and that were put off until then."""
+        """Puts the entries that a subclass puts only before a commit."""
 
     def _move(self, now: int) -> None:
         self._now = self._latest = now
@@ -112,7 +118,7 @@ class RetainingStore(Store):
         """Deletes some of the entries that have expired since the last time, from the oldest on."""
         if self._deleted >= self._horizon:
             return
-        start, end = time_range(BY_TIME, self._deleted + 1, self._horizon)
+        start, end = int64_range(BY_TIME, self._deleted + 1, self._horizon)
         with self._map.scan(start, end) as entries:
             places = [place for place, _ in islice(entries, _DELETED_AT_ONCE)]
         for place in places:
@@ -132,12 +138,12 @@ class RetainingStore(Store):
             "now": self._now,
             "deleted": self._deleted,
             "expired_puts": self._expired_puts,
-            "position": self._positions.as_json(),
+            "position": self._offsets,
         }
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         self._deleted, self._expired_puts = state["deleted"], state["expired_puts"]
-        self._positions = TopicPositions(state.get("position"))  # session stores had none at first
+        self._offsets = state.get("position", {})  # session stores had none at first
         if state["now"] is not None:
             self._move(state["now"])
         # With a longer retention than before, times that were deleted up to now can be put again.
@@ -164,8 +170,8 @@ def arguments_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
         if not isinstance(entry, Mapping) or entry.keys() != set(names):
             rule = f"an entry to restore is a dict of {', '.join(names[:-1])} and {names[-1]}"
             raise InputError(f"entry={entry!r}", rule, f"give {dict.fromkeys(names, ...)}")
-        found: tuple[Any, ...] = read(entry)
-        return found
+        values: tuple[Any, ...] = read(entry)
+        return values
 
     return arguments
 
@@ -176,11 +182,11 @@ def checked_duration(name: str, value: DurationLike, least: int, retention: int 
     Raises:
         SpecError: if it is shorter than `least`, or longer than the retention.
     """
-    found = Duration.of(value, name)
-    if found.us < least:
+    duration = Duration.of(value, name)
+    if duration.us < least:
         rule = f"{name} is {Duration(least)} or longer"
-        raise SpecError(f"{name}={found}", rule, f"give a longer {name}")
-    if retention is not None and found.us > retention:
-        given, rule = f"{name}={found}, retention={Duration(retention)}", f"{name} is at most the retention"
-        raise SpecError(given, rule, f"lower {name}, or raise the retention")
-    return found.us
+        raise SpecError(f"{name}={duration}", rule, f"give a longer {name}")
+    if retention is not None and duration.us > retention:
+        given = f"{name}={duration}, retention={Duration(retention)}"
+        raise SpecError(given, f"{name} is at most the retention", f"lower {name}, or raise the retention")
+    return duration.us

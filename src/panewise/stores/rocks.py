@@ -1,6 +1,6 @@
 """RocksDB's options, and its errors as those of panewise.
 
-rocksdict raises plain exceptions, whose texts tell what happened.
+rocksdict raises plain exceptions. Only their texts say what happened.
 """
 
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Scans that a generator makes."""
+"""Scans over entries that a generator yields."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

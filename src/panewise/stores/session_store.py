@@ -3,7 +3,7 @@
 The time of an entry is the end of its session; the start is the rest of its place.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,8 +131,10 @@ class SessionStore(RetainingStore):
     ) -> Entries[SessionEntry]:
         """Returns the sessions of a key with end >= earliest_end and start <= latest_start."""
         encoded, times = encode_key(key), self._ending(earliest_end)
-        limit, layout = instant_us(latest_start, "latest_start"), self._layout
-        return self._entries(lambda opened: _started(layout.of_key(opened, encoded, times, backward), limit))
+        latest, layout = encode_int64(instant_us(latest_start, "latest_start")), self._layout
+        return self._entries(
+            lambda opened: map(_decoded, layout.read_key(opened, encoded, times, backward, latest))
+        )
 
     @one_thread_at_a_time
     def find_keys(
@@ -149,8 +151,10 @@ class SessionStore(RetainingStore):
         The range includes both ends; a key of None leaves an end open.
         """
         keys, times = key_range(first_key, last_key), self._ending(earliest_end)
-        limit, layout = instant_us(latest_start, "latest_start"), self._layout
-        return self._entries(lambda opened: _started(layout.of_keys(opened, keys, times, backward), limit))
+        latest, layout = encode_int64(instant_us(latest_start, "latest_start")), self._layout
+        return self._entries(
+            lambda opened: map(_decoded, layout.read_keys(opened, keys, times, backward, latest))
+        )
 
     def fetch(self, key: KeyValue, *, backward: bool = False) -> Entries[SessionEntry]:
         """Returns all sessions of a key."""
@@ -192,9 +196,6 @@ class SessionStore(RetainingStore):
         return last, self._layout.places(encode_int64(last), encoded, encode_int64(first))
 
 
-def _started(entries: Iterator[TimedEntry], latest: int) -> Iterator[SessionEntry]:
-    """Yields the sessions that start at a time or earlier."""
-    for end, key, rest, data in entries:
-        start = decode_int64(rest)
-        if start <= latest:
-            yield SessionEntry(decode_key(key)[0], start, end, decode_value(data))
+def _decoded(entry: TimedEntry) -> SessionEntry:
+    end, key, rest, data = entry
+    return SessionEntry(decode_key(key)[0], decode_int64(rest), end, decode_value(data))

@@ -1,4 +1,4 @@
-"""What all stores are: an ordered map in memory or in a directory, settings, and open iterators."""
+"""The base of all stores: an ordered map in memory or in a directory, settings, and open iterators."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ class Store:
             raise closed_error(f"{self._kind} store")
 
     def _entries(self, entries: Callable[[Snapshot], Iterator[E]]) -> Entries[E]:
-        """Returns an iterator over what a function reads from a snapshot."""
+        """Returns an iterator over the entries that a function reads from a new snapshot."""
         self._check_open()
         snapshot = self._map.snapshot()
         opened = Entries(entries(snapshot), snapshot.close, self._calls)
@@ -96,7 +96,7 @@ class Store:
         return {}
 
     def _restore_state(self, state: dict[str, Any]) -> None:
-        """Takes what `_state` returned."""
+        """Sets the state to what `_state` returned."""
 
     def _save_meta(self) -> None:
         meta = json.dumps({"settings": self._settings, "state": self._state()}).encode()
@@ -114,9 +114,9 @@ class Store:
             return
         meta = json.loads(stored)
         for name, value in {**meta["settings"], **self._settings}.items():
-            found = meta["settings"].get(name)
-            if value != found or self._settings.get(name) != found:
-                given = f"{name}={self._settings.get(name)!r} for {str(directory)!r}, made with {found!r}"
+            before = meta["settings"].get(name)
+            if value != before or self._settings.get(name) != before:
+                given = f"{name}={self._settings.get(name)!r} for {str(directory)!r}, made with {before!r}"
                 rule = "a directory is opened with the settings that it was made with"
-                raise StoreError(given, rule, f"give {name}={found!r}, or another directory")
+                raise StoreError(given, rule, f"give {name}={before!r}, or another directory")
         self._restore_state(meta["state"])

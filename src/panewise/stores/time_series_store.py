@@ -9,10 +9,9 @@ from panewise.chrono import MAX_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
-from panewise.stores.keys import KeyValue, decode_int64, encode_int64, encode_key
+from panewise.stores.keys import KeyValue, decode_int64, encode_int64, encode_key, int64_range
 from panewise.stores.ordered_map import Snapshot
 from panewise.stores.store import Store
-from panewise.stores.timed_layout import time_range
 from panewise.stores.values import decode_value, encode_value
 
 _PREFIX = b"v"
@@ -92,11 +91,11 @@ class TimeSeriesStore(Store):
         first, last = self._range(key, start, end)
         at = len(first) - 8  # where the time is in a place
 
-        def found(opened: Snapshot) -> Iterator[TimedValue]:
+        def read(opened: Snapshot) -> Iterator[TimedValue]:
             for place, data in opened.scan(first, last, backward=backward):
                 yield TimedValue(decode_int64(place, at), decode_value(data))
 
-        return self._entries(found)
+        return self._entries(read)
 
     @one_thread_at_a_time
     def delete(self, key: KeyValue, *, start: InstantLike, end: InstantLike) -> int:
@@ -110,7 +109,7 @@ class TimeSeriesStore(Store):
         if first > last:
             given, rule = f"start={start!r}, end={end!r}", "the end of a range is not before its start"
             raise InputError(given, rule, "exchange them")
-        return time_range(_PREFIX + encode_key(key), first, last - (last < MAX_INSTANT))
+        return int64_range(_PREFIX + encode_key(key), first, last - (last < MAX_INSTANT))
 
     def _state(self) -> dict[str, Any]:
         return {"sequence": self._sequence}
@@ -120,9 +119,8 @@ class TimeSeriesStore(Store):
 
 
 def _time(time: InstantLike, name: str) -> int:
-    found = instant_us(time, name)
-    if found < 0:
-        raise InputError(
-            f"{name}={time!r}", "the times of a time series are from 1970 on", "give a later time"
-        )
-    return found
+    us = instant_us(time, name)
+    if us < 0:
+        rule = "the times of a time series are from 1970 on"
+        raise InputError(f"{name}={time!r}", rule, "give a later time")
+    return us

@@ -23,7 +23,6 @@ from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_key, encode_int64, encode_key
-from panewise.stores.late_index import LateIndex
 from panewise.stores.recent_values import ENCODED, PLAIN, RecentValues
 from panewise.stores.retaining_store import (
     EXPIRE_EVERY,
@@ -32,7 +31,7 @@ from panewise.stores.retaining_store import (
     checked_duration,
     key_range,
 )
-from panewise.stores.timed_layout import BY_TIME, TimedEntry
+from panewise.stores.timed_layout import BY_TIME, LateIndex, TimedEntry
 from panewise.stores.values import decode_value, encode_value
 
 _SIGN, _INT = 1 << 63, ord("i")  # of the encodings of times and values
@@ -211,9 +210,9 @@ class WindowStore(RetainingStore):
             time = instant_us(time, "time")
         encoded = None
         if type(key) is str:
-            found = self._recent.get(key, time)
-            if type(found) in PLAIN:
-                return found if time > self._horizon else None
+            value = self._recent.get(key, time)
+            if type(value) in PLAIN:
+                return value if time > self._horizon else None
             encoded = self._keys.get(key)
         if encoded is None:
             encoded = self._encoded(key)
@@ -238,7 +237,9 @@ class WindowStore(RetainingStore):
         keys = key_range(first_key, last_key, self._encoded)
         times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
         layout = self._layout
-        return self._entries(lambda opened: map(self._decoded, layout.of_keys(opened, keys, times, backward)))
+        return self._entries(
+            lambda opened: map(self._decoded, layout.read_keys(opened, keys, times, backward))
+        )
 
     def fetch_all(
         self, *, first: InstantLike, last: InstantLike, backward: bool = False
@@ -303,12 +304,12 @@ class WindowStore(RetainingStore):
         return True
 
     def _encoded(self, key: KeyValue) -> bytes:
-        found = encode_key(key)
+        encoded = encode_key(key)
         if type(key) is str:
             if len(self._keys) >= _CACHED_KEYS:
                 self._keys.clear()
-            self._keys[key] = found
-        return found
+            self._keys[key] = encoded
+        return encoded
 
     def _tidy(self) -> None:
         """Deletes what has expired, and bounds the caches and the entries that are not under their key."""
@@ -335,7 +336,7 @@ class WindowStore(RetainingStore):
         self._unindexed.write(self._map, self._layout)
         layout = self._layout
         return self._entries(
-            lambda opened: map(self._decoded, layout.of_key(opened, encoded, times, backward))
+            lambda opened: map(self._decoded, layout.read_key(opened, encoded, times, backward))
         )
 
     def _decoded(self, entry: TimedEntry) -> WindowEntry:
@@ -356,7 +357,7 @@ class WindowStore(RetainingStore):
 
 
 def _entry_time(time: InstantLike) -> int:
-    found = instant_us(time, "time")
-    if found == MIN_INSTANT:
+    us = instant_us(time, "time")
+    if us == MIN_INSTANT:
         raise InputError(f"time={time!r}", "the time of an entry is above the least int", "give its start")
-    return found
+    return us

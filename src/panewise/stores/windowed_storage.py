@@ -1,7 +1,8 @@
 """The storages of S4: accumulations by window, by window and key, and by session.
 
-An entry is in the map under `w`, end, start, key. So entries are in the order of purging, and a window is a
-range. A session is also under `k`, key, end, start, so that those of a key are found.
+An entry has the places of :mod:`panewise.stores.timed_layout`: its time is the end of the window, its rest
+the start, which precedes the key. So entries are in the order of purging, and a window is a range. Only
+sessions are also in the order of keys, as only they are found by key.
 """
 
 from collections.abc import Iterator
@@ -16,12 +17,13 @@ from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
 from panewise.stores.ordered_map import Snapshot, prefix_end
 from panewise.stores.store import Store
-from panewise.stores.timed_layout import BY_KEY, time_range
+from panewise.stores.timed_layout import TimedLayout
 from panewise.stores.values import decode_value, encode_value
 
 WindowLike: TypeAlias = tuple[InstantLike, InstantLike]
 
 _BY_WINDOW = b"w"
+_LAYOUT = TimedLayout(8, _BY_WINDOW, rest_first=True)
 
 
 class StoredWindow(NamedTuple):
@@ -60,11 +62,11 @@ class _Storage(Store):
         """Returns the entries, or those of a window, in the order of end, start and key."""
         place = _BY_WINDOW if window is None else _place(window)
 
-        def found(opened: Snapshot) -> Iterator[StoredWindow]:
+        def read(opened: Snapshot) -> Iterator[StoredWindow]:
             for entry, data in opened.scan(place, prefix_end(place), backward=backward):
                 yield _entry(entry, data)
 
-        return self._entries(found)
+        return self._entries(read)
 
     @one_thread_at_a_time
     def purge(self, horizon: InstantLike) -> int:
@@ -242,36 +244,33 @@ class SessionWindowedStorage(KeyedWindowedStorage):
 
         The defaults are no bounds. A range that ends before it starts is empty.
         """
-        prefix = BY_KEY + encode_key(key)
+        encoded = encode_key(key)
         first, last = instant_us(start, "start"), instant_us(end, "end")
-        # A session of no length at one of these instants overlaps no range that has it as a bound.
-        from_first, to_last = first == MIN_INSTANT, last == MAX_INSTANT
+        # A session that ends at the start, or starts at the end, does not overlap the range.
+        times = first if first == MIN_INSTANT else first + 1, MAX_INSTANT
+        latest = MAX_INSTANT if last == MAX_INSTANT else last - 1
 
-        def found(opened: Snapshot) -> Iterator[StoredWindow]:
-            if first > last:
+        def read(opened: Snapshot) -> Iterator[StoredWindow]:
+            if first > last or latest < MIN_INSTANT:
                 return
-            for place, _ in opened.scan(*time_range(prefix, first, MAX_INSTANT)):
-                bounds = place[len(prefix) :]
-                session_start, session_end = decode_int64(bounds, 8), decode_int64(bounds)
-                if (from_first or session_end > first) and (to_last or session_start < last):
-                    data = opened.get(_BY_WINDOW + bounds + prefix[1:])
-                    assert data is not None, "both places of a session are changed together"
-                    yield StoredWindow(session_start, session_end, key, decode_value(data))
+            sessions = _LAYOUT.read_key(opened, encoded, times, False, encode_int64(latest))
+            for session_end, _, rest, data in sessions:
+                yield StoredWindow(decode_int64(rest), session_end, key, decode_value(data))
 
-        return self._entries(found)
+        return self._entries(read)
 
     def _put(self, place: bytes, value: Any) -> None:
         super()._put(place, value)
-        self._map.put(_by_key(place), b"")
+        self._map.put(_LAYOUT.by_key(place), b"")
 
     def _remove(self, place: bytes) -> bool:
         removed = super()._remove(place)
-        self._map.delete(_by_key(place))
+        self._map.delete(_LAYOUT.by_key(place))
         return removed
 
     def _delete(self, start: bytes, end: bytes | None) -> int:
         for place in [place for place, _ in self._map.scan(start, end)]:
-            self._map.delete(_by_key(place))
+            self._map.delete(_LAYOUT.by_key(place))
         return super()._delete(start, end)
 
 
@@ -284,11 +283,6 @@ def _place(window: WindowLike) -> bytes:
         given, rule = f"window={window!r}", "a window does not end before it starts"
         raise InputError(given, rule, "give (start, end)")
     return _BY_WINDOW + encode_int64(end) + encode_int64(start)
-
-
-def _by_key(place: bytes) -> bytes:
-    """Returns the key of the second place of a session: key, end, start."""
-    return BY_KEY + place[17:] + place[1:17]
 
 
 def _entry(place: bytes, data: bytes) -> StoredWindow:

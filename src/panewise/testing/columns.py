@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 from panewise.spec.column_values import ColumnType
-from panewise.spec.type_text import TypeText
 
 Row = Mapping[str, Any]
 _INFERRED_PRECISION = 18
@@ -52,7 +51,7 @@ def infer(
     return (
         types
         | dict.fromkeys(whole, "bigint")
-        | {name: str(ColumnType.of(text)) for name, text in given.items()}
+        | {name: str(ColumnType.parse(text)) for name, text in given.items()}
     )
 
 
@@ -62,40 +61,40 @@ def inferred(rows: Iterable[Row], name: str) -> str | None:
     return str(_inferred(values)) if values else None
 
 
-def _inferred(values: list[Any]) -> TypeText:
+def _inferred(values: list[Any]) -> ColumnType:
     """Returns the type of the values, of which none is null. An empty dict has no field that tells a type."""
     values = [value for value in values if value != {}] or values
     kinds = {_kind(value) for value in values}
     if kinds == {"bigint", "double"}:
-        return TypeText("double")
+        return ColumnType("double")
     match _kind(values[0]):
         case "array":
             items = [item for one in values if _kind(one) == "array" for item in one]
-            return TypeText("array", fields=(("element", _of_parts(items)),))
+            return ColumnType("array", fields=(("element", _of_parts(items)),))
         case "struct":
             structs = [one for one in values if _kind(one) == "struct"]
             names = dict.fromkeys(name for one in structs for name in one)
             parts = [(str(name), _of_parts([one.get(name) for one in structs])) for name in names]
-            return TypeText("struct", fields=tuple(parts))
+            return ColumnType("struct", fields=tuple(parts))
         case "decimal":
             return _decimal(values)
         case first:
-            return TypeText(first)
+            return ColumnType(first)
 
 
-def _of_parts(values: list[Any]) -> TypeText:
+def _of_parts(values: list[Any]) -> ColumnType:
     """Returns the type of the values inside lists or structs; bigint if all of them are null."""
     known = [value for value in values if value is not None]
-    return _inferred(known) if known else TypeText("bigint")
+    return _inferred(known) if known else ColumnType("bigint")
 
 
-def _decimal(values: list[Any]) -> TypeText:
+def _decimal(values: list[Any]) -> ColumnType:
     scales = [
         -int(value.as_tuple().exponent)
         for value in values
         if isinstance(value, Decimal) and value.is_finite()
     ]
-    return TypeText("decimal", (_INFERRED_PRECISION, min(max(0, *scales, 0), _INFERRED_PRECISION)))
+    return ColumnType("decimal", _INFERRED_PRECISION, min(max(0, *scales, 0), _INFERRED_PRECISION))
 
 
 _KINDS: Final[Mapping[type, str]] = {  # a subclass is before its class

@@ -353,7 +353,7 @@ def _check_partitions(types: Mapping[str, Mapping[str, str]], events: tuple[Even
     for event in events:
         for name, value in event.partition.items():
             kind = types[INPUT][name]
-            if ColumnType.of(kind).fit(value) is MISFIT:
+            if ColumnType.parse(kind).fit(value) is MISFIT:
                 given = f"an evict of {dict(event.partition)}"
                 raise InputError(given, f"{name} is of the type {kind}", "give a value of this type")
 

@@ -70,7 +70,7 @@ def values_of(text: str, *, nulls: bool = True) -> st.SearchStrategy[Any]:
     Raises:
         InputError: if the type is unknown.
     """
-    known = _known(ColumnType.of(text))
+    known = _known(ColumnType.parse(text))
     return st.one_of(st.none(), known) if nulls else known
 
 
@@ -82,7 +82,7 @@ def misfits(text: str) -> list[Any]:
     """
     if has_samples(text):
         return MISFITS[text.split("(", maxsplit=1)[0]]
-    kind = ColumnType.of(text)
+    kind = ColumnType.parse(text)
     return [value for value in _ODD if kind.fit(value) is MISFIT]
 
 

@@ -141,4 +141,4 @@ def with_types(types: Mapping[str, str], given: Mapping[str, str] | None) -> dic
     >>> with_types({"a": "bigint", "b": "bigint"}, {"b": "decimal(4, 1)"})
     {'a': 'bigint', 'b': 'decimal(4,1)'}
     """
-    return {**types, **{name: str(ColumnType.of(text)) for name, text in (given or {}).items()}}
+    return {**types, **{name: str(ColumnType.parse(text)) for name, text in (given or {}).items()}}

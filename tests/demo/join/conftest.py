@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from panewise.demo.join import inputs
-from panewise.demo.join.check import Outputs
+from panewise.demo.join.check import JoinOutputs
 from tests.demo.join.simulated import DAY, Pair, simulate
 
 
@@ -26,5 +26,5 @@ def days(loaded: Pair) -> Pair:
 
 
 @pytest.fixture(scope="session")
-def outputs(days: Pair) -> Outputs:
+def outputs(days: Pair) -> JoinOutputs:
     return simulate(*days)

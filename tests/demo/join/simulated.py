@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.demo.join.check import Outputs, SideOutputs
+from panewise.demo.join.check import JoinOutputs, SideOutputs
 from panewise.demo.join.inputs import OBSERVATION
 
 Pair: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
@@ -19,7 +19,7 @@ RIGHT = tuple(name for name in OBSERVATION if name != "origin")
 NOTHING: dict[str, Any] = dict.fromkeys(RIGHT)
 
 
-def simulate(flights: pl.DataFrame, weather: pl.DataFrame) -> Outputs:
+def simulate(flights: pl.DataFrame, weather: pl.DataFrame) -> JoinOutputs:
     """Returns the outputs for flights and weather in batches."""
     known: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in weather.sort("observed").to_dicts():
@@ -31,7 +31,7 @@ def simulate(flights: pl.DataFrame, weather: pl.DataFrame) -> Outputs:
         joined.append(row | {"op": "+", "missing": None if found else "right"})
     schema = {**weather.schema, **flights.schema, "op": pl.String(), "missing": pl.String()}
     emitted = pl.DataFrame(joined, schema={name: schema[name] for name in joined[0]})
-    return Outputs(emitted, _all_applied(flights), _all_applied(weather))
+    return JoinOutputs(emitted, _all_applied(flights), _all_applied(weather))
 
 
 def _as_of(known: list[dict[str, Any]], at: datetime) -> dict[str, Any] | None:

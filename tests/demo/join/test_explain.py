@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from panewise.demo.join import explain
-from panewise.demo.join.check import Outputs
-from panewise.demo.join.explain import MEASURES, Measure, by_class
+from panewise.demo.join.check import JoinOutputs
+from panewise.demo.join.explain import MEASURES, WeatherMeasure, by_class
 
-WIND = Measure("wind", "miles an hour", (10, 20))
+WIND = WeatherMeasure("wind", "miles an hour", (10, 20))
 
 
 def test_classes_contain_their_lower_bounds() -> None:
@@ -24,7 +24,7 @@ def test_classes_contain_their_lower_bounds() -> None:
     ]
 
 
-def test_tables_count_each_flight(outputs: Outputs) -> None:
+def test_tables_count_each_flight(outputs: JoinOutputs) -> None:
     *measures, rows = explain.tables(outputs)
     flights = outputs.joined.height
     counted = [sum(int(str(row[1])) for row in table.rows) for table in measures]
@@ -33,7 +33,9 @@ def test_tables_count_each_flight(outputs: Outputs) -> None:
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.column)
-def test_the_picture_leaves_out_flights_without_a_value(outputs: Outputs, measure: Measure) -> None:
+def test_the_picture_leaves_out_flights_without_a_value(
+    outputs: JoinOutputs, measure: WeatherMeasure
+) -> None:
     unknown = outputs.joined[measure.column].null_count()
     assert unknown > 0
     panel = explain._panel(outputs.joined, measure)
@@ -41,7 +43,7 @@ def test_the_picture_leaves_out_flights_without_a_value(outputs: Outputs, measur
     assert "unknown" not in panel.classes["name"]
 
 
-def test_page_and_picture_are_written(outputs: Outputs, tmp_path: Path) -> None:
+def test_page_and_picture_are_written(outputs: JoinOutputs, tmp_path: Path) -> None:
     tables = explain.tables(outputs)
     explain.write(outputs, tmp_path, tables)
     assert (tmp_path / "delays.png").read_bytes().startswith(b"\x89PNG")

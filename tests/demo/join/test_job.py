@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from panewise.demo.join import check, inputs, job
-from panewise.demo.join.check import Outputs
+from panewise.demo.join.check import JoinOutputs
 from tests.demo.join.simulated import Pair
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def test_the_join_writes_what_the_checks_and_the_simulation_expect(
-    spark: "SparkSession", days: Pair, outputs: Outputs, tmp_path: Path
+    spark: "SparkSession", days: Pair, outputs: JoinOutputs, tmp_path: Path
 ) -> None:
     flights, weather = days
     ends = inputs.write(flights, weather, tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 from panewise.demo.join import __main__ as command
 from panewise.demo.join import check, inputs
-from panewise.demo.join.check import Outputs
+from panewise.demo.join.check import JoinOutputs
 from panewise.demo.show import Terminal
 from tests.demo.join.simulated import Pair
 
@@ -17,13 +17,13 @@ from tests.demo.join.simulated import Pair
 @pytest.fixture
 def ended(
     days: Pair, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[Outputs], tuple[int, str]]:
+) -> Callable[[JoinOutputs], tuple[int, str]]:
     """Returns a function from the outputs of the join to the exit status and the printed text."""
     monkeypatch.setattr(inputs, "load", lambda: days)
     monkeypatch.setattr(inputs, "in_batches", lambda frame: frame)
     monkeypatch.setattr(command, "_stream", lambda *_: None)
 
-    def run(outputs: Outputs) -> tuple[int, str]:
+    def run(outputs: JoinOutputs) -> tuple[int, str]:
         monkeypatch.setattr(check, "read", lambda _: outputs)
         printed = io.StringIO()
         return command.main(tmp_path, Terminal(printed)), printed.getvalue()
@@ -32,7 +32,7 @@ def ended(
 
 
 def test_right_outputs(
-    ended: Callable[[Outputs], tuple[int, str]], days: Pair, outputs: Outputs, tmp_path: Path
+    ended: Callable[[JoinOutputs], tuple[int, str]], days: Pair, outputs: JoinOutputs, tmp_path: Path
 ) -> None:
     status, text = ended(outputs)
     flights, weather = days
@@ -45,7 +45,7 @@ def test_right_outputs(
     assert files == [flights["arrival"].n_unique()] * 2
 
 
-def test_wrong_outputs(ended: Callable[[Outputs], tuple[int, str]], outputs: Outputs) -> None:
+def test_wrong_outputs(ended: Callable[[JoinOutputs], tuple[int, str]], outputs: JoinOutputs) -> None:
     status, text = ended(replace(outputs, joined=outputs.joined.slice(1)))
     assert status == 1
     assert "BROKEN" in text

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from panewise import Position
 from panewise.engine.ingest.offsets import Offsets
-from panewise.oracle.positions import Positions
+from panewise.oracle.replays import ReceivedOffsets
 from tests.engine.effort import DEFAULT
 
 OFFSETS = st.lists(st.lists(st.integers(-8, 8), max_size=8), max_size=5)
@@ -17,7 +17,7 @@ def test_offsets_are_received_one_by_one(most: int, batches: list[list[int]]) ->
     """Batches of offsets have the same intervals and replays as offsets that are received one by one."""
     position, oracle, together, apart = (
         Position(ordered=False, remember=most),
-        Positions(),
+        ReceivedOffsets(),
         Offsets(most),
         Offsets(most),
     )

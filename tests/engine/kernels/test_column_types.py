@@ -11,8 +11,8 @@ NESTED = pl.Struct({"at": pl.Array(pl.Datetime("ms"), 2), "v": pl.List(pl.Int8()
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_name_is_that_of_a_type_also_inside_of_others(name: str) -> None:
-    assert polars_type(ColumnType.of(name)) == NAMED[name]
-    assert polars_type(ColumnType.of(f"array<struct<a:{name}>>")) == pl.List(pl.Struct({"a": NAMED[name]}))
+    assert polars_type(ColumnType.parse(name)) == NAMED[name]
+    assert polars_type(ColumnType.parse(f"array<struct<a:{name}>>")) == pl.List(pl.Struct({"a": NAMED[name]}))
 
 
 def test_maps_are_lists_of_their_entries() -> None:

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.oracle.join.interpreter import JoinInterpreter
-from panewise.oracle.join.order import merged
-from panewise.oracle.join.two_sides import invalid_row_reason
+from panewise.oracle.join.two_sides import invalid_row_reason, merged
 from panewise.oracle.rows import arrival_order, read
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run

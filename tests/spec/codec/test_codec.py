@@ -356,6 +356,8 @@ def test_changed_fields_fills_in_defaults() -> None:
         "window",
         "drop_by",
     ]
+    refused = {**to_dict(PLAIN), "window": {"kind": "tumbling", "size": 0}}  # as if a release had accepted it
+    assert changed_fields(refused, SMALL) == ["window"]
     users = [{"fn": "user", "column": "v", "name": "a", "user": name} for name in ("one", "other")]
     assert changed_fields({**SMALL, "aggregates": users[:1]}, {**SMALL, "aggregates": users[1:]}) == [
         "aggregates"
@@ -378,6 +380,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 TRIGGERS = sorted(kind.kind for kind in (*get_args(Leaf), *get_args(Composite)))
 GIVE_A_KIND = "give {'kind': ...} with one of these"
 A_LIST = "a list of triggers"
+ACCUMULATIONS = "one of 'discarding', 'accumulating', 'retracting'"
 MICROSECONDS = "a whole number of microseconds"
 ROWS = "a number of rows is whole, 1 or more, and 4611686018427387904 at most"
 MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
@@ -399,6 +402,19 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "window",
             {"kind": "session", "gap": {"rows": "3"}},
             f"rows('3') | {ROWS} | give a number such as rows(100)",
+        ),
+        (
+            "window",
+            {"kind": "cumulating", "size": {"rows": 3}, "step": 1},
+            (
+                "size=rows(3) | size is a duration here; only Tumbling, Hopping, Sliding and Session are "
+                "measured in rows | give a size such as '1 minute'"
+            ),
+        ),
+        (
+            "accumulation",
+            5,
+            f"accumulation=5 | accumulation is {ACCUMULATIONS} | give {ACCUMULATIONS}",
         ),
         (
             "window.size",

@@ -1,6 +1,8 @@
 """Conditions as dicts: what is written is read back, and what is unknown is refused with its path."""
 
+import inspect
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -178,3 +180,21 @@ def test_what_is_refused(document: Any, message: str) -> None:
 
 def test_the_deepest_condition_is_read() -> None:
     assert as_condition(condition_from(nested(100)))
+
+
+@pytest.mark.parametrize(("kind", "frames"), [("not", 2), ("and", 3)])
+def test_a_nested_condition_needs_few_frames_of_the_stack(kind: str, frames: int) -> None:
+    document: dict[str, Any] = {"kind": "is_null", "value": A}
+    for _ in range(90):
+        document = {
+            "kind": kind,
+            **({"part": document} if kind == "not" else {"parts": [document, document]}),
+        }
+        if kind == "and":
+            document["parts"][0] = {"kind": "is_null", "value": A}
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + frames * 90 + 20)
+    try:
+        assert condition_from(document)
+    finally:
+        sys.setrecursionlimit(limit)

@@ -55,94 +55,85 @@ def cogroup(**fields: Any) -> CogroupOperator:
     return CogroupOperator(**{**given, **fields})
 
 
-REFUSED: list[tuple[str, dict[str, Any], tuple[str, str, str]]] = [
-    ("a side", {"right": "k"}, ("right='k'", "a side is a Side", "give one such as Side(keys=['id'])")),
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"right": "k"}, ("right='k' | a side is a Side | give one such as Side(keys=['id'])")),
     (
-        "no aggregate",
         {"left_aggregates": []},
         (
-            "a cogroup without aggregates",
-            "a pane contains an aggregate at least",
-            "give left_aggregates or right_aggregates",
+            "a cogroup without aggregates | "
+            "a pane contains an aggregate at least | "
+            "give left_aggregates or right_aggregates"
         ),
     ),
     (
-        "an aggregate of a side",
         {"right_aggregates": [BOTH("v", "w")]},
         (
-            f"right_aggregates=[{BOTH('v', 'w')!r}]",
-            "aggregates of a side are made by panewise.functions",
-            "give one such as F.count()",
+            f"right_aggregates=[{BOTH('v', 'w')!r}] | "
+            "aggregates are made by panewise.functions | "
+            "give one such as F.count()"
         ),
     ),
     (
-        "an aggregate of both",
         {"both_aggregates": [F.count()]},
         (
-            f"both_aggregates=[{F.count()!r}]",
-            "aggregates of both sides are made by a UserMergeAggregate",
-            "call one with a column of each side",
+            f"both_aggregates=[{F.count()!r}] | "
+            "aggregates of both sides are made by a UserMergeAggregate | "
+            "call one with a column of each side"
         ),
     ),
     (
-        "windows of rows",
         {"window": Tumbling(rows(3))},
         (
-            f"window={Tumbling(rows(3))!r} of a cogroup",
-            "the windows of a cogroup are of event time",
-            "give one such as Tumbling('1 minute')",
+            f"window={Tumbling(rows(3))!r} of a cogroup | "
+            "the windows of a cogroup are of event time | "
+            "give one such as Tumbling('1 minute')"
         ),
     ),
     (
-        "no window",
         {"window": "1 minute"},
-        ("window='1 minute'", "a window is one of panewise's", "give one such as Tumbling('1 minute')"),
+        ("window='1 minute' | a window is one of panewise's | give one such as Tumbling('1 minute')"),
     ),
     (
-        "lateness of a side",
         {"right": Side(keys=["k"], allowed_lateness=5)},
         (
-            "allowed_lateness=5 microseconds on the right",
-            "windows are made from the rows of both sides, so they have one allowed lateness",
-            "give it to the cogroup, and leave it out here",
+            "allowed_lateness=5 microseconds on the right | "
+            "windows are made from the rows of both sides, so they have one allowed lateness | "
+            "give it to the cogroup, and leave it out here"
         ),
     ),
     (
-        "a prefix",
         {"left": Side(keys=["k"], prefix="l_")},
         (
-            "prefix='l_' on the left",
-            "the columns of panes are keys and aggregates, which have names of their own",
-            "use alias on the aggregates",
+            "prefix='l_' on the left | "
+            "the columns of panes are keys and aggregates, which have names of their own | "
+            "use alias on the aggregates"
         ),
     ),
     (
-        "other numbers of keys",
         {"right": Side()},
         (
-            "keys ['k'] and []",
-            "both sides have as many keys, which are compared in their order",
-            "name a right key for each left key",
+            "keys ['k'] and [] | "
+            "both sides have as many keys, which are compared in their order | "
+            "name a right key for each left key"
         ),
     ),
     (
-        "two watermarks",
         {"left": Side(keys=["k"], watermark=LAG), "watermark": StreamTime(per="all")},
         (
-            f"watermark={StreamTime(per='all')!r}, and one of the left",
-            "the sides have one watermark, or each its own",
-            "leave one of them out",
+            f"watermark={StreamTime(per='all')!r}, and one of the left | "
+            "the sides have one watermark, or each its own | "
+            "leave one of them out"
         ),
     ),
 ]
 
 
-@pytest.mark.parametrize(("fields", "message"), [case[1:] for case in REFUSED], ids=[it[0] for it in REFUSED])
-def test_what_is_refused(fields: dict[str, Any], message: tuple[str, str, str]) -> None:
+@pytest.mark.parametrize(("fields", "message"), REFUSED)
+def test_what_is_refused(fields: dict[str, Any], message: str) -> None:
     """semantics 43.7."""
     with pytest.raises(SpecError) as caught:
         cogroup(**fields)
-    assert (caught.value.given, caught.value.rule, caught.value.remedy) == message
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("name", ["n", "k", "window_end"])

@@ -11,7 +11,7 @@ from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.spec.codec import changed_fields, complete, from_dict, to_dict
 from panewise.spec.describe import describe
-from panewise.spec.families.deduplicate import timely_column
+from panewise.spec.families.deduplicate import PARTS
 from panewise.spec.protocol import parts
 
 
@@ -130,8 +130,8 @@ def test_event_times_of_emitted_rows() -> None:
         "event_time",
         "ts",
     ]
-    assert timely_column(made()) == "event_time"
-    assert timely_column(made(keep="last")) is timely_column(made(emit="complete")) is None
+    assert PARTS.timely_column(made()) == "event_time"
+    assert PARTS.timely_column(made(keep="last")) is PARTS.timely_column(made(emit="complete")) is None
 
 
 SCHEMA = {"id": pl.Int64(), "event_time": pl.Int64(), "op": pl.String()}

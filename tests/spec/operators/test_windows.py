@@ -106,42 +106,6 @@ RULES = {
         "position=('partition', 'offset') | a position is a Position | give Position(partition=..., "
         "offset=...)",
     ),
-    "accumulation": rule(
-        {"accumulation": "retracting"},
-        {"accumulation": "sum"},
-        "accumulation='sum' | accumulation is one of ('discarding', 'accumulating', 'retracting') | "
-        "give one of these",
-    ),
-    "drop_by": rule(
-        {"drop_by": "row"},
-        {"drop_by": "pane"},
-        "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these",
-    ),
-    "on_time": rule(
-        {"on_time": "always"},
-        {"on_time": "never"},
-        "on_time='never' | on_time is one of ('if_pending', 'always') | give one of these",
-    ),
-    "closing": rule(
-        {"closing": "always"},
-        {"closing": "never"},
-        "closing='never' | closing is one of ('if_pending', 'always') | give one of these",
-    ),
-    "evaluate": rule(
-        {"evaluate": "record"},
-        {"evaluate": "row"},
-        "evaluate='row' | evaluate is one of ('batch', 'record') | give one of these",
-    ),
-    "null_keys": rule(
-        {"null_keys": True},
-        {"null_keys": "no"},
-        "null_keys='no' | null_keys is one of (True, False) | give one of these",
-    ),
-    "lateness is not negative": rule(
-        {"allowed_lateness": 0},
-        {"allowed_lateness": -1},
-        "allowed_lateness=-1 | allowed_lateness is not negative | give 0 or more",
-    ),
     "lateness is a duration": rule(
         {"allowed_lateness": "unlimited"},
         {"allowed_lateness": "forever"},
@@ -151,57 +115,16 @@ RULES = {
             "timedelta, a Duration, or an int of microseconds"
         ),
     ),
-    "skew is not negative": rule(
-        {"max_future_skew": 0},
-        {"max_future_skew": -1},
-        "max_future_skew=-1 | max_future_skew is not negative | give 0 or more",
-    ),
     "a watermark is a watermark": rule(
         {"watermark": FixedLag(0)},
         {"watermark": "10 seconds"},
         "watermark='10 seconds' | a watermark that does not come from outside is one of panewise's "
         "| give one such as FixedLag('10 seconds'), or leave it out",
     ),
-    "a lag is not negative": Rule(
-        lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"
-    ),
-    "a delay of stream time is not negative": Rule(
-        lambda: StreamTime(0), lambda: StreamTime(-1), "delay=-1 | delay is not negative | give 0 or more"
-    ),
     "a stream time is that of keys or of all": Rule(
         lambda: StreamTime(per="all"),
         lambda: StreamTime(per="task"),  # type: ignore[arg-type]
         "per='task' | per is one of ('key', 'all') | give one of these",
-    ),
-    "inputs are several": Rule(
-        lambda: Inputs(["a"], column="s"),
-        lambda: Inputs(["a"]),
-        "names=['a'] | inputs are two or more (with a column one or more), with different names | give "
-        "a list: Inputs(['a', 'b'])",
-    ),
-    "inputs are a list": Rule(
-        lambda: Inputs(("a", "b")),
-        lambda: Inputs("ab"),
-        "names='ab' | inputs are two or more (with a column one or more), with different names | give a "
-        "list: Inputs(['a', 'b'])",
-    ),
-    "inputs are named": Rule(
-        lambda: Inputs({"a": 1, "b": 2}),
-        lambda: Inputs([["a"], ["b"]]),  # type: ignore[list-item]
-        "names=[['a'], ['b']] | inputs are two or more (with a column one or more), with different "
-        "names | give a list: Inputs(['a', 'b'])",
-    ),
-    "inputs are no number": Rule(
-        lambda: Inputs(name for name in "ab"),
-        lambda: Inputs(5),  # type: ignore[arg-type]
-        "names=5 | inputs are two or more (with a column one or more), with different names | give a "
-        "list: Inputs(['a', 'b'])",
-    ),
-    "inputs differ": Rule(
-        lambda: Inputs(["a", "b"], idle_after=1),
-        lambda: Inputs(["a", "b", "a"]),
-        "names=['a', 'b', 'a'] | inputs are two or more (with a column one or more), with different names "
-        "| give a list: Inputs(['a', 'b'])",
     ),
     "a column of inputs is named": Rule(
         lambda: Inputs(["a", "b"], column="s"),
@@ -243,11 +166,6 @@ RULES = {
             "column that names the input"
         ),
     ),
-    "time": rule(
-        {"time": "processing"},
-        {"time": "wall"},
-        "time='wall' | time is one of ('event', 'processing') | give one of these",
-    ),
     "processing time needs no column": by_processing_time(
         {}, {"event_time": "t"}, f"event_time='t' | {NO_EVENT_TIME}"
     ),
@@ -269,21 +187,6 @@ RULES = {
     ),
     "no row is late by processing time": by_processing_time(
         {}, {"drop_by": "row"}, f"drop_by='row' | {NEVER_LATE}"
-    ),
-    "columns are named": rule(
-        {"event_time": "t"},
-        {"event_time": ""},
-        "column '' | columns are named by non-empty strings | give the column's name",
-    ),
-    "keys are named": rule(
-        {"keys": ["k"]},
-        {"keys": [1]},
-        "column 1 | columns are named by non-empty strings | give the column's name",
-    ),
-    "order is named": rule(
-        {"order": ["o"]},
-        {"order": [None]},
-        "column None | columns are named by non-empty strings | give the column's name",
     ),
     "names of panes differ": rule(
         {"aggregates": [F.sum("v"), F.avg("v")]},
@@ -330,12 +233,6 @@ RULES = {
             "pane | leave only_updated out, or use 'accumulating'"
         ),
     ),
-    "a timestamp is one of three": rule(
-        {"timestamp": "earliest"},
-        {"timestamp": "first"},
-        "timestamp='first' | timestamp is one of (None, 'end', 'window_time', 'earliest', 'latest') | "
-        "give one of these",
-    ),
     "an evictor is an evictor": rule(
         {"evictor": CountEvictor(3)},
         {"evictor": 3},
@@ -352,11 +249,6 @@ RULES = {
     ),
     "a delta is of several": rule(
         {"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta is a list, in order | give a list: delta=[...]"
-    ),
-    "a delta is named": rule(
-        {"delta": ["v"]},
-        {"delta": ["v", 1]},
-        "column 1 | columns are named by non-empty strings | give the column's name",
     ),
     "a delta is of some columns": rule(
         {"delta": True},
@@ -400,6 +292,67 @@ RULES = {
         f"| {LOSS} | {REPEAT}",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("field", "accepted", "refused", "allowed"),
+    [
+        ("accumulation", "retracting", "sum", ("discarding", "accumulating", "retracting")),
+        ("drop_by", "row", "pane", ("window", "row")),
+        ("on_time", "always", "never", ("if_pending", "always")),
+        ("closing", "always", "never", ("if_pending", "always")),
+        ("evaluate", "record", "row", ("batch", "record")),
+        ("null_keys", True, "no", (True, False)),
+        ("time", "processing", "wall", ("event", "processing")),
+        ("timestamp", "earliest", "first", (None, "end", "window_time", "earliest", "latest")),
+    ],
+)
+def test_a_choice_is_one_of_those_named(field: str, accepted: Any, refused: Any, allowed: Any) -> None:
+    message = f"{field}={refused!r} | {field} is one of {allowed} | give one of these"
+    check(rule({field: accepted}, {field: refused}, message))
+
+
+@pytest.mark.parametrize(
+    ("obeys", "breaks", "column"),
+    [
+        ({"event_time": "t"}, {"event_time": ""}, ""),
+        ({"keys": ["k"]}, {"keys": [1]}, 1),
+        ({"order": ["o"]}, {"order": [None]}, None),
+        ({"delta": ["v"]}, {"delta": ["v", 1]}, 1),
+    ],
+)
+def test_columns_are_named(obeys: dict[str, Any], breaks: dict[str, Any], column: Any) -> None:
+    message = f"column {column!r} | columns are named by non-empty strings | give the column's name"
+    check(rule(obeys, breaks, message))
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("allowed_lateness", lambda value: operator(allowed_lateness=value)),
+        ("max_future_skew", lambda value: operator(max_future_skew=value)),
+        ("lag", FixedLag),
+        ("delay", StreamTime),
+    ],
+)
+def test_durations_are_not_negative(name: str, make: Any) -> None:
+    check(Rule(lambda: make(0), lambda: make(-1), f"{name}=-1 | {name} is not negative | give 0 or more"))
+
+
+@pytest.mark.parametrize(
+    ("obeys", "breaks"),
+    [
+        ({"names": ["a"], "column": "s"}, ["a"]),
+        ({"names": ("a", "b")}, "ab"),
+        ({"names": {"a": 1, "b": 2}}, [["a"], ["b"]]),
+        ({"names": (name for name in "ab")}, 5),
+        ({"names": ["a", "b"]}, ["a", "b", "a"]),
+    ],
+)
+def test_inputs_are_two_or_more(obeys: dict[str, Any], breaks: Any) -> None:
+    rule_of_inputs = "inputs are two or more (with a column one or more), with different names"
+    message = f"names={breaks!r} | {rule_of_inputs} | give a list: Inputs(['a', 'b'])"
+    check(Rule(lambda: Inputs(**obeys), lambda: Inputs(breaks), message))
 
 
 @pytest.mark.parametrize("name", RULES)

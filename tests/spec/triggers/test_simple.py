@@ -14,7 +14,7 @@ RULES = {
     "aligned is a flag": Rule(
         lambda: Every(2, aligned=True),
         lambda: Every(2, aligned=1),  # type: ignore[arg-type]
-        "aligned=1 | aligned is True or False | give aligned=True for boundaries since 1970",
+        "aligned=1 | aligned is True or False | give one of these",
     ),
     "an offset shifts aligned periods": Rule(
         lambda: Every(2, aligned=True, offset=1),

@@ -211,17 +211,6 @@ def test_a_rejected_message_goes_to_the_error_output() -> None:
     assert operator.drain_rejected() == []
 
 
-def test_results_stay_until_a_flush() -> None:
-    """semantics 32: getResult copies, drain removes, flush clears."""
-    operator = tumbling()
-    add(operator, 1, 11)
-    assert len(operator.get_result()) == len(operator.get_result()) == len(operator.flush()) == 1
-    assert operator.get_result() == []
-    add(operator, 21)
-    assert len(operator.drain()) == 1
-    assert operator.drain() == []
-
-
 def test_windows_can_be_put_deleted_and_retired() -> None:
     """semantics 26.9"""
     operator, other = tumbling(), tumbling()

@@ -99,40 +99,6 @@ def test_clock_batches_and_retirement() -> None:
     asyncio.run(main())
 
 
-def test_a_reset_discards_the_output_that_the_loop_has() -> None:
-    """semantics 33.3, 32.5"""
-
-    async def main() -> None:
-        async with AsyncWindows(aggregator()) as windows:
-            await windows.add_message(message(0), 0)
-            windows.operator.life_cycle.checkpoint("one")
-            await windows.add_message(message(1), 1)
-            numbers = []
-            async for output in windows:
-                numbers.append(output.sequence)
-                if len(numbers) == 1:
-                    windows.operator.life_cycle.reset("one")
-                    await windows.add_message(message(1), 1)
-                    await windows.end()
-            assert numbers == [1, 2]
-
-    asyncio.run(main())
-
-
-def test_what_a_step_of_the_operator_emits_wakes_the_consumer() -> None:
-    """semantics 32.5: a reading of the clock that another task gives to the operator itself."""
-
-    async def main() -> None:
-        async with AsyncWindows(aggregator()) as windows:
-            await windows.add_message(message(0))
-            waiting = asyncio.ensure_future(anext(aiter(windows)))
-            await settled()
-            windows.operator.add_message(message(1))
-            assert sums([await asyncio.wait_for(waiting, 5)]) == [0]
-
-    asyncio.run(main())
-
-
 @pytest.mark.parametrize("remove", [Aggregator.flush, Aggregator.drain])
 def test_outputs_that_the_operator_removes_make_room(remove: Any) -> None:
     async def main() -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 from panewise import functions as F
 from panewise.errors import StoreError
 from panewise.standalone import AggregatorSettings, Callbacks, WindowedAggregator
-from panewise.standalone.retained.table import WindowTable
+from panewise.standalone.retained.table import RetainedTable
 from panewise.stores import DurableMap, MessageStore
 
 TYPES = {"event_time": "bigint", "v": "bigint"}
@@ -332,8 +332,8 @@ def test_a_restored_message_is_compared_with_few_windows(
         operator.flush()
     shutil.rmtree(tmp_path / "messages")
     found: list[int] = []
-    latest = WindowTable.latest
-    monkeypatch.setattr(WindowTable, "latest", lambda *given: _counted(found, latest(*given)))
+    latest = RetainedTable.latest
+    monkeypatch.setattr(RetainedTable, "latest", lambda *given: _counted(found, latest(*given)))
     with opened(tmp_path, **whole) as operator:
         assert {keyed(operator, offset, *one) for offset, one in enumerate(given)} == {"restored"}
         assert times(operator) == wanted

@@ -19,7 +19,7 @@ from panewise.standalone import (
     WindowedAggregator,
     WindowOutput,
 )
-from tests.engine.effort import examples, soak
+from tests.engine.effort import at_length, examples
 from tests.standalone.retained.scripts import (
     AGGREGATES,
     Step,
@@ -187,11 +187,7 @@ def test_failures_within_a_flush(data: st.DataObject) -> None:
     check_ends(data)
 
 
-@pytest.mark.soak
-@soak(500)
-@given(data=st.data())
-def test_failures_within_a_flush_at_length(data: st.DataObject) -> None:
-    check_ends(data)
+test_failures_within_a_flush_at_length = at_length(check_ends, 500, data=st.data())
 
 
 def test_an_operator_in_memory_that_is_never_flushed_forgets_windows() -> None:

@@ -207,41 +207,6 @@ def test_rejected_messages_stay() -> None:
     assert [one.reason for one in operator.drain_rejected()] == ["event time is null"]
 
 
-def test_callbacks(tmp_path: Path) -> None:
-    """semantics 33.6"""
-    calls: list[Any] = []
-    callbacks = Callbacks(
-        setup=lambda: calls.append("setup"),
-        drained=lambda: calls.append("drained"),
-        checkpoint=lambda name: calls.append(("checkpoint", name)),
-        restored=lambda name: calls.append(("restored", name)),
-        teardown=lambda: calls.append("teardown"),
-    )
-    with aggregator(store=tmp_path, callbacks=callbacks) as operator:
-        operator.life_cycle.checkpoint("one")
-        operator.life_cycle.reset("one")
-        operator.life_cycle.reset_to_initial()
-        operator.life_cycle.drain()
-    aggregator(store=tmp_path, callbacks=callbacks).close()
-    first = ["setup", ("checkpoint", "one"), ("restored", "one"), ("restored", None), "drained", "teardown"]
-    assert calls == [*first, "setup", ("restored", "commit"), "teardown"]
-
-
-def test_refusals() -> None:
-    """semantics 33.5: names that are none, partitions, and calls of a closed operator."""
-    operator = aggregator()
-    with pytest.raises(InputError, match=r"'other'.*make it before"):
-        operator.life_cycle.reset("other")
-    with pytest.raises(InputError, match="non-empty string"):
-        operator.life_cycle.checkpoint("")
-    with pytest.raises(InputError, match="StreamWindow with partition_by"):
-        operator.life_cycle.evict_partition({"k": 1})
-    operator.close()
-    for call in (operator.life_cycle.drain, operator.life_cycle.reset_to_initial):
-        with pytest.raises(InputError, match="a closed operator"):
-            call()
-
-
 def test_a_store_that_cannot_be_written_closes_the_operator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

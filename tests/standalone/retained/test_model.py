@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.engine.effort import examples, soak
+from tests.engine.effort import at_length, examples
 from tests.standalone.retained.model import Model
 from tests.standalone.retained.scripts import AGGREGATES, LONG, made, settings, steps
 
@@ -59,8 +58,4 @@ def test_an_operator_does_what_the_model_does(data: st.DataObject) -> None:
     check(data)
 
 
-@pytest.mark.soak
-@soak(5000)
-@given(data=st.data())
-def test_an_operator_does_what_the_model_does_at_length(data: st.DataObject) -> None:
-    check(data)
+test_an_operator_does_what_the_model_does_at_length = at_length(check, 5000, data=st.data())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from panewise import AfterProcessingTime, AfterWatermark, Hopping, Session, StreamTime, WindowOperator
 from panewise.spec import Aggregate
 from panewise.standalone import AggregatorSettings, WindowedAggregator, WindowMetadata, WindowOutput
-from panewise.standalone.retained.policies import AfterFirst
+from panewise.standalone.retained.update_policies import AfterFirst
 from panewise.testing import run
 from tests.engine.effort import examples, soak
 from tests.standalone.retained.scripts import (

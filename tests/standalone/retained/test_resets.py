@@ -6,13 +6,12 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spec import Aggregate
 from panewise.standalone import AggregatorSettings
-from tests.engine.effort import examples, soak
+from tests.engine.effort import at_length, examples
 from tests.standalone.retained.model import Model
 from tests.standalone.retained.scripts import LONG, Step, made, settings, steps
 from tests.standalone.retained.test_model import TOTALS, VALUES, content
@@ -105,8 +104,4 @@ def test_resets_in_a_store_do_what_the_model_does(data: st.DataObject) -> None:
     check(data, stored=True)
 
 
-@pytest.mark.soak
-@soak(1000)
-@given(data=st.data(), stored=st.booleans())
-def test_resets_do_what_the_model_does_at_length(data: st.DataObject, stored: bool) -> None:
-    check(data, stored=stored)
+test_resets_do_what_the_model_does_at_length = at_length(check, 1000, data=st.data(), stored=st.booleans())

@@ -13,7 +13,7 @@ from panewise.standalone import JoinWindowOperator, JoinWindowSettings
 from panewise.standalone.retained.retirement import Retirements
 from panewise.stores import MessageStore
 from panewise.stores.message_codec import Message, MessageCodec
-from tests.engine.effort import examples, soak
+from tests.engine.effort import at_length, examples
 from tests.standalone.retained.test_properties import directory
 
 TYPES = {"event_time": "bigint", "k": "string", "id": "bigint"}
@@ -223,8 +223,4 @@ def test_messages_that_are_deleted_later_are_read_as_little_as_deleted_ones(data
     check_reads(data)
 
 
-@pytest.mark.soak
-@soak(500)
-@given(data=st.data())
-def test_messages_that_are_deleted_later_at_length(data: st.DataObject) -> None:
-    check_reads(data)
+test_messages_that_are_deleted_later_at_length = at_length(check_reads, 500, data=st.data())

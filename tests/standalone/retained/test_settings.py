@@ -7,7 +7,7 @@ import pytest
 from panewise import Every
 from panewise.errors import SpecError
 from panewise.standalone import AggregatorSettings, JoinWindowOperator, JoinWindowSettings, WindowedAggregator
-from panewise.standalone.retained.policies import AfterFirst, deadline
+from panewise.standalone.retained.update_policies import AfterFirst, deadline
 
 TIME = {"measure": "time", "size": 10, "advance": 5, "retention_size": 9, "retention_time": 0}
 TUPLE = {**TIME, "measure": "tuple", "size": 5, "advance": 5}

@@ -7,19 +7,19 @@ import pytest
 
 from panewise import functions as F
 from panewise.standalone import AggregatorSettings, WindowedAggregator
-from panewise.standalone.retained.table import DueQueue, WindowTable
-from panewise.standalone.retained.window import Window
+from panewise.standalone.retained.table import DueQueue, RetainedTable
+from panewise.standalone.retained.window import RetainedWindow
 
 TYPES = {"event_time": "bigint", "v": "bigint", "k": "string"}
 
 
-def window(start: int, boundary: int) -> Window:
-    return Window(None, start, boundary, boundary, 0, 0, 0, 0, start)
+def window(start: int, boundary: int) -> RetainedWindow:
+    return RetainedWindow(None, start, boundary, boundary, 0, 0, 0, 0, start)
 
 
 def test_a_window_that_grows_has_one_entry() -> None:
     """A session that each message extends would otherwise fill the queue, and each entry be put back."""
-    queue, table = DueQueue(lambda one: one.boundary), WindowTable()
+    queue, table = DueQueue(lambda one: one.boundary), RetainedTable()
     growing = window(0, 10)
     table.put(growing)
     for boundary in range(10, 5000):
@@ -31,7 +31,7 @@ def test_a_window_that_grows_has_one_entry() -> None:
 
 
 def test_a_lower_value_is_found_in_time() -> None:
-    queue, table = DueQueue(lambda one: one.boundary), WindowTable()
+    queue, table = DueQueue(lambda one: one.boundary), RetainedTable()
     shrunk = window(0, 10)
     table.put(shrunk)
     queue.put(shrunk)
@@ -43,7 +43,7 @@ def test_a_lower_value_is_found_in_time() -> None:
 
 def test_entries_of_removed_windows_are_dropped() -> None:
     """A queue whose limit never moves, as that of a clock that nobody reads, does not grow."""
-    queue, table = DueQueue(lambda one: one.boundary), WindowTable()
+    queue, table = DueQueue(lambda one: one.boundary), RetainedTable()
     for start in range(5000):
         passing = window(start, 10)
         table.put(passing)
@@ -72,15 +72,15 @@ def test_few_windows_are_compared_with_a_range(
     operator = WindowedAggregator(AggregatorSettings(**given), [F.sum("v").alias("total")], TYPES)
     for number in range(500):
         add(operator, 10 * number, "ab"[number % 2])
-    found: list[Window] = []
-    backward = WindowTable.backward
+    found: list[RetainedWindow] = []
+    backward = RetainedTable.backward
 
-    def counted(*given: Any) -> Iterator[Window]:
+    def counted(*given: Any) -> Iterator[RetainedWindow]:
         for one in backward(*given):
             found.append(one)
             yield one
 
-    monkeypatch.setattr(WindowTable, "backward", counted)
+    monkeypatch.setattr(RetainedTable, "backward", counted)
     high = low + 4
     assert [one.start for one in operator.get_windows(low, high, key)] == starts
     assert len(starts) <= len(found) <= len(starts) + 1

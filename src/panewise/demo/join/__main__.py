@@ -12,7 +12,7 @@ import polars as pl
 from panewise.demo import job as sessions
 from panewise.demo.join import check, explain, inputs, job
 from panewise.demo.run import run
-from panewise.demo.show import Terminal, findings_table, lines
+from panewise.demo.show import Terminal, findings_table, present
 
 
 def main(folder: Path, terminal: Terminal) -> int:
@@ -28,10 +28,7 @@ def main(folder: Path, terminal: Terminal) -> int:
     findings = check.verify(flights, weather, outputs)
     tables = [*explain.tables(outputs), findings_table(findings)]
     explain.write(outputs, folder, tables)
-    for table in tables:
-        terminal.say("\n" + "\n".join(lines(table)))
-    terminal.say(f"\npicture  {folder / 'delays.png'}\npage     {folder / 'index.html'}")
-    return 0 if all(finding.passed for finding in findings) else 1
+    return present(tables, findings, folder / "delays.png", terminal)
 
 
 def _stream(ends: pl.Series, folder: Path, terminal: Terminal) -> None:

@@ -25,7 +25,7 @@ class SideOutputs:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class JoinOutputs:
     """The outputs of the join as frames."""
 
     joined: pl.DataFrame
@@ -33,13 +33,13 @@ class Outputs:
     weather: SideOutputs
 
 
-def read(folder: Path) -> Outputs:
+def read(folder: Path) -> JoinOutputs:
     """Reads the outputs of the join below `folder`."""
     sides = (
         SideOutputs(*(read_output(folder / f"{side}_{kind}") for kind in (LATE, INVALID, COUNTS)))
         for side in (FLIGHTS, WEATHER)
     )
-    return Outputs(read_output(folder / JOINED), *sides)
+    return JoinOutputs(read_output(folder / JOINED), *sides)
 
 
 def joined_at_once(flights: pl.DataFrame, weather: pl.DataFrame) -> pl.DataFrame:
@@ -55,7 +55,7 @@ def joined_at_once(flights: pl.DataFrame, weather: pl.DataFrame) -> pl.DataFrame
     )
 
 
-def verify(flights: pl.DataFrame, weather: pl.DataFrame, outputs: Outputs) -> list[Finding]:
+def verify(flights: pl.DataFrame, weather: pl.DataFrame, outputs: JoinOutputs) -> list[Finding]:
     """Checks the outputs against the inputs, and returns one finding for each check."""
     expected = joined_at_once(flights, weather)
     return [
@@ -69,7 +69,7 @@ def verify(flights: pl.DataFrame, weather: pl.DataFrame, outputs: Outputs) -> li
     ]
 
 
-def _rejected_match_counts(outputs: Outputs) -> Finding:
+def _rejected_match_counts(outputs: JoinOutputs) -> Finding:
     sides = {FLIGHTS: outputs.flights, WEATHER: outputs.weather}
     passed, figures = True, []
     for name, side in sides.items():

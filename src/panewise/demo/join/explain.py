@@ -7,16 +7,15 @@ from pathlib import Path
 
 import polars as pl
 
-from panewise.demo import page
 from panewise.demo.check import PARTS
 from panewise.demo.join import picture
-from panewise.demo.join.check import MAX_AGE, Outputs
+from panewise.demo.join.check import MAX_AGE, JoinOutputs
 from panewise.demo.join.inputs import FLIGHTS, WEATHER
 from panewise.demo.page import Table
-from panewise.demo.picture import save_png, svg
+from panewise.demo.picture import write_page
 
 TITLE = "Departures from New York in 2013, by the weather at their airport"
-_TEXT = f"""
+TEXT = f"""
 Two streams are joined: flights, and the hourly weather at the three airports. Each flight gets the latest
 observation of its airport at or before its scheduled departure, if that is at most {MAX_AGE.seconds // 3600}
 hours old. This is an as-of join: no two times have to be equal.
@@ -26,14 +25,13 @@ better observation can come then. A flight that leaves a day late still gets the
 hour: an observation is stored as long as the watermark of the flights says that such a flight may come. A
 flight without an observation is emitted, too, with nulls.
 """
-PARAGRAPHS = [" ".join(paragraph.split()) for paragraph in _TEXT.split("\n\n")]
 
 
 @dataclass(frozen=True)
-class Measure:
+class WeatherMeasure:
     """A measure of the weather, and the bounds between its classes.
 
-    >>> Measure("wind", "mph", (10, 20)).classes
+    >>> WeatherMeasure("wind", "mph", (10, 20)).classes
     ['under 10', '10 to 20', '20 and more', 'unknown']
     """
 
@@ -50,13 +48,13 @@ class Measure:
 
 
 MEASURES = (
-    Measure("visibility", "miles", (1, 3, 6, 10)),
-    Measure("wind", "miles an hour", (10, 20, 30)),
-    Measure("rain", "inches in the hour", (0.01, 0.05, 0.1)),
+    WeatherMeasure("visibility", "miles", (1, 3, 6, 10)),
+    WeatherMeasure("wind", "miles an hour", (10, 20, 30)),
+    WeatherMeasure("rain", "inches in the hour", (0.01, 0.05, 0.1)),
 )
 
 
-def by_class(joined: pl.DataFrame, measure: Measure) -> pl.DataFrame:
+def by_class(joined: pl.DataFrame, measure: WeatherMeasure) -> pl.DataFrame:
     """Returns the flights, their mean delay and the share of cancelled ones, for each class that has flights.
 
     The columns are `name`, `flights`, `mean_delay` (minutes, of the flights that left; null if none did) and
@@ -78,31 +76,29 @@ def by_class(joined: pl.DataFrame, measure: Measure) -> pl.DataFrame:
     )
 
 
-def tables(outputs: Outputs) -> list[Table]:
+def tables(outputs: JoinOutputs) -> list[Table]:
     """Returns a table for each measure, and one of the rows of both sides."""
     header = ["", "flights", "mean delay (minutes)", "cancelled (%)"]
-    found = []
+    by_measure = []
     for measure in MEASURES:
         rows = by_class(outputs.joined, measure).rows()
-        found.append(Table(f"Departures by {measure.column} ({measure.unit})", header, rows))
-    return [*found, _sides(outputs)]
+        by_measure.append(Table(f"Departures by {measure.column} ({measure.unit})", header, rows))
+    return [*by_measure, _sides(outputs)]
 
 
-def _sides(outputs: Outputs) -> Table:
+def _sides(outputs: JoinOutputs) -> Table:
     counts = (outputs.flights.counts, outputs.weather.counts)
     rows = [[part, *(int(side[part].sum()) for side in counts)] for part in ("rows_in", *PARTS)]
     return Table("Rows", ["", FLIGHTS, WEATHER], rows)
 
 
-def write(outputs: Outputs, folder: Path, listed: Sequence[Table]) -> None:
+def write(outputs: JoinOutputs, folder: Path, listed: Sequence[Table]) -> None:
     """Writes delays.png and index.html, which has the tables `listed`, into the folder."""
     figure = picture.draw(TITLE, [_panel(outputs.joined, measure) for measure in MEASURES])
-    save_png(figure, folder / "delays.png")
-    text = page.render(TITLE, PARAGRAPHS, svg(figure), listed)
-    (folder / "index.html").write_text(text, encoding="utf-8")
+    write_page(figure, folder / "delays.png", TITLE, TEXT, listed)
 
 
-def _panel(joined: pl.DataFrame, measure: Measure) -> picture.Panel:
+def _panel(joined: pl.DataFrame, measure: WeatherMeasure) -> picture.Panel:
     """Returns the panel of a measure. Flights without a value are left out."""
     known = by_class(joined.drop_nulls(measure.column), measure)
     return picture.Panel(f"{measure.column} ({measure.unit})", known)

@@ -15,7 +15,7 @@ from panewise.spec.column_values import ColumnType
 
 def result_type(user: UserFunctions) -> pl.DataType:
     """Returns the column type of the results."""
-    return polars_type(ColumnType.of(user.result))
+    return polars_type(ColumnType.parse(user.result))
 
 
 def empty(user: UserFunctions) -> str:

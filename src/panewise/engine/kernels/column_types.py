@@ -26,7 +26,7 @@ NAMED: Final[Mapping[str, pl.DataType]] = {
 def polars_type(kind: ColumnType) -> pl.DataType:
     """Returns the Polars type of a column type. A map is a list of its entries (semantics 31.20).
 
-    >>> polars_type(ColumnType.of("map<string,decimal(10,2)>"))
+    >>> polars_type(ColumnType.parse("map<string,decimal(10,2)>"))
     List(Struct({'key': String, 'value': Decimal(precision=10, scale=2)}))
     """
     inner = {name: polars_type(part) for name, part in kind.fields}

@@ -30,12 +30,12 @@ from panewise.spec.conditions import (
     Node,
     Not,
     Or,
-    Side,
+    SideName,
     sql_text,
 )
 from panewise.spec.conditions.types import digits_of_result
 
-ColumnNames: TypeAlias = Callable[[Side, str], str]
+ColumnNames: TypeAlias = Callable[[SideName, str], str]
 Operator: TypeAlias = Callable[[Any, Any], Any]
 
 _MATCHES: Final = "__matches"

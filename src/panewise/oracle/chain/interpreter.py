@@ -11,7 +11,7 @@ from typing import Any
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import decimal_scale, same_value, sort_key
 from panewise.oracle.outputs import Output, concatenate
-from panewise.oracle.progress.clock import Clock
+from panewise.oracle.progress.clocks import Clock
 from panewise.oracle.rows import as_key
 from panewise.oracle.windowing.assign import stamp
 from panewise.oracle.windows.interpreter import Interpreter
@@ -90,7 +90,7 @@ class ChainInterpreter:
 
 
 @dataclass
-class _Group:
+class _StageWindow:
     """A window of a stage: the number of panes that it has emitted, and its live pane (semantics 21.2)."""
 
     panes: int = 0
@@ -118,7 +118,7 @@ class _StageState:
     before: tuple[str, ...]
     kinds: dict[str, str]
     rows: dict[Identity, Pane] = field(default_factory=dict)
-    groups: dict[Identity, _Group] = field(default_factory=dict)
+    groups: dict[Identity, _StageWindow] = field(default_factory=dict)
 
     def evaluate(self, panes: list[Pane], clock: Clock) -> list[Pane]:
         """Adds the panes of one evaluation; returns the panes that the stage emits (semantics 30.2, 30.3).
@@ -140,7 +140,7 @@ class _StageState:
         return emitted
 
     def _fire(self, identity: Identity, arrived: list[Pane], clock: Clock) -> list[Pane]:
-        window = self.groups.setdefault(identity, _Group())
+        window = self.groups.setdefault(identity, _StageWindow())
         stored = [
             (_order(key), row)
             for key, row in self.rows.items()
@@ -182,7 +182,7 @@ class _StageState:
             **stamped,
         }
 
-    def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
+    def _numbering(self, window: _StageWindow, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
         """Returns the timing, indexes and flags of a pane (semantics 30.3)."""
         on_time = any(pane["op"] == "+" and pane["timing"] == "ON_TIME" for pane in arrived)
         past, on_time = self._half_open_end(end), on_time and window.nonspeculative == 0
@@ -197,7 +197,7 @@ class _StageState:
             "processing_time": clock.processing_time,
         }
 
-    def _is_unchanged(self, window: _Group, values: Pane) -> bool:
+    def _is_unchanged(self, window: _StageWindow, values: Pane) -> bool:
         live = window.live
         if live is None or (self.spec.accumulation != "retracting" and not self.spec.only_updated):
             return False

@@ -1,15 +1,14 @@
 """The interpreter of cogroups: each aggregate of a pane is computed from the rows of its side (43)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
-from panewise.oracle.join.two_sides import TwoSidedInterpreter
+from panewise.oracle.join.two_sides import SideTypes, TwoSidedInterpreter
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.windows.interpreter import Interpreter
-from panewise.oracle.windows.live_window import WindowState
+from panewise.oracle.windows.live_window import LiveWindow
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.aggregates.user_merge import MergeAggregate
@@ -18,8 +17,6 @@ from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME
-
-Types = Mapping[str, Mapping[str, str]]
 
 
 class CogroupInterpreter(TwoSidedInterpreter):
@@ -42,25 +39,15 @@ class CogroupInterpreter(TwoSidedInterpreter):
     Source: semantics 43.
     """
 
-    def __init__(self, spec: CogroupOperator, types: Types | None = None) -> None:
+    def __init__(self, spec: CogroupOperator, types: SideTypes | None = None) -> None:
         super().__init__(spec, types)
         self._method = _Cogrouped(spec, self._clocks, self._types)
-
-    def windows(self) -> list[dict[str, Any]]:
-        """Returns the live windows, with the keys of the left side."""
-        found: list[dict[str, Any]] = self._method.windows()
-        return found
-
-    def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns the live windows, each with its rows by side and whether it is complete."""
-        found: list[dict[str, Any]] = self._method.windows_with_rows()
-        return found
 
 
 class _Cogrouped(WindowsOfSides):
     """Emits the panes of the windows."""
 
-    def __init__(self, spec: CogroupOperator, clocks: SideClocks, types: Types) -> None:
+    def __init__(self, spec: CogroupOperator, clocks: SideClocks, types: SideTypes) -> None:
         super().__init__(spec.keys, clocks, _Windows(spec, types, self))
 
     def row(self, number: int) -> Applied:
@@ -75,11 +62,11 @@ class _Cogrouped(WindowsOfSides):
 class _Windows(Interpreter):
     """The windows of the rows of both sides. A row has only its number, event time and keys."""
 
-    def __init__(self, spec: CogroupOperator, types: Types, rows: _Cogrouped) -> None:
+    def __init__(self, spec: CogroupOperator, types: SideTypes, rows: _Cogrouped) -> None:
         super().__init__(window_operator(spec))
         self._cogroup, self._types_of, self._rows = spec, types, rows
 
-    def _contents(self, window: WindowState) -> dict[str, Any]:
+    def _contents(self, window: LiveWindow) -> dict[str, Any]:
         """Computes each aggregate from the rows of its side."""
         rows = [self._rows.row(one[ROW_NUMBER]) for one in window.stored]
         found: dict[str, Any] = {}

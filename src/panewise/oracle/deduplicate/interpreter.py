@@ -1,22 +1,19 @@
 """The interpreter of deduplications (semantics 45). It takes one row at a time."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.oracle.columns import sort_key
-from panewise.oracle.outputs import Output, empty_output
-from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.clocks import Key
-from panewise.oracle.row_input import RowInput
+from panewise.oracle.row_interpreter import RowInterpreter
 from panewise.oracle.rows import Row
 from panewise.spec import DeduplicateOperator
 
 
 @dataclass
-class _Arrived:
+class _PlacedRow:
     """A row that was in time, with its place among all of these (semantics 45.5)."""
 
     row: Row
@@ -35,11 +32,11 @@ class _Group:
 
     key: Key
     anchor: int
-    chosen: _Arrived
-    emitted: _Arrived | None = None
+    chosen: _PlacedRow
+    emitted: _PlacedRow | None = None
 
 
-class DeduplicateInterpreter:
+class DeduplicateInterpreter(RowInterpreter):
     """Interprets one deduplication; each method takes one event and returns the output after it.
 
     The emitted rows take the place of panes.
@@ -57,49 +54,20 @@ class DeduplicateInterpreter:
     """
 
     def __init__(self, spec: DeduplicateOperator, types: dict[str, str] | None = None) -> None:
-        self._spec, self._input = spec, RowInput(spec, types)
+        super().__init__(spec, types)
+        self._spec = spec
         self._arrived = 0
-        self._waiting: list[_Arrived] = []
+        self._waiting: list[_PlacedRow] = []
         self._groups: list[_Group] = []  # in the order in which they were opened
 
-    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Adds a batch.
-
-        Raises:
-            InputError: after finish.
-            SpecError: if an input column has the name of the column that marks retractions.
-        """
-        output, given_rows = empty_output(), list(rows)
-        if self._spec.emit == "retracting" and any("op" in given for given in given_rows):
+    def _check_names(self, rows: list[dict[str, Any]]) -> None:
+        if self._spec.emit == "retracting" and any("op" in row for row in rows):
             rule = "the column op marks retractions, so no input column has this name"
             raise SpecError("'op' twice", rule, "rename the column of the input")
-        for row in self._input.in_time(given_rows, output):
-            self._arrived += 1
-            self._waiting.append(_Arrived(row, self._arrived))
-        output["panes"] = self._emit()
-        if self._input.clocks.report_seen():
-            output["panes"] += self._emit()
-        return output
 
-    def watermark(self, to: int, source: str | None = None) -> Output:
-        """Moves the watermark; with several inputs, that of the input `source`."""
-        self._input.clocks.report(to, source)
-        return empty_output() | {"panes": self._emit()}
-
-    def clock(self, to: int) -> Output:
-        """Moves the processing time."""
-        self._input.clocks.read(to)
-        return empty_output() | {"panes": self._emit()}
-
-    def finish(self) -> Output:
-        """Ends the input: all rows are taken, and all groups are complete."""
-        self.now.finished = True
-        return empty_output() | {"panes": self._emit()}
-
-    @property
-    def now(self) -> Clock:
-        """The clocks of the operator."""
-        return self._input.now
+    def _take(self, row: Row) -> None:
+        self._arrived += 1
+        self._waiting.append(_PlacedRow(row, self._arrived))
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the waiting rows and the groups that are stored (semantics 45.14)."""
@@ -137,7 +105,7 @@ class DeduplicateInterpreter:
         if self._spec.waits:
             ready.sort(key=lambda one: (one.row.time, one.number))
         for one in ready:
-            self._take(one)
+            self._group(one)
         match self._spec.emit:
             case "at_once":
                 emitted = self._not_yet_emitted(self._groups)
@@ -148,7 +116,7 @@ class DeduplicateInterpreter:
         self._groups = [one for one in self._groups if not self._reached(self._end(one))]
         return emitted
 
-    def _is_ready(self, one: _Arrived) -> bool:
+    def _is_ready(self, one: _PlacedRow) -> bool:
         return not self._spec.waits or self._reached(one.row.time + 1)
 
     def _reached(self, instant: int | None) -> bool:
@@ -161,7 +129,7 @@ class DeduplicateInterpreter:
         us = self._spec.within_us
         return None if us is None else group.anchor + us
 
-    def _take(self, one: _Arrived) -> None:
+    def _group(self, one: _PlacedRow) -> None:
         """Lets a row join a group, or open one (semantics 45.2)."""
         near = [
             group
@@ -176,7 +144,7 @@ class DeduplicateInterpreter:
         if self._is_better(one, group.chosen):
             group.chosen = one
 
-    def _is_better(self, one: _Arrived, other: _Arrived) -> bool:
+    def _is_better(self, one: _PlacedRow, other: _PlacedRow) -> bool:
         """Returns whether a row is chosen in the place of another one (semantics 45.5)."""
         mine, others = (
             (each.row.time if self._spec.by == "event_time" else 0, each.number) for each in (one, other)
@@ -194,7 +162,7 @@ class DeduplicateInterpreter:
             group.emitted = group.chosen
         return [one.row.values for one in sorted((group.chosen for group in found), key=self._order)]
 
-    def _order(self, one: _Arrived) -> tuple[int, int]:
+    def _order(self, one: _PlacedRow) -> tuple[int, int]:
         """Returns the place of an emitted row (semantics 45.10)."""
         return (one.row.time if self._spec.waits else 0, one.number)
 

@@ -46,7 +46,7 @@ class Pair:
         """The place of the pair among those of an evaluation (semantics 40.3)."""
         return self.later.place, self.earlier.row.time, self.earlier.place
 
-    def of(self, side: str) -> Applied:
+    def row_of(self, side: str) -> Applied:
         """Returns the row of a side."""
         return self.later if self.later.side == side else self.earlier
 

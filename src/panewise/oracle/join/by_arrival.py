@@ -1,19 +1,15 @@
 """Joins in which each side has a window of rows by arrival (semantics 37.4, 37.5, 37.7 to 37.9)."""
 
 import math
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
-from panewise.oracle.columns import is_nan
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
 from panewise.oracle.join.pairing import PairingJoin
-from panewise.oracle.rows import Row
+from panewise.oracle.rows import Row, exceeds
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.match import LastRows, Latest, RowWindow
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
@@ -68,7 +64,7 @@ class ArrivalJoin(PairingJoin):
             evicted = mine[: len(mine) - policy.n + 1]
         if isinstance(policy, DeltaPolicy):
             for one in mine:
-                if not exceeds(policy, new.row, one.row):
+                if not exceeds(policy, new.row.values, one.row.values):
                     break
                 evicted.append(one)
         stays = [it for it in window if all(it[0] is not one for one in evicted)]
@@ -112,21 +108,3 @@ class LatestJoin(ArrivalJoin):
             for side, window in self._windows.items():
                 self._windows[side] = [it for it in window if now < it[1] + ttl.us]
         return super().evaluate()
-
-
-def exceeds(policy: DeltaPolicy, new: Row, old: Row) -> bool:
-    """Returns whether the new value minus the old one is more than the amount (semantics 10.4)."""
-    one, other = new.values[policy.column], old.values[policy.column]
-    if isinstance(one, Decimal):
-        return Fraction(one) - Fraction(other) > Fraction(policy.size)
-    return bool(one - other > policy.size)
-
-
-def invalid_delta_reason(entry: SideEntry, row: Row) -> str | None:
-    """Returns the reason why a row that passed all other tests is invalid, None if it is valid (10.4)."""
-    for name in entry.compared:
-        if row.values[name] is None:
-            return f"delta {name} is null"
-        if is_nan(row.values[name]):
-            return f"delta {name} is NaN"
-    return None

@@ -4,13 +4,10 @@ It stores every applied row and never removes one, whatever the match is. So the
 by looking through all rows of the other side.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.oracle.join.emitted import EmittedRows
-from panewise.oracle.join.two_sides import TwoSidedInterpreter
+from panewise.oracle.join.two_sides import SideTypes, TwoSidedInterpreter
 from panewise.spec.operators.join.operator import JoinOperator
 
 
@@ -34,23 +31,10 @@ class JoinInterpreter(TwoSidedInterpreter):
     Source: semantics 27, 28, 36 to 41.
     """
 
-    def __init__(self, spec: JoinOperator, types: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    def __init__(self, spec: JoinOperator, types: SideTypes | None = None) -> None:
         super().__init__(spec, types)
         emitted = EmittedRows(spec, self._types)
         self._method = part(MATCHES[spec.match.kind].oracle)(spec, self._clocks, emitted)
-
-    def windows(self) -> list[dict[str, Any]]:
-        """Returns the live windows of a window join; of other joins the stored rows (41, 41.1, 41.4).
-
-        Keys have the names of the left side.
-        """
-        found: list[dict[str, Any]] = self._method.windows()
-        return found
-
-    def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns what :meth:`windows` returns, with rows by side; a stored row is alone, at its side."""
-        found: list[dict[str, Any]] = self._method.windows_with_rows()
-        return found
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none (semantics 40.4)."""

@@ -61,9 +61,9 @@ class PairingJoin(StoringJoin):
             return []
         pairs = sorted(self._new_pairs, key=lambda pair: pair.order)
         if self._spec.how != "semi":
-            return [self._emitted.pair(pair.of(LEFT).row, pair.of(RIGHT).row) for pair in pairs]
+            return [self._emitted.pair(pair.row_of(LEFT).row, pair.row_of(RIGHT).row) for pair in pairs]
         rows = []
-        for left in (pair.of(LEFT) for pair in pairs):
+        for left in (pair.row_of(LEFT) for pair in pairs):
             if not left.emitted_once:
                 left.emitted_once = True
                 rows.append(self._emitted.alone(LEFT, left.row, "+"))

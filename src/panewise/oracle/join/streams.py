@@ -19,7 +19,7 @@ from panewise.spec.windows.kinds import Hopping, Tumbling
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingRow:
     """A row that waits for its release.
 
     Attributes:
@@ -41,7 +41,7 @@ class StreamsJoin(StoringJoin):
         assert isinstance(spec.match, WindowedStreams)
         self._match = spec.match
         self._arrived = 0
-        self._waiting: dict[str, list[Waiting]] = {LEFT: [], RIGHT: []}
+        self._waiting: dict[str, list[WaitingRow]] = {LEFT: [], RIGHT: []}
         self._released: dict[str, list[Applied]] = {LEFT: [], RIGHT: []}  # in the order of their release
 
     def apply(self, side: str, row: Row) -> None:
@@ -50,7 +50,7 @@ class StreamsJoin(StoringJoin):
         self._arrived += 1
         if not has_null_key(row):
             late = self._clocks.watermark(side) >= self._first_end(side, row.time)
-            self._waiting[side].append(Waiting(one, self._clocks.processing_time, late))
+            self._waiting[side].append(WaitingRow(one, self._clocks.processing_time, late))
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Releases rows, those of the first side first, and returns their pairs (semantics 37.15, 40.3)."""
@@ -99,7 +99,7 @@ class StreamsJoin(StoringJoin):
 
     # Releases
 
-    def _is_due(self, side: str, it: Waiting) -> bool:
+    def _is_due(self, side: str, it: WaitingRow) -> bool:
         """Returns whether a row is released by the evaluation that takes place now (semantics 37.16)."""
         window = self._match.windows[side]
         if self._clocks.has_ended(side):

@@ -1,24 +1,23 @@
 """The interpreter of an operator with two sides: rows in, clocks and evaluations (semantics 36 to 36.7)."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from panewise.errors import InputError
-from panewise.oracle.columns import check_type
+from panewise.oracle.columns import checked_types, sort_key
 from panewise.oracle.join.applied import Collected
-from panewise.oracle.join.by_arrival import invalid_delta_reason
 from panewise.oracle.join.clocks import SideClocks
-from panewise.oracle.join.order import merged
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
-from panewise.oracle.outputs import Output
-from panewise.oracle.positions import Positions
-from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.outputs import Output, rows_after_finish
+from panewise.oracle.replays import ReceivedOffsets
+from panewise.oracle.rows import Row, arrival_order, invalid_delta_reason, invalid_reason, read
+from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
 
+SideTypes: TypeAlias = Mapping[str, Mapping[str, str]]  # the types of the columns of each side, by name
 
-class TwoSidedInterpreter(ABC):
+
+class TwoSidedInterpreter:
     """Interprets an operator with two sides. A subclass sets `_method`, which takes the applied rows.
 
     Args:
@@ -28,14 +27,11 @@ class TwoSidedInterpreter(ABC):
 
     _method: Any
 
-    def __init__(self, spec: TwoSided, types: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    def __init__(self, spec: TwoSided, types: SideTypes | None = None) -> None:
         self._two_sided = spec
-        self._types = {side: dict((types or {}).get(side, {})) for side in spec.sides}
-        for named in self._types.values():
-            for column, kind in named.items():
-                check_type(column, kind)
+        self._types = {side: checked_types((types or {}).get(side)) for side in spec.sides}
         self._clocks = SideClocks(spec)
-        self._positions = {side: Positions() for side in spec.sides}
+        self._positions = {side: ReceivedOffsets() for side in spec.sides}
 
     def add(self, rows: Iterable[dict[str, Any]], port: str) -> Output:
         """Adds a batch of rows of one side."""
@@ -49,11 +45,7 @@ class TwoSidedInterpreter(ABC):
         """
         ended = [side for side in rows if self._clocks.has_ended(side)]
         if ended:
-            given, rule = (
-                f"rows of the {ended[0]} side after finish",
-                "nothing is added after the end of input",
-            )
-            raise InputError(given, rule, "add the rows before finish")
+            raise rows_after_finish(f" of the {ended[0]} side")
         output = Collected()
         valid = {side: self._valid(side, list(given), output) for side, given in rows.items()}
         for side, row in merged(self._two_sided, self._types, valid):
@@ -79,13 +71,18 @@ class TwoSidedInterpreter(ABC):
         self._clocks.finish(port)
         return Collected(self._method.evaluate()).as_output()
 
-    @abstractmethod
     def windows(self) -> list[dict[str, Any]]:
-        """Returns the stored windows or rows, with the keys of the left side."""
+        """Returns the live windows; without windows the stored rows (semantics 41, 41.1, 41.4).
 
-    @abstractmethod
+        Keys have the names of the left side.
+        """
+        found: list[dict[str, Any]] = self._method.windows()
+        return found
+
     def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns what :meth:`windows` returns, with the stored rows by side."""
+        """Returns what :meth:`windows` returns, with rows by side; a stored row is alone, at its side."""
+        found: list[dict[str, Any]] = self._method.windows_with_rows()
+        return found
 
     def progress(self) -> dict[str, Any]:
         """Returns the processing time, the watermark of each side, and what is stored."""
@@ -119,7 +116,7 @@ class TwoSidedInterpreter(ABC):
         if self._positions[side].is_replay(self._two_sided.sides[side].position, row.values):
             output.count(side, "replays")
         elif isinstance(self._method, WindowsOfSides):
-            self._method.wait(side, row)  # its windows decide whether it is late
+            self._method.add(side, row)  # its windows decide whether it is late
         elif self._method.is_late(side, row):
             output.count(side, "late")
             late_by = self._clocks.late_by(side, row.time)
@@ -145,4 +142,32 @@ def invalid_row_reason(
 ) -> str | None:
     """Returns the reason why a row of a side is invalid, None if it is valid (semantics 15, 37.5)."""
     reason = invalid_reason(entry, dict(types), row, processing_time)
-    return reason or invalid_delta_reason(entry, read(entry, dict(types), row, processing_time))
+    return reason or invalid_delta_reason(entry.compared, read(entry, dict(types), row, processing_time))
+
+
+def merged(spec: TwoSided, types: SideTypes, rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, Row]]:
+    """Returns the rows of both sides in the arrival order of the batch, each with its side.
+
+    `rows` has the rows of each side in their arrival order.
+    """
+    by_columns = _have_like_order(spec, types)
+
+    def place(side: str, row: Row) -> list[Any]:
+        return [sort_key(row.values[name]) for name in spec.sides[side].order] if by_columns else [row.time]
+
+    left, right = list(rows.get(LEFT, ())), list(rows.get(RIGHT, ()))
+    if not by_columns and spec.left.event_time is None:  # semantics 36.13
+        return [*((RIGHT, row) for row in right), *((LEFT, row) for row in left)]
+    found: list[tuple[str, Row]] = []
+    while left and right:
+        if place(LEFT, left[0]) <= place(RIGHT, right[0]):
+            found.append((LEFT, left.pop(0)))
+        else:
+            found.append((RIGHT, right.pop(0)))
+    return [*found, *((LEFT, row) for row in left), *((RIGHT, row) for row in right)]
+
+
+def _have_like_order(spec: TwoSided, types: SideTypes) -> bool:
+    """Returns whether both sides name order columns, as many of them and of the same types."""
+    kinds = {side: [types.get(side, {}).get(name) for name in one.order] for side, one in spec.sides.items()}
+    return bool(kinds[LEFT]) and kinds[LEFT] == kinds[RIGHT]

@@ -27,7 +27,7 @@ class WindowsOfSides:
         self._given: tuple[int, float] = 0, -math.inf  # the clocks that the window operator has
         self._panes: list[dict[str, Any]] = []
 
-    def wait(self, side: str, row: Row) -> None:
+    def add(self, side: str, row: Row) -> None:
         """Takes a row that is no replay. It waits for the end of its batch."""
         one = Applied(side, row, len(self._rows))
         self._rows[one.place] = one

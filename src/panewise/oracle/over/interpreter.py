@@ -3,7 +3,6 @@
 It stores every row that has passed, and finds the frame of a row by looking through all rows of its key.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,23 +10,21 @@ from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import as_type, sort_key
-from panewise.oracle.outputs import Output, empty_output
-from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.clocks import Key
-from panewise.oracle.row_input import RowInput
+from panewise.oracle.row_interpreter import RowInterpreter
 from panewise.oracle.rows import Row
 from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunction
 
 
 @dataclass
-class _Sequence:
+class _PassedRows:
     """The rows of a key that have passed, in the order of semantics 29.1, and how many are emitted."""
 
     passed: list[Row] = field(default_factory=list)
     emitted: int = 0
 
 
-class OverInterpreter:
+class OverInterpreter(RowInterpreter):
     """Interprets one OVER operator; each method takes one event and returns the output after it.
 
     The emitted rows take the place of panes (semantics 29).
@@ -47,50 +44,19 @@ class OverInterpreter:
     """
 
     def __init__(self, spec: OverOperator, types: dict[str, str] | None = None) -> None:
-        self._spec, self._input = spec, RowInput(spec, types)
+        super().__init__(spec, types)
+        self._spec = spec
         self._waiting: list[Row] = []  # rows that have not passed, in arrival order
-        self._sequences: dict[Key, _Sequence] = {}
+        self._sequences: dict[Key, _PassedRows] = {}
 
-    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Adds a batch.
-
-        Raises:
-            InputError: after finish.
-            SpecError: if a new column has the name of an input column.
-        """
-        output, given_rows = empty_output(), list(rows)
+    def _check_names(self, rows: list[dict[str, Any]]) -> None:
         for column in self._spec.columns:
-            if any(column.name in given for given in given_rows):
-                raise SpecError(
-                    f"{column.name!r} twice",
-                    "new columns have different names, which no input column has",
-                    "give the new column another name",
-                )
-        self._waiting += self._input.in_time(given_rows, output)
-        output["panes"] = self._emit()
-        if self._input.clocks.report_seen():
-            output["panes"] += self._emit()
-        return output
+            if any(column.name in row for row in rows):
+                rule = "new columns have different names, which no input column has"
+                raise SpecError(f"{column.name!r} twice", rule, "give the new column another name")
 
-    def watermark(self, to: int, source: str | None = None) -> Output:
-        """Moves the watermark; with several inputs, that of the input `source`."""
-        self._input.clocks.report(to, source)
-        return self._evaluate()
-
-    def clock(self, to: int) -> Output:
-        """Moves the processing time."""
-        self._input.clocks.read(to)
-        return self._evaluate()
-
-    def finish(self) -> Output:
-        """Ends the input: all rows pass and are emitted (semantics 29.2, 29.8)."""
-        self.now.finished = True
-        return self._evaluate()
-
-    @property
-    def now(self) -> Clock:
-        """The clocks of the operator."""
-        return self._input.now
+    def _take(self, row: Row) -> None:
+        self._waiting.append(row)
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the rows that are not emitted yet, in the order of (end, start, keys).
@@ -128,16 +94,13 @@ class OverInterpreter:
 
     # Rows out
 
-    def _evaluate(self) -> Output:
-        return empty_output() | {"panes": self._emit()}
-
     def _emit(self) -> list[dict[str, Any]]:
         """Lets rows pass; returns the rows to emit, with their new columns (semantics 29.2, 29.8)."""
         # The sort is stable, so rows that are equal in the order stay in arrival order.
         ready = sorted((row for row in self._waiting if self._is_ready(row)), key=self._order)
         self._waiting = [row for row in self._waiting if not self._is_ready(row)]
         for row in ready:
-            self._sequences.setdefault(row.key, _Sequence()).passed.append(row)
+            self._sequences.setdefault(row.key, _PassedRows()).passed.append(row)
         emitted = [(row, new) for rows in self._sequences.values() for row, new in self._of_key(rows)]
         if self._spec.rows_ahead:
             # Rows may have passed in earlier evaluations, so ties are ordered by their keys (semantics 29.8).
@@ -161,7 +124,7 @@ class OverInterpreter:
             return True
         return self.now.watermark is not None and self.now.watermark > row.time + self._spec.us_ahead
 
-    def _of_key(self, rows: _Sequence) -> list[tuple[Row, dict[str, Any]]]:
+    def _of_key(self, rows: _PassedRows) -> list[tuple[Row, dict[str, Any]]]:
         emitted = []
         while rows.emitted < len(rows.passed) and (
             self.now.finished or rows.emitted + self._spec.rows_ahead < len(rows.passed)
@@ -171,18 +134,18 @@ class OverInterpreter:
             rows.emitted += 1
         return emitted
 
-    def _value(self, column: OverColumn, rows: _Sequence, at: int) -> Any:
+    def _value(self, column: OverColumn, rows: _PassedRows, at: int) -> Any:
         if column.frame is None:
             assert isinstance(column.what, RowFunction)
             return self._of_all(column.what, rows.passed, at)
         seen = [row.values for row in self._frame(column.frame, rows, at)]
         if isinstance(column.what, Aggregate):
-            return aggregate(column.what, seen, self._input.types.get(column.what.column or ""))
+            return aggregate(column.what, seen, self._types.get(column.what.column or ""))
         assert column.what.n is not None
         assert column.what.column is not None
         return seen[column.what.n - 1][column.what.column] if column.what.n <= len(seen) else None
 
-    def _frame(self, frame: Frame, rows: _Sequence, at: int) -> list[Row]:
+    def _frame(self, frame: Frame, rows: _PassedRows, at: int) -> list[Row]:
         """Returns the rows of the frame of the row at position `at`, in order (semantics 29.4, 29.5)."""
         if frame.kind == "rows":
             start = 0 if frame.start is None else max(0, at + frame.start)
@@ -217,5 +180,5 @@ class OverInterpreter:
         return (
             passed[place].values[what.column]
             if inside
-            else as_type(what.default, self._input.types.get(what.column))
+            else as_type(what.default, self._types.get(what.column))
         )

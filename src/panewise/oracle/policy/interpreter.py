@@ -6,13 +6,18 @@ from typing import Any
 
 from panewise.errors import InputError
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import check_type
-from panewise.oracle.outputs import COUNTS, Output
-from panewise.oracle.policy.partition import Partition, PartitionListener, Tuple, exceeds
+from panewise.oracle.columns import checked_types
+from panewise.oracle.outputs import Output, empty_output, rows_after_finish
+from panewise.oracle.policy.partition import (
+    Partition,
+    PartitionListener,
+    Tuple,
+    invalid_tuple_reason,
+    is_marker,
+)
 from panewise.oracle.policy.partitions import Partitions
-from panewise.oracle.policy.rows import invalid_tuple_reason, is_marker
-from panewise.oracle.positions import Positions
-from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.replays import ReceivedOffsets
+from panewise.oracle.rows import Row, arrival_order, exceeds, invalid_reason, read
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import Evictions
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, PartitionAge, TimePolicy
@@ -29,15 +34,13 @@ class PolicyInterpreter:
 
     def __init__(self, spec: StreamWindow, types: dict[str, str] | None = None) -> None:
         self._spec = spec
-        self._types = dict(types or {})
-        for column, kind in self._types.items():
-            check_type(column, kind)
+        self._types = checked_types(types)
         self._now = 0
         self._finished = False
         self._partitions = Partitions(spec)
         self._evictions = Evictions(spec.partition_eviction, self._partitions)
-        self._positions = Positions()
-        self._checkpoint: tuple[Partitions, Positions] | None = None
+        self._positions = ReceivedOffsets()
+        self._checkpoint: tuple[Partitions, ReceivedOffsets] | None = None
         self._output: Output = {}
 
     # Input events
@@ -49,9 +52,7 @@ class PolicyInterpreter:
             InputError: after finish.
         """
         if self._finished:
-            raise InputError(
-                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
-            )
+            raise rows_after_finish()
 
         def add_rows() -> None:
             for row in arrival_order(self._spec.tuples, self._types, list(rows)):
@@ -143,7 +144,7 @@ class PolicyInterpreter:
         """Purges all partitions, marks and listeners without an event (semantics 10.22)."""
 
         def forget() -> None:
-            self._restore(Partitions(self._spec), Positions())
+            self._restore(Partitions(self._spec), ReceivedOffsets())
 
         return self._output_of(forget)
 
@@ -156,12 +157,12 @@ class PolicyInterpreter:
         windows = self._partitions.windows_with_rows()
         return {"processing_time": self._now, "watermark": None, "windows": windows}
 
-    def _restore(self, partitions: Partitions, positions: Positions) -> None:
+    def _restore(self, partitions: Partitions, positions: ReceivedOffsets) -> None:
         self._partitions, self._positions = partitions, positions
         self._evictions = Evictions(self._spec.partition_eviction, partitions)
 
     def _output_of(self, what: Callable[[], None]) -> Output:
-        self._output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
+        self._output = empty_output()
         what()
         return self._output
 
@@ -210,7 +211,11 @@ class PolicyInterpreter:
 
     def _into_tumbling(self, partition: Partition, new: Tuple) -> None:
         evict = self._spec.evict
-        if isinstance(evict, DeltaPolicy) and partition.tuples and exceeds(evict, new, partition.tuples[0]):
+        if (
+            isinstance(evict, DeltaPolicy)
+            and partition.tuples
+            and exceeds(evict, new.values, partition.tuples[0].values)
+        ):
             self._tumble(partition)
         self._enter(partition, new)
         if isinstance(evict, CountPolicy) and len(partition.tuples) == evict.n:
@@ -221,11 +226,11 @@ class PolicyInterpreter:
         if isinstance(trigger, DeltaPolicy):
             if partition.reference is None:
                 partition.reference = new
-            elif exceeds(trigger, new, partition.reference):
+            elif exceeds(trigger, new.values, partition.reference.values):
                 partition.reference = new
                 self._trigger(partition)
         if isinstance(evict, DeltaPolicy):
-            leaving = partition.first_while(lambda one: exceeds(evict, new, one))
+            leaving = partition.first_while(lambda one: exceeds(evict, new.values, one.values))
             if leaving:
                 self._full(partition)
                 self._evict(partition, leaving)

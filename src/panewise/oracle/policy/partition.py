@@ -1,15 +1,15 @@
-"""A partition of a policy window, and its tuples (semantics 10)."""
+"""A partition of a policy window, its tuples, and which rows are tuples (semantics 10)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from panewise.oracle.columns import as_type
+from panewise.oracle.rows import Row, invalid_delta_reason, invalid_key_reason
+from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import Evictions, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
-from panewise.spec.operators.policy.policies import DeltaPolicy
+from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
 
 
 class PartitionListener:
@@ -93,9 +93,18 @@ class Partition:
         return found
 
 
-def exceeds(policy: DeltaPolicy, new: Tuple, old: Tuple) -> bool:
-    """Returns whether the new value minus the old one is more than the amount (semantics 10.4)."""
-    one, other = new.values[policy.column], old.values[policy.column]
-    if isinstance(one, Decimal):
-        return Fraction(one) - Fraction(other) > Fraction(policy.size)
-    return bool(one - other > policy.size)
+def is_marker(spec: StreamWindow, row: Row) -> bool:
+    """Returns whether the row is a marker; null is not true (semantics 10.5)."""
+    return isinstance(spec.evict, PunctPolicy) and row.values[spec.evict.column] is True
+
+
+def invalid_tuple_reason(spec: StreamWindow, row: Row) -> str | None:
+    """Returns the reason why a row that passed all other tests is invalid as a tuple.
+
+    Tests the keys and the values of `delta` columns (semantics 10.1, 10.4). Returns None for a marker and
+    for a valid row.
+    """
+    if is_marker(spec, row):
+        return None
+    deltas = [policy.column for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy)]
+    return invalid_key_reason(spec, row.values) or invalid_delta_reason(deltas, row)

@@ -1,11 +1,11 @@
 """Processing time and watermarks of an operator and of its keys (semantics 2.1, 6.8, 8.1, 12)."""
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from panewise.chrono import saturating_add
 from panewise.errors import InputError
-from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.multi_input import InputClocks
 from panewise.spec import (
     Entry,
@@ -21,6 +21,34 @@ from panewise.spec import (
 Key = tuple[Any, ...]
 
 
+@dataclass
+class Clock:
+    """Processing time and watermark of an operator or a key.
+
+    The watermark is minus infinity while it is None, and plus infinity once `finished` (semantics 12, 12.2).
+    """
+
+    processing_time: int = 0
+    watermark: int | None = None
+    finished: bool = False
+
+    @property
+    def mark(self) -> float | None:
+        """The watermark; None before the first one, plus infinity after the end of input."""
+        return math.inf if self.finished else self.watermark
+
+    def raise_watermark(self, to: int | None) -> None:
+        """Moves the watermark forward; a lower one, or None, changes nothing (semantics 12)."""
+        if to is not None:
+            self.watermark = to if self.watermark is None else max(self.watermark, to)
+
+    def reached(self, instant: int | None) -> bool:
+        """Returns whether the watermark has reached the instant; None is reached only at the end of input."""
+        if self.finished:
+            return True
+        return self.watermark is not None and instant is not None and self.watermark >= instant
+
+
 class Clocks:
     """The clocks of one operator.
 
@@ -30,7 +58,7 @@ class Clocks:
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=FixedLag(3))
     >>> clocks = Clocks(spec)
-    >>> clocks.read(20), clocks.of(()).watermark
+    >>> clocks.read(20), clocks.of_key(()).watermark
     (None, 17)
     """
 
@@ -41,7 +69,7 @@ class Clocks:
         self._of_keys: dict[Key, int] = {}
         self._seen: int | None = None  # for StreamTime(per="all"): highest event time in the batch
 
-    def of(self, key: Key) -> Clock:
+    def of_key(self, key: Key) -> Clock:
         """Returns the clocks that apply to the rows and windows of a key (semantics 8.1, 12.8)."""
         if not has_key_watermarks(self._spec.watermark) and not counted_by_key(self._spec.window):
             return self.common

@@ -5,21 +5,19 @@ from dataclasses import replace
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.errors import InputError
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import check_type, same_value
-from panewise.oracle.outputs import Output, concatenate, empty_output
-from panewise.oracle.positions import Positions
-from panewise.oracle.progress.clock import Clock
-from panewise.oracle.progress.clocks import Clocks
+from panewise.oracle.columns import checked_types, same_value
+from panewise.oracle.outputs import Output, concatenate, empty_output, rows_after_finish
+from panewise.oracle.progress.clocks import Clock, Clocks
+from panewise.oracle.replays import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, stamp, windows_of
 from panewise.oracle.windows.evictors import remaining
-from panewise.oracle.windows.live_window import WindowState, pane_order
+from panewise.oracle.windows.live_window import LiveWindow, pane_order
 from panewise.oracle.windows.row_numbering import RowNumbering
 from panewise.oracle.windows.sliding import Slides
 from panewise.oracle.windows.trigger import Decision, decide, expired, trigger_context
-from panewise.oracle.windows.trigger_tree import Node
+from panewise.oracle.windows.trigger_tree import TriggerNode
 from panewise.spec import Sliding, WindowOperator, counted, has_key_watermarks, merging
 
 
@@ -43,13 +41,11 @@ class Interpreter:
 
     def __init__(self, spec: WindowOperator, types: dict[str, str] | None = None) -> None:
         self._spec = spec
-        self._types = dict(types or {})
-        for column, kind in self._types.items():
-            check_type(column, kind)
+        self._types = checked_types(types)
         self._clocks = Clocks(spec)
         self._clock = self._clocks.common
-        self._stored: dict[tuple[Any, ...], WindowState] = {}
-        self._positions = Positions()
+        self._stored: dict[tuple[Any, ...], LiveWindow] = {}
+        self._positions = ReceivedOffsets()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
         self._row_numbering = RowNumbering(spec.window) if counted(spec.window) else None
         # For each key, the latest event time (in windows of rows, the highest number) in the current batch.
@@ -68,9 +64,7 @@ class Interpreter:
     def evaluations(self, rows: Iterable[dict[str, Any]]) -> Iterator[Output]:
         """Yields the output of :meth:`add` evaluation by evaluation, lazily."""
         if self._clocks.common.finished:
-            raise InputError(
-                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
-            )
+            raise rows_after_finish()
         ordered = arrival_order(self._spec, self._types, list(rows))
         for batch in ([row] for row in ordered) if self._spec.evaluate == "record" else [ordered]:
             output = empty_output()
@@ -134,8 +128,8 @@ class Interpreter:
             ],
         }
 
-    def _progress_of(self, window: WindowState) -> dict[str, Any]:
-        clock = self._clocks.of(window.key)
+    def _progress_of(self, window: LiveWindow) -> dict[str, Any]:
+        clock = self._clocks.of_key(window.key)
         of_key = {"watermark": clock.mark} if has_key_watermarks(self._spec.watermark) else {}
         return {"complete": clock.reached(window.end), "rows": list(window.stored), **of_key}
 
@@ -154,7 +148,7 @@ class Interpreter:
         replaced = [window for window in before if not any(window is other for other in after)]
         fed = [window for window in after if window.fresh]
         for window in fed:
-            window.settle(trigger_context(self._clocks.of(window.key), window.end))
+            window.settle(trigger_context(self._clocks.of_key(window.key), window.end))
         moved = self._move_watermarks()
         affected = [
             window for window in after if window.key in moved or any(window is other for other in fed)
@@ -221,7 +215,7 @@ class Interpreter:
         missed: dict[Bounds, str] = {}
         for bounds in windows:
             window = self._stored.get((row.key, *bounds))
-            if expired(self._spec, self._clocks.of(row.key), bounds[1]):
+            if expired(self._spec, self._clocks.of_key(row.key), bounds[1]):
                 missed[bounds] = "expired"
             elif window is not None and window.closed:
                 missed[bounds] = "closed"
@@ -232,7 +226,7 @@ class Interpreter:
     def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
         """Applies a row to its sliding windows; a new window also gets its earlier rows (semantics 7.3)."""
         applied, missed, windows = slides.take(
-            row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1])
+            row, lambda bounds: expired(self._spec, self._clocks.of_key(row.key), bounds[1])
         )
         for bounds, inside in windows:
             known = self._stored.get((row.key, *bounds))
@@ -244,7 +238,7 @@ class Interpreter:
 
     def _is_behind(self, row: Row) -> bool:
         """Returns whether `drop_by="row"` makes the row late for all its windows (semantics 13.3)."""
-        watermark, lateness = self._clocks.of(row.key).watermark, self._spec.lateness_us
+        watermark, lateness = self._clocks.of_key(row.key).watermark, self._spec.lateness_us
         if self._spec.drop_by != "row" or watermark is None or lateness is None:
             return False
         return row.time < watermark - lateness
@@ -264,7 +258,7 @@ class Interpreter:
             return dict.fromkeys(closed, "closed")
         extents = [finite(own), *(finite(window.bounds) for window in overlapping)]
         start, end = min(first for first, _ in extents), max(last for _, last in extents)
-        if expired(self._spec, self._clocks.of(row.key), end):
+        if expired(self._spec, self._clocks.of_key(row.key), end):
             return {own: "expired"}
         if [window.bounds for window in overlapping] == [(start, end)]:
             overlapping[0].take(number, row, self._clock.processing_time)
@@ -276,17 +270,21 @@ class Interpreter:
         merged.take(number, row, self._clock.processing_time)
         return {}
 
-    def _open(self, row: Row, bounds: Bounds) -> WindowState:
-        now = trigger_context(self._clocks.of(row.key), bounds[1])
-        window = WindowState(
-            row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete
+    def _open(self, row: Row, bounds: Bounds) -> LiveWindow:
+        now = trigger_context(self._clocks.of_key(row.key), bounds[1])
+        window = LiveWindow(
+            row.key,
+            *bounds,
+            TriggerNode(self._spec.trigger, now),
+            now.processing_time,
+            awaits_end=not now.complete,
         )
         self._stored[(row.key, *bounds)] = window
         return window
 
     def _late(self, row: Row, missed: dict[Bounds, str], partial: bool) -> dict[str, Any]:
         reasons = set(missed.values())
-        watermark = self._clocks.of(row.key).watermark
+        watermark = self._clocks.of_key(row.key).watermark
         return {
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
@@ -302,18 +300,18 @@ class Interpreter:
     def _evaluate_all(self) -> Output:
         return {**empty_output(), "panes": self._evaluate_each(list(self._stored.values()))}
 
-    def _evaluate_each(self, windows: list[WindowState]) -> list[dict[str, Any]]:
+    def _evaluate_each(self, windows: list[LiveWindow]) -> list[dict[str, Any]]:
         panes = []
         for window in sorted(windows, key=pane_order):
             panes += self._evaluate(window)
         return panes
 
-    def _evaluate(self, window: WindowState) -> list[dict[str, Any]]:
+    def _evaluate(self, window: LiveWindow) -> list[dict[str, Any]]:
         if window.closed:
-            if expired(self._spec, self._clocks.of(window.key), window.end):
+            if expired(self._spec, self._clocks.of_key(window.key), window.end):
                 del self._stored[(window.key, *window.bounds)]
             return []
-        decision = decide(self._spec, self._clocks.of(window.key), window)
+        decision = decide(self._spec, self._clocks.of_key(window.key), window)
         panes = self._fire(window, decision) if decision.fires or decision.requested else []
         window.awaits_end = window.awaits_end and not decision.flips
         window.awaits_on_time = decision.on_time and window.pending > 0
@@ -323,7 +321,7 @@ class Interpreter:
             window.close()
         return panes
 
-    def _fire(self, window: WindowState, decision: Decision) -> list[dict[str, Any]]:
+    def _fire(self, window: LiveWindow, decision: Decision) -> list[dict[str, Any]]:
         """Fires a window; returns the panes that it emits (semantics 20, 21).
 
         The pending rows count as fired even if no pane is emitted (semantics 21.1).
@@ -345,7 +343,7 @@ class Interpreter:
         window.live = pane
         return [*retraction, pane]
 
-    def _contents(self, window: WindowState) -> dict[str, Any]:
+    def _contents(self, window: LiveWindow) -> dict[str, Any]:
         """Computes the aggregates, and evicts rows before or after that (semantics 11.1)."""
         evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
@@ -369,7 +367,7 @@ class Interpreter:
             ]
         }
 
-    def _is_unchanged(self, window: WindowState, values: dict[str, Any]) -> bool:
+    def _is_unchanged(self, window: LiveWindow, values: dict[str, Any]) -> bool:
         if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:
             return False
         return all(same_value(value, window.live[name]) for name, value in values.items())
@@ -377,20 +375,20 @@ class Interpreter:
     def _type_of(self, column: str | None) -> str | None:
         return None if column is None else self._types.get(column)
 
-    def _identity(self, window: WindowState) -> dict[str, Any]:
+    def _identity(self, window: LiveWindow) -> dict[str, Any]:
         keys = dict(zip(self._spec.keys, window.key, strict=True))
         start, end = output_bounds(self._spec.window, window.bounds)
         return {**keys, "window_start": start, "window_end": end}
 
-    def _timestamp(self, window: WindowState) -> dict[str, Any]:
+    def _timestamp(self, window: LiveWindow) -> dict[str, Any]:
         """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
         end = output_bounds(self._spec.window, window.bounds)[1]
         stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
         return {"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}
 
-    def _numbering(self, window: WindowState, decision: Decision) -> dict[str, Any]:
+    def _numbering(self, window: LiveWindow, decision: Decision) -> dict[str, Any]:
         """Returns the timing, indexes and flags of a pane, and counts the pane (semantics 20.1, 20.2)."""
-        if not self._clocks.of(window.key).reached(window.end):
+        if not self._clocks.of_key(window.key).reached(window.end):
             timing = "EARLY"
         else:
             timing = "ON_TIME" if decision.on_time else "LATE"
@@ -407,7 +405,7 @@ class Interpreter:
             "processing_time": self._clock.processing_time,
         }
 
-    def _retraction(self, windows: list[WindowState]) -> list[dict[str, Any]]:
+    def _retraction(self, windows: list[LiveWindow]) -> list[dict[str, Any]]:
         """Returns the retractions of the windows' live panes, in retracting mode (semantics 9.2, 20.3)."""
         if self._spec.accumulation != "retracting":
             return []

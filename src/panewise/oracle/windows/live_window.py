@@ -6,11 +6,11 @@ from typing import Any
 from panewise.oracle.columns import sort_key
 from panewise.oracle.rows import Row
 from panewise.oracle.windowing.assign import Bounds
-from panewise.oracle.windows.trigger_tree import Node, TriggerContext
+from panewise.oracle.windows.trigger_tree import TriggerContext, TriggerNode
 
 
 @dataclass
-class WindowState:
+class LiveWindow:
     """A stored window of one key.
 
     While a batch is processed, its rows are in `fresh`. :meth:`settle` then passes them to the trigger and
@@ -42,14 +42,14 @@ class WindowState:
     key: tuple[Any, ...]
     start: int | None
     end: int | None
-    node: Node
+    node: TriggerNode
     since: int
     awaits_end: bool
     awaits_on_time: bool = False
     stored: list[dict[str, Any]] = field(default_factory=list)
     new: list[dict[str, Any]] = field(default_factory=list)
     fresh: list[tuple[int, Row]] = field(default_factory=list)
-    replaces: list["WindowState"] = field(default_factory=list)
+    replaces: list["LiveWindow"] = field(default_factory=list)
     pending: int = 0
     pending_since: int = 0
     settled: int | None = None
@@ -69,7 +69,7 @@ class WindowState:
         self.pending_since = self.pending_since if self.pending else processing_time
         self.pending += 1
 
-    def take_over(self, others: list["WindowState"]) -> None:
+    def take_over(self, others: list["LiveWindow"]) -> None:
         """Takes over rows and times of the sessions that this one replaces (semantics 9.1, 24.4)."""
         for other in sorted(others, key=lambda window: sort_key(window.start)):
             self.stored = self.stored + other.stored
@@ -105,6 +105,6 @@ class WindowState:
         self.stored, self.new, self.pending, self.closed, self.live = [], [], 0, True, None
 
 
-def pane_order(window: WindowState) -> tuple[Any, ...]:
+def pane_order(window: LiveWindow) -> tuple[Any, ...]:
     """Returns a sort key: end, start, keys, with nulls first (semantics 23)."""
     return (sort_key(window.end), sort_key(window.start), [sort_key(value) for value in window.key])

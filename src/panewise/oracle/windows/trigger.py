@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from panewise.chrono import saturating_add
-from panewise.oracle.progress.clock import Clock
-from panewise.oracle.windows.live_window import WindowState
+from panewise.oracle.progress.clocks import Clock
+from panewise.oracle.windows.live_window import LiveWindow
 from panewise.oracle.windows.trigger_tree import TriggerContext
 from panewise.spec import WindowOperator
 
@@ -42,7 +42,7 @@ class Decision:
     requested: bool
 
 
-def decide(spec: WindowOperator, clock: Clock, window: WindowState) -> Decision:
+def decide(spec: WindowOperator, clock: Clock, window: LiveWindow) -> Decision:
     """Evaluates a window that is not closed; fires its trigger if that is ready (semantics 16.7, 18)."""
     flips = window.awaits_end and clock.reached(window.end)
     expires = expired(spec, clock, window.end)

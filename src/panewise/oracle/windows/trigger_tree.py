@@ -55,7 +55,7 @@ class TriggerContext:
         return self.ended or (self.watermark is not None and self.watermark >= instant)
 
 
-class Node:
+class TriggerNode:
     """A node of a trigger, with its parts and its state. Each kind of trigger uses some of the attributes.
 
     Attributes:
@@ -72,7 +72,7 @@ class Node:
 
     def __init__(self, trigger: Trigger, now: TriggerContext) -> None:
         self.trigger = trigger
-        self.parts = [Node(part, now) for part in _parts_of(trigger)]
+        self.parts = [TriggerNode(part, now) for part in _parts_of(trigger)]
         self.reference: Any = None
         self.latest: Any = None
         self.arm(now, 0)
@@ -216,7 +216,7 @@ class Node:
             for part in self.parts:
                 part.clear()
 
-    def take_over(self, others: list["Node"], now: TriggerContext, each: list[int]) -> None:
+    def take_over(self, others: list["TriggerNode"], now: TriggerContext, each: list[int]) -> None:
         """Takes over the states of the same node in the sessions that were merged (semantics 16.12).
 
         Args:
@@ -259,7 +259,7 @@ class Node:
             return _multiple(period, now.watermark)
         return self.deadline
 
-    def _take_over_memory(self, others: list["Node"]) -> None:
+    def _take_over_memory(self, others: list["TriggerNode"]) -> None:
         self.done = any(other.done for other in others)
         self.count = sum(other.count for other in others)
         self.deadline = min(other.deadline for other in others)
@@ -268,7 +268,7 @@ class Node:
         self.latest = next((other.latest for other in reversed(others) if other.latest is not None), None)
 
     def _take_over_sides(
-        self, others: list["Node"], now: TriggerContext, each: list[int], passed: bool
+        self, others: list["TriggerNode"], now: TriggerContext, each: list[int], passed: bool
     ) -> None:
         """Merges `early` and `late` of AfterWatermark (semantics 16.12).
 

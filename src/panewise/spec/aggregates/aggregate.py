@@ -4,7 +4,7 @@ The functions that create them are in :mod:`panewise.spec.aggregates.functions`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
@@ -12,6 +12,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import Expression, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.spec.fields import check_alias, check_flag
 from panewise.spec.window_spec import Over, WindowSpec
 
 # They read two columns. Only rows in which neither is null count.
@@ -103,11 +104,8 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         if self.fn not in FUNCTIONS:
-            raise SpecError(
-                f"fn={self.fn!r}",
-                f"an aggregate is one of {sorted(FUNCTIONS)}",
-                "use a function of panewise.functions",
-            )
+            rule = f"an aggregate is one of {sorted(FUNCTIONS)}"
+            raise SpecError(f"fn={self.fn!r}", rule, "use a function of panewise.functions")
         if self.column is None and self.fn != "count":
             raise SpecError(
                 f"fn={self.fn!r}, column=None", "only count takes no column", "give a column's name"
@@ -120,8 +118,7 @@ class Aggregate:
         Raises:
             SpecError: if the name is not a string, or empty.
         """
-        if not isinstance(name, str) or not name:
-            raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
+        check_alias(name)
         return replace(self, name=name)
 
     def filter(self, condition: Any) -> "Aggregate":
@@ -193,20 +190,17 @@ def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
     if aggregate.condition is not None:
         rule, remedy = "an aggregate has one filter", "join the conditions with and"
         raise SpecError(f"{aggregate.name}.filter({condition})", rule, remedy)
-    name = (
-        f"{aggregate.name} FILTER (WHERE {condition})" if has_default_name(aggregate.name) else aggregate.name
-    )
+    name = aggregate.name
+    if has_default_name(name):
+        name = f"{name} FILTER (WHERE {condition})"
     if aggregate.column is None:
         return Aggregate("count_if", condition, name)
     if aggregate.takes_nulls:
         return replace(aggregate, name=name, condition=condition)
     masked = aggregate.column if aggregate.by is None else aggregate.by
     column = Expression(f"CASE WHEN {condition} THEN {masked} END", "filter", (masked, condition))
-    return (
-        replace(aggregate, name=name, column=column)
-        if aggregate.by is None
-        else replace(aggregate, name=name, by=column)
-    )
+    changes: dict[str, Any] = {"column" if aggregate.by is None else "by": column}
+    return replace(aggregate, name=name, **changes)
 
 
 def has_default_name(name: str) -> bool:
@@ -237,27 +231,16 @@ def _check_options(aggregate: Aggregate) -> None:
             continue
         # Not by identity: a text that reaches a worker is another object.
         if type(value) is not type(field.default) or value != field.default:
-            raise SpecError(
-                f"{fn}({field.name}={value!r})",
-                f"{field.name} belongs to {sorted(functions)}",
-                f"leave {field.name} out",
-            )
-    if not isinstance(aggregate.ignorenulls, bool):
-        raise SpecError(
-            f"{fn}(ignorenulls={aggregate.ignorenulls!r})",
-            "ignorenulls is True or False",
-            "give one of these",
-        )
+            rule = f"{field.name} belongs to {sorted(functions)}"
+            raise SpecError(f"{fn}({field.name}={value!r})", rule, f"leave {field.name} out")
+    check_flag("ignorenulls", aggregate.ignorenulls, fn)
     if fn == "percentile":
         _check_fraction("percentage", aggregate.percentage, low_included=True, high=1.0)
     if fn == "approx_count_distinct":
         _check_fraction("rsd", aggregate.rsd, low_included=False, high=0.4)
     if fn == "user" and aggregate.user is None:
-        raise SpecError(
-            "fn='user', user=None",
-            "a user-defined aggregate has a UserAggregate",
-            "call a UserAggregate with a column",
-        )
+        rule = "a user-defined aggregate has a UserAggregate"
+        raise SpecError("fn='user', user=None", rule, "call a UserAggregate with a column")
     _check_ranking(aggregate)
     _check_rows(aggregate)
 
@@ -289,8 +272,8 @@ def _check_ranking(aggregate: Aggregate) -> None:
             f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
         )
     for option, value in (("ascending", aggregate.ascending), ("distinct", aggregate.distinct)):
-        if fn in _OPTION_FUNCTIONS[option] and not isinstance(value, bool):
-            raise SpecError(f"{fn}({option}={value!r})", f"{option} is True or False", "give one of these")
+        if fn in _OPTION_FUNCTIONS[option]:
+            check_flag(option, value, fn)
 
 
 def _check_then_by(aggregate: Aggregate) -> None:
@@ -337,3 +320,15 @@ def _with_further_names(made: Aggregate, names: Mapping[str, str]) -> Aggregate:
     then_by = tuple(replace(one, column=names.get(one.column, one.column)) for one in made.then_by)
     more = tuple(names.get(name, name) for name in made.more)
     return replace(made, by=named(made.by), then_by=then_by, more=more, condition=named(made.condition))
+
+
+def check_made(name: str, given: Iterable[Any], example: str = "F.count()") -> None:
+    """Refuses values of a field that are no aggregates.
+
+    Raises:
+        SpecError: for such a value.
+    """
+    for one in given:
+        if not isinstance(one, Aggregate):
+            rule = "aggregates are made by panewise.functions"
+            raise SpecError(f"{name}=[{one!r}]", rule, f"give one such as {example}")

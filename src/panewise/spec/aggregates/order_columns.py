@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
+from panewise.spec.fields import check_flag
 
 _DIRECTED: Final = re.compile(r"`?([^`]+?)`? (ASC|DESC) NULLS (FIRST|LAST)")
 _NULLS: Final = {"ASC": "FIRST", "DESC": "LAST"}  # where PySpark's asc and desc put nulls
@@ -31,10 +32,7 @@ class OrderColumn:
         if not isinstance(self.column, str) or not self.column:
             rule = "an order column is named by a non-empty string"
             raise SpecError(f"column={self.column!r}", rule, "give the column's name")
-        if not isinstance(self.ascending, bool):
-            raise SpecError(
-                f"ascending={self.ascending!r}", "ascending is True or False", "give one of these"
-            )
+        check_flag("ascending", self.ascending)
 
 
 def asc(column: ColumnOrName) -> OrderColumn:

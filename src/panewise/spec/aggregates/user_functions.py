@@ -89,7 +89,7 @@ def checked_type(result: Any) -> ResultType:
         SpecError: if a result cannot have the type.
     """
     try:
-        kind = ColumnType.of(result)
+        kind = ColumnType.parse(result)
     except InputError:
         kind = None
     if kind is None or not _is_result(kind):

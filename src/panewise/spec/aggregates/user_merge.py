@@ -14,6 +14,7 @@ from panewise.spec.aggregates.user_functions import (
     check_name,
     checked_type,
 )
+from panewise.spec.fields import check_columns
 
 _FUNCTIONS: Final = ("init", "accumulate_left", "accumulate_right", "merge", "finish")
 
@@ -97,10 +98,7 @@ class MergeAggregate:
         if not isinstance(given, UserMergeAggregate):
             rule = "an aggregate of both sides is a UserMergeAggregate over a column of each"
             raise SpecError(f"user={given!r}", rule, "call a UserMergeAggregate with two columns")
-        for name in (self.left, self.right, self.name):
-            if not isinstance(name, str) or not name:
-                rule = "columns are named by non-empty strings"
-                raise SpecError(f"column {name!r}", rule, "give the column's name")
+        check_columns((self.left, self.right, self.name))
 
     def alias(self, name: str) -> "MergeAggregate":
         """Returns the same aggregate under another name.

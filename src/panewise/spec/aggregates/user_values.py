@@ -64,7 +64,7 @@ def checked_result(user: UserFunctions | UserMergeAggregate, value: Any) -> Any:
 
 @cache
 def _type(name: str) -> ColumnType:
-    return ColumnType.of(name)
+    return ColumnType.parse(name)
 
 
 def _has_tuple(value: Any) -> bool:

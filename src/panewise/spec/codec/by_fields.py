@@ -2,7 +2,7 @@
 
 The type of a field decides how its value is written and read. A table of :class:`Form` states where
 documents differ from the fields. If a class or its form has a `kind`, documents have it, too. So a value can
-be one of several classes.
+be one of several classes. A class whose kind has another name in documents has it as `_document_kind`.
 """
 
 import inspect
@@ -80,7 +80,7 @@ _BY_FIELDS: Final = Form()
 
 
 def _kind(cls: Any, form: Form) -> str | None:
-    kind = form.kind or getattr(cls, "kind", None)
+    kind = form.kind or getattr(cls, "_document_kind", None) or getattr(cls, "kind", None)
     return kind if isinstance(kind, str) else None
 
 
@@ -143,22 +143,23 @@ class Decoder:
         if kind in _SIMPLE:
             return _SIMPLE[kind](value, where)
         if get_origin(kind) is Literal:
-            return text(value, where)  # the constructor checks which
+            return _word(value, where, inner)  # the constructor checks which
         if get_origin(kind) is tuple:
             return self.several(inner[0], value, where)
         if NoneType in inner:
             return None if value is None else self.read(_without_none(kind), value, where)
         return self.one_of(inner or (kind,), value, where)
 
-    def several(self, kind: Any, value: Any, where: str, least: int = 0) -> tuple[Any, ...]:
+    def _reader(self, kind: Any) -> ReadPart:
+        """Returns what reads a type. That of a form is called at once: nested conditions need the stack."""
+        form = kind if isinstance(kind, Form) else self._forms.get(kind, _BY_FIELDS)
+        return form.read or (lambda decoder, value, where: decoder.read(kind, value, where))
+
+    def several(self, kind: Any, value: Any, where: str) -> tuple[Any, ...]:
         """Returns the values that a list describes. Errors name the list by the form of the type."""
-        if not isinstance(value, (list, tuple)) or len(value) < least:
-            count = f"{least} or more " if least else ""
-            raise wrong(where, value, f"a list of {count}{self._forms.get(kind, _BY_FIELDS).several}")
-        items = []
-        for n, item in enumerate(value):  # no comprehension, so that nested conditions need fewer frames
-            items.append(self.read(kind, item, f"{where}[{n}]"))
-        return tuple(items)
+        if not isinstance(value, (list, tuple)):
+            raise wrong(where, value, f"a list of {self._forms.get(kind, _BY_FIELDS).several}")
+        return tuple(self.read(kind, item, f"{where}[{n}]") for n, item in enumerate(value))
 
     def one_of(self, classes: tuple[Any, ...], value: Any, where: str) -> Any:
         """Returns the value of the class that the field `kind` names. A single class may be without kinds."""
@@ -176,9 +177,16 @@ class Decoder:
         values = dict(left_out)
         for name, field in known.items():
             if name in members:
-                kind = (form.parts or types).get(field, types[field])
-                values[field] = self.read(kind, members[name], f"{where}.{name}" if where else name)
+                values[field] = self._reader((form.parts or types).get(field, types[field]))(
+                    self, members[name], f"{where}.{name}" if where else name
+                )
         return form.make(self, cls, values, where)
+
+
+def _word(value: Any, where: str, known: tuple[str, ...]) -> str:
+    if not isinstance(value, str):
+        raise wrong(where, value, f"one of {', '.join(map(repr, known))}")
+    return value
 
 
 @cache

@@ -1,12 +1,12 @@
 """The documents of the families of this package: how each is recognised, written and read."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from panewise.spec.codec.by_fields import Decoder, Encoder
-from panewise.spec.codec.differences import FORMS
+from panewise.spec.codec.forms import FORMS
 from panewise.spec.codec.users import ANY_USER
-from panewise.spec.protocol import Users
+from panewise.spec.protocol import SpecParts, Users
 
 _ENCODER: Final = Encoder(FORMS)
 write: Final = _ENCODER.write
@@ -25,22 +25,26 @@ def read(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> 
     return Decoder(FORMS, users).read(kind, document, where)
 
 
-def documents(spec: type, *marks: str) -> dict[str, Any]:
-    """Returns the functions of :class:`panewise.spec.protocol.SpecParts` for documents of a class, by name.
+class DocumentedParts(SpecParts):
+    """The parts of a family of this package. Its documents are those of the fields of its class.
 
-    Args:
-        spec: the class.
-        marks: the fields by which a document of this class is recognised among those of the families that
-            follow in :data:`panewise.families.FAMILIES`.
+    Attributes:
+        kind: the class of its specifications.
+        marks: the fields by which a document is recognised among those of the families that follow in
+            :data:`panewise.families.FAMILIES`.
     """
 
-    def reads(document: Mapping[str, Any]) -> bool:
-        return all(mark in document for mark in marks)
+    kind: ClassVar[type]
+    marks: ClassVar[tuple[str, ...]] = ()
 
-    def to_dict(value: Any) -> dict[str, Any]:
-        return dict(write(value))
+    def reads(self, document: Mapping[str, Any]) -> bool:
+        """Returns whether the document has the marks."""
+        return all(mark in document for mark in self.marks)
 
-    def from_dict(document: Mapping[str, Any], users: Users) -> Any:
-        return read(spec, document, users)
+    def to_dict(self, spec: Any) -> dict[str, Any]:
+        """Returns the specification as a dict of plain values."""
+        return dict(write(spec))
 
-    return {"reads": reads, "to_dict": to_dict, "from_dict": from_dict}
+    def from_dict(self, document: Mapping[str, Any], users: Users) -> Any:
+        """Returns the specification that a dict describes."""
+        return read(self.kind, document, users)

@@ -18,7 +18,7 @@ from panewise.spec.conditions.nodes import (
     Node,
     Not,
     Or,
-    Side,
+    SideName,
     columns_of,
     renamed,
 )
@@ -39,7 +39,7 @@ __all__ = [
     "Node",
     "Not",
     "Or",
-    "Side",
+    "SideName",
     "Term",
     "as_condition",
     "check_condition",

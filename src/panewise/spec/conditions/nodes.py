@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from panewise.errors import SpecError
 from panewise.spec.conditions.literals import Literal
 
-Side: TypeAlias = typing.Literal["left", "right"]
+SideName: TypeAlias = typing.Literal["left", "right"]
 SIDES: Final = ("left", "right")
 COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=", "<=>")
 ARITHMETIC: Final = ("+", "-", "*")
@@ -28,7 +28,7 @@ class Column:
         name: the name of the column.
     """
 
-    side: Side
+    side: SideName
     name: str
 
     def __post_init__(self) -> None:

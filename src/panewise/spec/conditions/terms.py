@@ -5,23 +5,8 @@ from typing import Any, Final, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.conditions import nodes
 from panewise.spec.conditions.literals import Literal, literal_of
-from panewise.spec.conditions.nodes import (
-    MAX_DEPTH,
-    And,
-    Arithmetic,
-    Between,
-    Column,
-    Comparison,
-    In,
-    IsNull,
-    Node,
-    Not,
-    Or,
-    Side,
-    columns_of,
-    depth,
-)
 from panewise.spec.conditions.text import sql_text
 from panewise.spec.conditions.types import check_condition
 from panewise.spec.fields import several
@@ -53,7 +38,7 @@ class Term:
     __slots__ = ("node",)
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: nodes.Node) -> None:
         self.node = node
 
     def __eq__(self, other: TermLike) -> "Term":  # type: ignore[override]
@@ -75,7 +60,7 @@ class Term:
         return self._compared(">=", other)
 
     def _compared(self, op: str, other: TermLike) -> "Term":
-        return Term(Comparison(op, self.node, _node(other)))
+        return Term(nodes.Comparison(op, self.node, _node(other)))
 
     def eq_null_safe(self, other: TermLike) -> "Term":
         """Returns equality in which null equals null, as `<=>` of Spark. It is never null."""
@@ -83,21 +68,21 @@ class Term:
 
     def is_null(self) -> "Term":
         """Returns whether the value is null."""
-        return Term(IsNull(self.node))
+        return Term(nodes.IsNull(self.node))
 
     def is_not_null(self) -> "Term":
         """Returns whether the value is not null."""
-        return Term(Not(IsNull(self.node)))
+        return Term(nodes.Not(nodes.IsNull(self.node)))
 
     def between(self, low: TermLike, high: TermLike) -> "Term":
         """Returns whether the value is from `low` to `high`, both included."""
-        return Term(Between(self.node, _node(low), _node(high)))
+        return Term(nodes.Between(self.node, _node(low), _node(high)))
 
     def is_in(self, values: Iterable[TermLike]) -> "Term":
         """Returns whether the value equals one of the values."""
         if isinstance(values, (set, frozenset)):  # the order, which is stored, must not depend on the process
             values = sorted(values, key=repr)
-        return Term(In(self.node, tuple(map(_node, several("is_in", values)))))
+        return Term(nodes.In(self.node, tuple(map(_node, several("is_in", values)))))
 
     def isin(self, *values: TermLike) -> "Term":
         """Returns whether the value equals one of the values, which are given one by one or as a list."""
@@ -107,31 +92,31 @@ class Term:
     isNull, isNotNull, eqNullSafe = is_null, is_not_null, eq_null_safe  # noqa: N815 - PySpark's names
 
     def __add__(self, other: TermLike) -> "Term":
-        return Term(Arithmetic("+", self.node, _node(other)))
+        return Term(nodes.Arithmetic("+", self.node, _node(other)))
 
     def __sub__(self, other: TermLike) -> "Term":
-        return Term(Arithmetic("-", self.node, _node(other)))
+        return Term(nodes.Arithmetic("-", self.node, _node(other)))
 
     def __mul__(self, other: TermLike) -> "Term":
-        return Term(Arithmetic("*", self.node, _node(other)))
+        return Term(nodes.Arithmetic("*", self.node, _node(other)))
 
     def __radd__(self, other: TermLike) -> "Term":
-        return Term(Arithmetic("+", _node(other), self.node))
+        return Term(nodes.Arithmetic("+", _node(other), self.node))
 
     def __rsub__(self, other: TermLike) -> "Term":
-        return Term(Arithmetic("-", _node(other), self.node))
+        return Term(nodes.Arithmetic("-", _node(other), self.node))
 
     def __rmul__(self, other: TermLike) -> "Term":
-        return Term(Arithmetic("*", _node(other), self.node))
+        return Term(nodes.Arithmetic("*", _node(other), self.node))
 
     def __neg__(self) -> "Term":
         return 0 - self
 
     def __and__(self, other: TermLike) -> "Term":
-        return Term(And((*_parts(And, self.node), *_parts(And, _node(other)))))
+        return Term(nodes.And((*_parts(nodes.And, self.node), *_parts(nodes.And, _node(other)))))
 
     def __or__(self, other: TermLike) -> "Term":
-        return Term(Or((*_parts(Or, self.node), *_parts(Or, _node(other)))))
+        return Term(nodes.Or((*_parts(nodes.Or, self.node), *_parts(nodes.Or, _node(other)))))
 
     def __rand__(self, other: TermLike) -> "Term":
         return Term(_node(other)) & self
@@ -140,7 +125,7 @@ class Term:
         return Term(_node(other)) | self
 
     def __invert__(self) -> "Term":
-        return Term(Not(self.node))
+        return Term(nodes.Not(self.node))
 
     def __bool__(self) -> bool:
         raise SpecError(f"bool({sql_text(self.node)})", _NO_TRUTH, _WRITE)
@@ -176,21 +161,27 @@ def right(name: str) -> Term:
     return _column("right", name)
 
 
-def _column(side: Side, name: str) -> Term:
+def _column(side: nodes.SideName, name: str) -> Term:
     """Returns a column's term. As elsewhere, the name may stand in backticks (semantics 35.2)."""
-    return Term(Column(side, name_of(name) if isinstance(name, str) else name))
+    return Term(nodes.Column(side, name_of(name) if isinstance(name, str) else name))
 
 
-def _node(value: TermLike) -> Node:
-    return value.node if isinstance(value, Term) else value if isinstance(value, Node) else literal_of(value)
+def _node(value: TermLike) -> nodes.Node:
+    return (
+        value.node
+        if isinstance(value, Term)
+        else value
+        if isinstance(value, nodes.Node)
+        else literal_of(value)
+    )
 
 
-def _parts(kind: type[And] | type[Or], node: Node) -> tuple[Node, ...]:
+def _parts(kind: type[nodes.And] | type[nodes.Or], node: nodes.Node) -> tuple[nodes.Node, ...]:
     """Returns the parts of a node of this kind, so that a & b & c is one node; else the node itself."""
-    return node.parts if isinstance(node, (And, Or)) and isinstance(node, kind) else (node,)
+    return node.parts if isinstance(node, (nodes.And, nodes.Or)) and isinstance(node, kind) else (node,)
 
 
-def as_condition(value: TermLike) -> Node:
+def as_condition(value: TermLike) -> nodes.Node:
     """Returns the node of a condition that a user gives, after a check of all that needs no column types.
 
     Raises:
@@ -200,16 +191,16 @@ def as_condition(value: TermLike) -> Node:
     >>> as_condition(left("a") == 1)
     Comparison(op='=', first=Column(side='left', name='a'), second=Literal(type='bigint', value=1))
     """
-    if not isinstance(value, (Term, Node)) or isinstance(value, Literal):
+    if not isinstance(value, (Term, nodes.Node)) or isinstance(value, Literal):
         rule = "a condition compares columns of both sides"
         raise SpecError(f"condition={value!r}", rule, "write one such as left('amount') > right('limit')")
     node = _node(value)
-    if depth(node) > MAX_DEPTH:
-        rule = f"a condition is nested up to {MAX_DEPTH} deep"
+    if nodes.depth(node) > nodes.MAX_DEPTH:
+        rule = f"a condition is nested up to {nodes.MAX_DEPTH} deep"
         raise SpecError(
-            f"a condition {depth(node)} deep", rule, "compute parts of it as columns before the join"
+            f"a condition {nodes.depth(node)} deep", rule, "compute parts of it as columns before the join"
         )
-    if not columns_of(node, "left") and not columns_of(node, "right"):
+    if not nodes.columns_of(node, "left") and not nodes.columns_of(node, "right"):
         rule = "a condition reads a column (semantics 38.1)"
         raise SpecError(f"condition {sql_text(node)}", rule, "leave it out, or compare a column")
     check_condition(node, {}, {})

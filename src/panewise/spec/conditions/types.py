@@ -8,20 +8,8 @@ from typing import Final, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.column_types import BIGINT, BOOLEAN, DOUBLE, Type
+from panewise.spec.conditions import nodes
 from panewise.spec.conditions.literals import MAX_DIGITS, Literal
-from panewise.spec.conditions.nodes import (
-    And,
-    Arithmetic,
-    Between,
-    Column,
-    Comparison,
-    In,
-    IsNull,
-    Node,
-    Not,
-    Or,
-    operands,
-)
 from panewise.spec.conditions.text import sql_text
 
 Types: TypeAlias = Mapping[str, Type]
@@ -32,7 +20,7 @@ _NUMBER: Final = Type("number")  # of arithmetic over columns whose types are no
 _DIGITS: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}  # as Spark has them
 
 
-def check_condition(condition: Node, left: Types, right: Types) -> None:
+def check_condition(condition: nodes.Node, left: Types, right: Types) -> None:
     """Checks that a condition can use the types of its columns, and that it is Boolean.
 
     Args:
@@ -43,6 +31,7 @@ def check_condition(condition: Node, left: Types, right: Types) -> None:
     Raises:
         SpecError: if an operator cannot use the types of its operands; the message names them.
 
+    >>> from panewise.spec.conditions.nodes import Column, Comparison
     >>> check_condition(Comparison("<", Column("left", "s"), Column("right", "n")),
     ...     {"s": Type("string")}, {"n": Type("bigint")})
     Traceback (most recent call last):
@@ -52,7 +41,7 @@ def check_condition(condition: Node, left: Types, right: Types) -> None:
     _require_boolean(condition, condition, {"left": left, "right": right})
 
 
-def _require_boolean(node: Node, within: Node, types: Mapping[str, Types]) -> None:
+def _require_boolean(node: nodes.Node, within: nodes.Node, types: Mapping[str, Types]) -> None:
     kind = _type_of(node, types)
     if kind is not None and kind != BOOLEAN:
         given = f"{sql_text(node)} in {sql_text(within)}" if node is not within else sql_text(node)
@@ -60,33 +49,35 @@ def _require_boolean(node: Node, within: Node, types: Mapping[str, Types]) -> No
         raise SpecError(f"{given}: {kind}", rule, "compare it with a value")
 
 
-def _type_of(node: Node, types: Mapping[str, Types]) -> Type | None:
+def _type_of(node: nodes.Node, types: Mapping[str, Types]) -> Type | None:
     """Returns the type of the value of a node, None if it is not known. Checks all nodes inside it."""
     match node:
-        case Column(side=side, name=name):
+        case nodes.Column(side=side, name=name):
             kind = types[side].get(name)
             return None if kind == Type("void") else kind
         case Literal(type=name):
             return Type(name)
-        case Arithmetic():
+        case nodes.Arithmetic():
             return _type_of_arithmetic(node, types)
-        case And() | Or() | Not():
-            for part in operands(node):
+        case nodes.And() | nodes.Or() | nodes.Not():
+            for part in nodes.operands(node):
                 _require_boolean(part, node, types)
-        case IsNull(value=value):
+        case nodes.IsNull(value=value):
             _type_of(value, types)
-        case Comparison(first=first, second=second):
+        case nodes.Comparison(first=first, second=second):
             _check_comparison(node, first, second, types)
-        case Between(value=value, low=low, high=high):
+        case nodes.Between(value=value, low=low, high=high):
             _check_comparison(node, value, low, types)
             _check_comparison(node, value, high, types)
-        case In(value=value, options=options):
+        case nodes.In(value=value, options=options):
             for option in options:
                 _check_comparison(node, value, option, types)
     return BOOLEAN
 
 
-def _check_comparison(node: Node, first: Node, second: Node, types: Mapping[str, Types]) -> None:
+def _check_comparison(
+    node: nodes.Node, first: nodes.Node, second: nodes.Node, types: Mapping[str, Types]
+) -> None:
     kinds = [_type_of(operand, types) for operand in (first, second)]
     known = [kind for kind in kinds if kind is not None]
     for kind in known:
@@ -116,13 +107,13 @@ def _is_number(kind: Type) -> bool:
     return kind.is_numeric or kind == _NUMBER
 
 
-def _is_instant(first: Node, second: Node, known: list[Type]) -> bool:
+def _is_instant(first: nodes.Node, second: nodes.Node, known: list[Type]) -> bool:
     """Returns whether whole numbers, as microseconds, are compared with a literal timestamp."""
     literal = any(isinstance(one, Literal) and one.type == "timestamp" for one in (first, second))
     return literal and any(kind.is_integer or kind == _NUMBER for kind in known)
 
 
-def _type_of_arithmetic(node: Arithmetic, types: Mapping[str, Types]) -> Type:
+def _type_of_arithmetic(node: nodes.Arithmetic, types: Mapping[str, Types]) -> Type:
     first, second = (_type_of(operand, types) for operand in (node.first, node.second))
     for kind in (first, second):
         if kind is not None and not _is_number(kind):
@@ -142,7 +133,7 @@ def _type_of_arithmetic(node: Arithmetic, types: Mapping[str, Types]) -> Type:
     return Type(f"decimal({digits[0]},{digits[1]})")
 
 
-def digits_of(node: Node, kind: Type) -> Digits:
+def digits_of(node: nodes.Node, kind: Type) -> Digits:
     """Returns precision and scale of a whole number or a decimal; a literal has the digits that it shows."""
     if isinstance(node, Literal) and node.type == "bigint":
         return len(str(abs(int(node.value)))), 0

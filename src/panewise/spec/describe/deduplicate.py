@@ -1,6 +1,6 @@
 """Describes deduplications in words."""
 
-from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
+from panewise.spec.describe.inputs import of_invalid_rows, of_late_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.operators.deduplicate import DeduplicateOperator
 
@@ -25,7 +25,7 @@ def describe(spec: DeduplicateOperator) -> str:
         _order(spec),
         *of_watermark(spec),
         _output(spec),
-        _late(spec),
+        of_late_rows(spec),
         of_invalid_rows(spec),
         _state(spec),
     ]
@@ -68,15 +68,6 @@ def _output(spec: DeduplicateOperator) -> str:
     if spec.within_us is None:
         return "Output: a row is emitted at the end of input."
     return f"Output: a row is emitted when the watermark is {spec.within} past the first row of its group."
-
-
-def _late(spec: DeduplicateOperator) -> str:
-    if spec.event_time is None:
-        return "Late rows: no row is late before the end of input."
-    return (
-        "Late rows: a row is late if its time is behind the watermark when its batch begins. It is "
-        "emitted to the late output."
-    )
 
 
 def _state(spec: DeduplicateOperator) -> str:

@@ -84,6 +84,16 @@ def of_watermark(entry: Entry) -> list[str]:
     return []
 
 
+def of_late_rows(entry: Entry) -> str:
+    """Returns a line that says which rows are late, of an operator that assigns rows to no windows."""
+    if not entry.time_columns:
+        return "Late rows: no row is late before the end of input."
+    return (
+        "Late rows: a row is late if its time is behind the watermark when its batch begins. It is "
+        "emitted to the late output."
+    )
+
+
 def of_invalid_rows(entry: Entry) -> str:
     """Returns a line that says which rows are invalid, of an operator that assigns rows to no windows."""
     reasons = [f"{time} is null or out of range" for time in entry.time_columns]

@@ -2,7 +2,7 @@
 
 from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
+from panewise.spec.describe.inputs import of_invalid_rows, of_late_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.frames import Frame
 from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
@@ -33,7 +33,7 @@ def describe(spec: OverOperator) -> str:
             _order(spec),
             *of_watermark(spec),
             _output(spec),
-            _late(spec),
+            of_late_rows(spec),
             of_invalid_rows(spec),
             _state(spec),
         ]
@@ -137,15 +137,6 @@ def _output(spec: OverOperator) -> str:
     return f"Output: a row is emitted when the watermark has passed its time{past}{ahead}{end}."
 
 
-def _late(spec: OverOperator) -> str:
-    if spec.event_time is None:
-        return "Late rows: no row is late before the end of input."
-    return (
-        "Late rows: a row is late if its time is behind the watermark when its batch begins. It is "
-        "emitted to the late output."
-    )
-
-
 def _state(spec: OverOperator) -> str:
     of = f" of each {listed(spec.keys)}" if spec.keys else ""
     stored = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are emitted"]
@@ -156,9 +147,8 @@ def _state(spec: OverOperator) -> str:
         )
     if time:
         stored.append(f"rows of the last {Duration(time)} before the watermark")
-    if any(column.frame is not None and column.frame.start is None for column in spec.columns) or _numbers(
-        spec
-    ):
+    unbounded = any(column.frame is not None and column.frame.start is None for column in spec.columns)
+    if unbounded or _numbers(spec):
         stored.append(f"what the columns need of all earlier rows{of}, permanently")
     return f"State: {'; '.join(stored) or 'none'}."
 
@@ -173,22 +163,14 @@ def _rows_behind(spec: OverOperator) -> int:
         for column in spec.columns
         if isinstance(column.what, RowFunction) and column.what.fn == "lag"
     ]
-    starts = [
-        -(column.frame.start or 0)
-        for column in spec.columns
-        if column.frame is not None and column.frame.kind == "rows"
-    ]
-    return max([0, *lags, *starts])
+    return max([0, *lags, *_starts(spec, "rows")])
 
 
 def _us_behind(spec: OverOperator) -> int:
-    return max(
-        [
-            0,
-            *(
-                -(column.frame.start or 0)
-                for column in spec.columns
-                if column.frame is not None and column.frame.kind == "range"
-            ),
-        ]
-    )
+    return max([0, *_starts(spec, "range")])
+
+
+def _starts(spec: OverOperator, kind: str) -> list[int]:
+    """Returns how far the frames of a kind reach back."""
+    frames = [column.frame for column in spec.columns if column.frame is not None]
+    return [-(frame.start or 0) for frame in frames if frame.kind == kind]

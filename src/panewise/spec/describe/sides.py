@@ -1,7 +1,9 @@
 """Describes what joins and cogroups have in common: keys, and the watermarks of sides."""
 
+from panewise.chrono import Duration
 from panewise.spec.describe.listing import listed
 from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side import Side
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 
@@ -30,3 +32,17 @@ def idle_sides(spec: TwoSided) -> list[str]:
     return [
         f"Idle sides: the watermark of a side that is silent for {spec.idle_after} follows the other one."
     ]
+
+
+def passed(us: int, other: Side) -> str:
+    """Returns how far after a row the watermark of the other side is when it has passed `us` after the row.
+
+    >>> passed(0, Side()), passed(-5, Side())
+    ('after', 'less than 5 microseconds before')
+    """
+    beyond = us + other.allowed_lateness.us
+    if beyond == 0:
+        return "after"
+    if beyond > 0:
+        return f"more than {Duration(beyond)} after"
+    return f"less than {Duration(-beyond)} before"

@@ -6,8 +6,14 @@ from typing import Any
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
+from panewise.spec.codec.documents import DocumentedParts
+from panewise.spec.families.windows import silently_replaced
+from panewise.spec.operators.join.checks import check_comparable
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.side import Side
+from panewise.spec.position import Position
+from panewise.spec.protocol import Types
+from panewise.spec.type_checks import check_entry
 from panewise.spec.watermarks import StreamTime, row_driven
 
 
@@ -61,15 +67,35 @@ def renamed_side(side: Side, names: Mapping[str, str]) -> Side:
     )
 
 
-def one_shard(spec: TwoSided) -> tuple[str, str] | None:
-    """Returns why the rows of all keys meet, if they do."""
-    if not all(side.keys for side in spec.sides.values()):
-        return "without keys all rows have equal keys, so there is one shard (semantics 28)", "give keys"
-    driven = any(row_driven(entry.watermark) is not None for entry in spec.ports.values())
-    if driven and spec.evaluate == "record":
-        rule = (
-            "with evaluate='record' each row moves the watermark for the next row of any "
-            "key, so there is one shard (semantics 36.7)"
-        )
-        return rule, "leave shards out, or use evaluate='batch'"
-    return None
+class SideParts(DocumentedParts):
+    """The parts that joins and cogroups have in common."""
+
+    def for_delays(self, spec: Any, delays: Mapping[str, Duration | None]) -> Any:
+        """Returns the specification, in which the rows of each side drive its watermark (36.1, 36.13)."""
+        return silently_replaced(spec, **driven_by_rows(spec, delays))
+
+    def with_position(self, spec: Any, position: Position) -> Any:
+        """Returns the specification with a source position of both sides."""
+        sides = {name: replace(side, position=position) for name, side in spec.sides.items()}
+        return silently_replaced(spec, **sides)
+
+    def one_shard(self, spec: Any) -> tuple[str, str] | None:
+        """Returns why the rows of all keys meet, if they do."""
+        if not all(side.keys for side in spec.sides.values()):
+            return "without keys all rows have equal keys, so there is one shard (semantics 28)", "give keys"
+        driven = any(row_driven(entry.watermark) is not None for entry in spec.ports.values())
+        if driven and spec.evaluate == "record":
+            rule = (
+                "with evaluate='record' each row moves the watermark for the next row of any "
+                "key, so there is one shard (semantics 36.7)"
+            )
+            return rule, "leave shards out, or use evaluate='batch'"
+        return None
+
+
+def check_sides(spec: TwoSided, types: Mapping[str, Types]) -> None:
+    """Checks the columns of each side. Keys that are compared have one type."""
+    for name, entry in spec.ports.items():
+        check_entry(entry, types[name])
+    for left, right in zip(spec.left.keys, spec.right.keys, strict=True):
+        check_comparable(left, types["left"].get(left), right, types["right"].get(right))

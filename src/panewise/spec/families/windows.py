@@ -1,4 +1,4 @@
-"""Window operators, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Window operators, as :class:`panewise.spec.protocol.SpecParts`, and what all have whose panes they make."""
 
 import warnings
 from collections.abc import Mapping
@@ -8,54 +8,142 @@ from typing import Any, Final
 from panewise.errors import SpecWarning
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
-from panewise.spec.codec.documents import documents
+from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
+from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.describe.windows import describe
+from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
-from panewise.spec.protocol import Carried, Error, SpecParts, Types, carried_values
+from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.rules.timely import ends_above
-from panewise.spec.type_checks import boolean_columns_of_windows, check_window_types
+from panewise.spec.triggers.composite import Trigger, walk
+from panewise.spec.triggers.simple import OnPunctuation
+from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole
 from panewise.spec.watermarks import has_key_watermarks, row_driven
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import counted, merging
 
 
-def check_types(spec: WindowOperator, types: Mapping[str, Types]) -> None:
-    """Checks the types of columns (semantics 24.19)."""
-    check_window_types(spec, types[INPUT])
+class PaneParts(DocumentedParts):
+    """The parts of operators that emit the panes of a window operator."""
+
+    def operator(self, spec: Any) -> WindowOperator:
+        """Returns the window operator."""
+        operator: WindowOperator = spec
+        return operator
+
+    def instants(self, spec: Any) -> tuple[str, ...]:
+        """Returns the columns of panes that are instants. Bounds of windows of rows are row numbers."""
+        operator = self.operator(spec)
+        bounds = () if counted(operator.window) else ("window_start", "window_end")
+        stamps = ("timestamp",) if operator.timestamp in ("end", "window_time") else ()
+        return (*bounds, *stamps, "processing_time")
+
+    def emits_again(self, spec: Any) -> Refusal | None:
+        """Returns why panes may be retracted, None if they are not."""
+        accumulation = self.operator(spec).accumulation
+        if accumulation != "retracting":
+            return None
+        given, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
+        return f"{given} before a second operator", rule, "use another accumulation, or result.then(...)"
+
+    def output_time(self, spec: Any) -> str | Refusal:
+        """Returns the timestamp of panes."""
+        operator = self.operator(spec)
+        if has_key_watermarks(operator.watermark) or counted(operator.window):
+            given = "windows of rows, or StreamTime of each key, before a second operator"
+            rule = "the panes have no watermark of all keys that a second operator could follow"
+            return given, rule, "write the panes"
+        if operator.timestamp not in ("end", "window_time"):
+            given = f"timestamp={operator.timestamp!r} before a second operator"
+            rule = "the event time of panes is their timestamp, 'window_time' or 'end' (semantics 42.5)"
+            return given, rule, "set timestamp='window_time'"
+        return "timestamp"
+
+    def timely_column(self, spec: Any) -> str | None:
+        """Returns the timestamp of panes, if there are no panes after the end of their window."""
+        operator, found = self.operator(spec), self.output_time(spec)
+        in_time = operator.lateness_us == 0 and ends_above(operator.window, operator.timestamp)
+        return found if in_time and isinstance(found, str) else None
 
 
-def boolean_columns(spec: WindowOperator) -> set[str]:
-    """Returns the columns of punctuations and of Boolean aggregates."""
-    return boolean_columns_of_windows(spec)
+class _WindowParts(PaneParts):
+    kind = WindowOperator
+
+    def describe(self, spec: WindowOperator) -> str:
+        return describe(spec)
+
+    def check_types(self, spec: WindowOperator, types: Mapping[str, Types]) -> None:
+        known, evictor = types[INPUT], spec.evictor
+        check_entry(spec, known)
+        check_aggregates(spec.measures, known)
+        check_triggers(spec.trigger, known)
+        if isinstance(evictor, DeltaEvictor) and evictor.column in known:
+            rule = "an evictor takes the difference of whole numbers, doubles or timestamps"
+            check_distance(f"{evictor!r}", evictor.column, known[evictor.column], rule)
+            check_whole(f"{evictor!r}", "threshold", evictor.threshold, known[evictor.column])
+
+    def boolean_columns(self, spec: WindowOperator) -> set[str]:
+        """Returns the columns of punctuations and of Boolean aggregates."""
+        return punctuations(spec.trigger) | columns_of_booleans(spec.aggregates)
+
+    def for_columns(self, spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
+        """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
+        return with_event_time(spec, columns[INPUT])
+
+    def renamed(
+        self, spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
+    ) -> WindowOperator:
+        changes: dict[str, Any] = {
+            "keys": tuple(names.get(name, name) for name in spec.keys),
+            "aggregates": tuple(with_names(what, names) for what in spec.aggregates),
+        }
+        if not spec.accumulation_given:
+            changes["accumulation"] = None  # a chain may still choose its own default
+        if all_columns is not None and spec.delta is True:
+            changes["delta"] = all_columns
+        operator: WindowOperator = silently_replaced(spec, **changes)
+        return operator
+
+    def with_position(self, spec: WindowOperator, position: Position) -> WindowOperator:
+        operator: WindowOperator = silently_replaced(spec, position=position)
+        return operator
+
+    def one_shard(self, spec: WindowOperator) -> tuple[str, str] | None:
+        """Returns why the rows of all keys meet, if they do."""
+        if row_driven(spec.watermark) is not None and spec.evaluate == "record":
+            rule = (
+                "with evaluate='record' each row moves the watermark for the next row of any "
+                "key, so there is one shard (semantics 12.9)"
+            )
+            return rule, "leave shards out, or use evaluate='batch'"
+        if counted(spec.window) and merging(spec.window):
+            rule = "a session of rows counts the rows of all keys, so there is one shard (semantics 9.7)"
+            return rule, "leave shards out, or use a session with a gap of time"
+        return None
+
+    def calls_users(self, spec: WindowOperator) -> bool:
+        """Returns whether the operator has a custom window or a user-defined aggregate."""
+        return isinstance(spec.window, Custom) or any(what.user is not None for what in spec.aggregates)
+
+    def functions(self, spec: WindowOperator, port: str) -> tuple[Aggregate, ...]:
+        return spec.aggregates
+
+    def deferrable(self, spec: WindowOperator) -> WindowOperator:
+        return spec
+
+    def carried(self, spec: WindowOperator, known: Known, kinds: Carried) -> dict[str, Any]:
+        """Returns the types of aggregates that return input values, and of the delta."""
+        found = carried_values(spec.aggregates, known[INPUT], kinds)
+        if spec.delta is not False:
+            found["delta"] = kinds.rows_of(tuple(known[INPUT]) if spec.delta is True else spec.delta)
+        return found
 
 
-def for_columns(spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
-    """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
-    return with_event_time(spec, columns[INPUT])
-
-
-def renamed(
-    spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-) -> WindowOperator:
-    """Returns the operator with other names of columns."""
-    changes: dict[str, Any] = {
-        "keys": tuple(names.get(name, name) for name in spec.keys),
-        "aggregates": tuple(with_names(what, names) for what in spec.aggregates),
-    }
-    if not spec.accumulation_given:
-        changes["accumulation"] = None  # a chain may still choose its own default
-    if all_columns is not None and spec.delta is True:
-        changes["delta"] = all_columns
-    made: WindowOperator = silently_replaced(spec, **changes)
-    return made
-
-
-def with_position(spec: WindowOperator, position: Position) -> WindowOperator:
-    """Returns the operator with a source position."""
-    made: WindowOperator = silently_replaced(spec, position=position)
-    return made
+def punctuations(trigger: Trigger) -> set[str]:
+    """Returns the columns of the punctuations in a trigger."""
+    return {node.column for node in walk(trigger) if isinstance(node, OnPunctuation)}
 
 
 def silently_replaced(spec: Any, **changes: Any) -> Any:
@@ -65,90 +153,4 @@ def silently_replaced(spec: Any, **changes: Any) -> Any:
         return replace(spec, **changes)
 
 
-def one_shard(spec: WindowOperator) -> tuple[str, str] | None:
-    """Returns why the rows of all keys meet, if they do."""
-    if row_driven(spec.watermark) is not None and spec.evaluate == "record":
-        rule = (
-            "with evaluate='record' each row moves the watermark for the next row of any "
-            "key, so there is one shard (semantics 12.9)"
-        )
-        return rule, "leave shards out, or use evaluate='batch'"
-    if counted(spec.window) and merging(spec.window):
-        rule = "a session of rows counts the rows of all keys, so there is one shard (semantics 9.7)"
-        return rule, "leave shards out, or use a session with a gap of time"
-    return None
-
-
-def calls_users(spec: WindowOperator) -> bool:
-    """Returns whether the operator has a custom window or a user-defined aggregate."""
-    return isinstance(spec.window, Custom) or any(what.user is not None for what in spec.aggregates)
-
-
-def functions(spec: WindowOperator, port: str) -> tuple[Aggregate, ...]:
-    """Returns the aggregates."""
-    return spec.aggregates
-
-
-def carried(spec: WindowOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
-    """Returns the types of aggregates that return input values, and of the delta."""
-    found = carried_values(spec.aggregates, known[INPUT], kinds)
-    if spec.delta is not False:
-        found["delta"] = kinds.rows_of(tuple(known[INPUT]) if spec.delta is True else spec.delta)
-    return found
-
-
-def instants(spec: WindowOperator) -> tuple[str, ...]:
-    """Returns the columns of panes that are instants. Bounds of windows of rows are row numbers."""
-    bounds = () if counted(spec.window) else ("window_start", "window_end")
-    stamps = ("timestamp",) if spec.timestamp in ("end", "window_time") else ()
-    return (*bounds, *stamps, "processing_time")
-
-
-def emits_again(spec: WindowOperator) -> Error | None:
-    """Returns why panes may be retracted or emitted again, None if they are not."""
-    if spec.accumulation != "retracting":
-        return None
-    given, rule = f"accumulation={spec.accumulation!r}", "a second operator takes no retractions"
-    return f"{given} before a second operator", rule, "use another accumulation, or result.then(...)"
-
-
-def output_time(spec: WindowOperator) -> str | Error:
-    """Returns the timestamp of panes."""
-    if has_key_watermarks(spec.watermark) or counted(spec.window):
-        rule = "the panes have no watermark of all keys that a second operator could follow"
-        return "windows of rows, or StreamTime of each key, before a second operator", rule, "write the panes"
-    if spec.timestamp not in ("end", "window_time"):
-        rule = "the event time of panes is their timestamp, 'window_time' or 'end' (semantics 42.5)"
-        return f"timestamp={spec.timestamp!r} before a second operator", rule, "set timestamp='window_time'"
-    return "timestamp"
-
-
-def timely_column(spec: WindowOperator) -> str | None:
-    """Returns the timestamp of panes, if there are no panes after the end of their window."""
-    found, in_time = output_time(spec), spec.lateness_us == 0 and ends_above(spec.window, spec.timestamp)
-    return found if in_time and isinstance(found, str) else None
-
-
-def itself(spec: WindowOperator) -> WindowOperator:
-    """Returns the operator."""
-    return spec
-
-
-PARTS: Final = SpecParts(
-    **documents(WindowOperator),
-    describe=describe,
-    check_types=check_types,
-    boolean_columns=boolean_columns,
-    for_columns=for_columns,
-    renamed=renamed,
-    with_position=with_position,
-    one_shard=one_shard,
-    calls_users=calls_users,
-    functions=functions,
-    deferrable=itself,
-    carried=carried,
-    instants=instants,
-    emits_again=emits_again,
-    output_time=output_time,
-    timely_column=timely_column,
-)
+PARTS: Final = _WindowParts()

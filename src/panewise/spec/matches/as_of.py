@@ -3,7 +3,7 @@
 from typing import Any
 
 from panewise.errors import SpecError
-from panewise.spec.matches.words import passed
+from panewise.spec.describe.sides import passed
 from panewise.spec.operators.join.columns import RIGHT
 from panewise.spec.operators.join.match import AsOf
 from panewise.spec.operators.join.match_parts import MatchParts

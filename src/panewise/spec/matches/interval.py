@@ -1,7 +1,7 @@
 """Intervals, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
 from panewise.chrono import Duration
-from panewise.spec.matches.words import passed
+from panewise.spec.describe.sides import passed
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.match_parts import MatchParts, pairs_at_arrival

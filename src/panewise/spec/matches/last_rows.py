@@ -6,12 +6,13 @@ from typing import Any
 
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
-from panewise.spec.matches.words import passed
+from panewise.spec.describe.sides import passed
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import LastRows, RowWindow
-from panewise.spec.operators.join.match_parts import MatchParts, Refusal, pairs_at_arrival
+from panewise.spec.operators.join.match_parts import MatchParts, pairs_at_arrival
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
+from panewise.spec.protocol import Refusal
 from panewise.spec.type_checks import check_delta
 
 

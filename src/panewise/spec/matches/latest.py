@@ -6,8 +6,9 @@ from typing import Any
 
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import Latest
-from panewise.spec.operators.join.match_parts import MatchParts, Refusal, pairs_at_arrival
+from panewise.spec.operators.join.match_parts import MatchParts, pairs_at_arrival
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.protocol import Refusal
 
 
 def _batch_error(match: Latest) -> Refusal | None:

@@ -6,9 +6,10 @@ from typing import Any
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match_parts import MatchParts, Refusal
+from panewise.spec.operators.join.match_parts import MatchParts
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.join.streams import JoinWindow, Policy, WindowedStreams
+from panewise.spec.operators.join.streams import JoinWindow, UpdatePolicy, WindowedStreams
+from panewise.spec.protocol import Refusal
 from panewise.spec.triggers.simple import Every
 
 
@@ -99,7 +100,7 @@ def _released(spec: JoinOperator, window: JoinWindow) -> str:
     return f"a row is released {early}{full}{starts}{late}"
 
 
-def _when(spec: JoinOperator, policy: Policy | None) -> str:
+def _when(spec: JoinOperator, policy: UpdatePolicy | None) -> str:
     if not isinstance(policy, Every):
         return "after its arrival" if spec.evaluate == "record" else "with the batch of its arrival"
     phase = f" plus {policy.offset}" if policy.offset.us else ""

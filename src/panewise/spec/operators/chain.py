@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from panewise.errors import SpecError, SpecWarning
 from panewise.families import CHAIN, INPUT, WINDOWS, Family
-from panewise.spec.aggregates.aggregate import LISTS, Aggregate
+from panewise.spec.aggregates.aggregate import LISTS, Aggregate, check_made
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
-from panewise.spec.fields import several
+from panewise.spec.fields import check_columns, set_fields, several
 from panewise.spec.notebook import Shown
 from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
 from panewise.spec.position import Position
@@ -41,18 +41,9 @@ class Stage:
     keys: tuple[str, ...] = ()
 
     def __init__(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> None:
-        object.__setattr__(self, "aggregates", several("aggregates", aggregates))
-        object.__setattr__(self, "keys", several("keys", keys))
-        for key in self.keys:
-            if not isinstance(key, str) or not key:
-                raise SpecError(
-                    f"column {key!r}", "columns are named by non-empty strings", "give the column's name"
-                )
-        given: tuple[Any, ...] = self.aggregates
-        for aggregate in given:
-            if not isinstance(aggregate, Aggregate):
-                rule = "aggregates are made by panewise.functions"
-                raise SpecError(f"aggregates=[{aggregate!r}]", rule, "give one such as F.sum('total')")
+        set_fields(self, aggregates=several("aggregates", aggregates), keys=several("keys", keys))
+        check_columns(self.keys)
+        check_made("aggregates", self.aggregates, "F.sum('total')")
         if not self.aggregates:
             raise SpecError(
                 "aggregates=()", "a pane contains at least one aggregate", "give one such as F.sum('total')"
@@ -103,49 +94,14 @@ class Chain(Shown):
 
     def __post_init__(self) -> None:
         if getattr(type(self.first), "family", None) != WINDOWS:
-            raise SpecError(
-                f"first={self.first!r}",
-                "a chain begins with a WindowOperator",
-                "give one, or call its method then",
-            )
-        object.__setattr__(self, "stages", several("stages", self.stages))
+            rule = "a chain begins with a WindowOperator"
+            raise SpecError(f"first={self.first!r}", rule, "give one, or call its method then")
+        set_fields(self, stages=several("stages", self.stages))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
-            raise SpecError(
-                f"stages={self.stages!r}",
-                "one or more stages follow the first operator",
-                "call then(...)",
-            )
-        object.__setattr__(self, "first", _with_default(self.first, self.stages))
-        if has_key_watermarks(self.first.watermark):
-            rule = (
-                "a stage combines panes of several keys, and with StreamTime each key has "
-                "its own watermark (semantics 30.6)"
-            )
-            raise SpecError(
-                f"then after watermark={self.first.watermark!r}",
-                rule,
-                "give per='all', or use another watermark",
-            )
-        if counted(self.first.window):
-            rule = (
-                "the bounds of windows of rows number the input rows of the operator, which "
-                "a stage does not receive (semantics 30.6)"
-            )
-            raise SpecError(
-                f"then after {self.first.window!r}",
-                rule,
-                "use windows of time, or a second query over the panes",
-            )
-        if self.first.delta:
-            rule = (
-                "a delta contains rows of the operator, and a chain emits only the panes of "
-                "its last stage (semantics 30.6)"
-            )
-            raise SpecError(
-                f"then after delta={self.first.delta!r}",
-                rule,
-                "leave delta out, or give the operator a collect_list",
-            )
+            rule = "one or more stages follow the first operator"
+            raise SpecError(f"stages={self.stages!r}", rule, "call then(...)")
+        set_fields(self, first=_with_default(self.first, self.stages))
+        _check_first(self.first)
         before: WindowOperator | Stage = self.first
         for stage in self.stages:
             _check_columns(stage, before)
@@ -209,6 +165,31 @@ def _with_default(first: "WindowOperator", stages: tuple[Stage, ...]) -> "Window
         return replace(first, accumulation=needed)
 
 
+def _check_first(first: "WindowOperator") -> None:
+    """Refuses fields of the operator that chains do not support (semantics 30.6)."""
+    if has_key_watermarks(first.watermark):
+        rule = (
+            "a stage combines panes of several keys, and with StreamTime each key has "
+            "its own watermark (semantics 30.6)"
+        )
+        remedy = "give per='all', or use another watermark"
+        raise SpecError(f"then after watermark={first.watermark!r}", rule, remedy)
+    if counted(first.window):
+        rule = (
+            "the bounds of windows of rows number the input rows of the operator, which "
+            "a stage does not receive (semantics 30.6)"
+        )
+        remedy = "use windows of time, or a second query over the panes"
+        raise SpecError(f"then after {first.window!r}", rule, remedy)
+    if first.delta:
+        rule = (
+            "a delta contains rows of the operator, and a chain emits only the panes of "
+            "its last stage (semantics 30.6)"
+        )
+        remedy = "leave delta out, or give the operator a collect_list"
+        raise SpecError(f"then after delta={first.delta!r}", rule, remedy)
+
+
 def _check_columns(stage: Stage, before: "WindowOperator | Stage") -> None:
     given = (*before.keys, *(aggregate.name for aggregate in before.aggregates))
     for name in stage.columns_read:
@@ -231,11 +212,8 @@ def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "Windo
     made = {aggregate.name: aggregate for aggregate in before.aggregates}
     for key in stage.keys:
         if key in made and made[key].fn in LISTS:
-            raise SpecError(
-                f"then: key {key!r}, a {made[key].fn}",
-                "a key is a simple value",
-                "use a key or another aggregate",
-            )
+            given = f"then: key {key!r}, a {made[key].fn}"
+            raise SpecError(given, "a key is a simple value", "use a key or another aggregate")
     if first.accumulation != "accumulating":
         return
     if merging(first.window):
@@ -249,8 +227,5 @@ def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "Windo
             "the value of an aggregate changes, and only a retraction removes the previous "
             "pane from its former key"
         )
-        raise SpecError(
-            f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'",
-            rule,
-            "use accumulation='retracting'",
-        )
+        given = f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'"
+        raise SpecError(given, rule, "use accumulation='retracting'")

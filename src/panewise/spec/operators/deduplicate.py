@@ -6,12 +6,11 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.families import DEDUPLICATE, INPUT, Family
-from panewise.spec.fields import several
-from panewise.spec.notebook import Shown
-from panewise.spec.operators.row_checks import check_arrival, check_names, check_source, skew_of
+from panewise.families import DEDUPLICATE, Family
+from panewise.spec.fields import check_choice, set_fields, several, skew_of
+from panewise.spec.operators.row_operator import RowOperator, check_input
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Watermark, check_input_column, input_columns
+from panewise.spec.watermarks import Watermark, input_columns
 from panewise.spec.windows.kinds import positive
 
 UNLIMITED: Final = "unlimited"
@@ -22,7 +21,7 @@ Emit: TypeAlias = Literal["at_once", "complete", "retracting"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeduplicateOperator(Shown):
+class DeduplicateOperator(RowOperator):
     """A deduplication. It puts rows with equal keys and close event times into groups, and emits one of each.
 
     A row opens a group if there is none that it can join. Further rows of the same keys join the group if
@@ -62,8 +61,6 @@ class DeduplicateOperator(Shown):
     """
 
     family: ClassVar[Family] = DEDUPLICATE
-    window: ClassVar[None] = None
-    whole_rows: ClassVar[bool] = True
 
     keys: tuple[str, ...]
     within: Duration | Literal["unlimited"]
@@ -99,30 +96,11 @@ class DeduplicateOperator(Shown):
         values["within"] = _within(within)
         values["emit"] = _default_emit(keep, by) if emit is None else emit
         values["max_future_skew"] = skew_of(max_future_skew)
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_choices(self)
-        check_source(self, "a deduplication")
-        check_names(self.keys, (*self.order, *self.time_columns))
-        check_arrival(self)
-        check_input_column(self.watermark, self.event_time)
+        check_input(self, "a deduplication")
         _check_time(self)
         _check_emit(self)
-
-    @property
-    def ports(self) -> dict[str, "DeduplicateOperator"]:
-        """The input port."""
-        return {INPUT: self}
-
-    @property
-    def time(self) -> Literal["event", "processing"]:
-        """The clock of the operator: "event", or "processing" if there is no event time."""
-        return "processing" if self.event_time is None else "event"
-
-    @property
-    def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time, if there is one."""
-        return () if self.event_time is None else (self.event_time,)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -160,12 +138,7 @@ def _default_emit(keep: Any, by: Any) -> Emit:
 
 def _check_choices(spec: DeduplicateOperator) -> None:
     for name, choices in (("keep", Keep), ("by", By), ("emit", Emit)):
-        if getattr(spec, name) not in get_args(choices):
-            raise SpecError(
-                f"{name}={getattr(spec, name)!r}",
-                f"{name} is one of {get_args(choices)}",
-                "give one of these",
-            )
+        check_choice(name, getattr(spec, name), get_args(choices))
     if not spec.keys:
         rule = "rows are duplicates if they are equal in the keys"
         raise SpecError("keys=()", rule, "name one column or more")
@@ -185,11 +158,8 @@ def _check_time(spec: DeduplicateOperator) -> None:
 def _check_emit(spec: DeduplicateOperator) -> None:
     if spec.emit == "at_once" and (spec.keep, spec.by) != ("first", "arrival"):
         rule = "only the first row by arrival is certain to be chosen when it arrives (semantics 45.6)"
-        raise SpecError(
-            f"keep={spec.keep!r}, by={spec.by!r}, emit='at_once'",
-            rule,
-            "use emit='complete' or emit='retracting'",
-        )
+        given = f"keep={spec.keep!r}, by={spec.by!r}, emit='at_once'"
+        raise SpecError(given, rule, "use emit='complete' or emit='retracting'")
     if spec.emit == "retracting" and (spec.keep, spec.by) == ("first", "arrival"):
         rule = "the first row by arrival is never replaced, so nothing is retracted"
         raise SpecError("keep='first', by='arrival', emit='retracting'", rule, "use emit='at_once'")

@@ -9,9 +9,9 @@ from panewise.families import CHAIN, INPUT, JOIN, WINDOWED_JOIN, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain
+from panewise.spec.operators.join.checks import check_has_event_times
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
 from panewise.spec.operators.join.entry import SideEntry
-from panewise.spec.operators.join.event_times import check_has_event_times
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.position import Position
 from panewise.spec.protocol import parts

@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Final, Literal
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
 from panewise.families import INPUT, WINDOWS, Family
-from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.aggregate import Aggregate, check_made
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
-from panewise.spec.fields import several
+from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields, several, skew_of
 from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
-from panewise.spec.position import Position
+from panewise.spec.position import Position, check_position
 from panewise.spec.rules.processing_time import check_time
 from panewise.spec.rules.row_numbering import check_counted
 from panewise.spec.rules.sliding import check_sliding
@@ -159,15 +159,12 @@ class WindowOperator(Shown):
         values["event_time"] = default_event_time(window) if event_time is None else event_time
         values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
-        values["max_future_skew"] = (
-            None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
-        )
+        values["max_future_skew"] = skew_of(max_future_skew)
         values["accumulation"] = default_accumulation(window) if accumulation is None else accumulation
         self.__dict__[_ACCUMULATION_GIVEN] = accumulation is not None
         if on_time is None and isinstance(trigger, Trigger):
             values["on_time"] = default_on_time(trigger)
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_kinds(self)
         _check_names(self)
         _check_meaning(self)
@@ -264,14 +261,7 @@ def default_event_time(window: Any) -> str | None:
 
 
 def _lateness(value: Any) -> Any:
-    return UNLIMITED if value == UNLIMITED else _not_negative(value, "allowed_lateness")
-
-
-def _not_negative(value: Any, name: str) -> Duration:
-    duration = Duration.of(value, name)
-    if duration.us < 0:
-        raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
-    return duration
+    return UNLIMITED if value == UNLIMITED else not_negative(value, "allowed_lateness")
 
 
 _CHOICES = {
@@ -294,28 +284,12 @@ def _check_kinds(spec: WindowOperator) -> None:
     }
     for name, (kind, example) in kinds.items():
         if not isinstance(getattr(spec, name), kind):
-            raise SpecError(
-                f"{name}={getattr(spec, name)!r}",
-                f"a {name} is one of panewise's",
-                f"give one such as {example}",
-            )
+            given, rule = f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's"
+            raise SpecError(given, rule, f"give one such as {example}")
     for name, allowed in _CHOICES.items():
-        value = getattr(spec, name)
-        if value not in allowed or type(value) not in map(type, allowed):
-            raise SpecError(f"{name}={value!r}", f"{name} is one of {allowed}", "give one of these")
-    for aggregate in spec.aggregates:
-        if not isinstance(aggregate, Aggregate):
-            raise SpecError(
-                f"aggregates=[{aggregate!r}]",
-                "aggregates are made by panewise.functions",
-                "give one such as F.count()",
-            )
-    if spec.position is not None and not isinstance(spec.position, Position):
-        raise SpecError(
-            f"position={spec.position!r}",
-            "a position is a Position",
-            "give Position(partition=..., offset=...)",
-        )
+        check_choice(name, getattr(spec, name), allowed)
+    check_made("aggregates", spec.aggregates)
+    check_position(spec.position)
     watermark: Any = spec.watermark
     if watermark is not None and not isinstance(watermark, Watermark):
         rule = "a watermark that does not come from outside is one of panewise's"
@@ -326,16 +300,8 @@ def _check_kinds(spec: WindowOperator) -> None:
 
 def _check_names(spec: WindowOperator) -> None:
     delta_columns = spec.delta if isinstance(spec.delta, tuple) else ()
-    for name in (
-        *spec.keys,
-        *spec.order,
-        *([] if spec.event_time is None else [spec.event_time]),
-        *delta_columns,
-    ):
-        if not isinstance(name, str) or not name:
-            raise SpecError(
-                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
-            )
+    times = () if spec.event_time is None else (spec.event_time,)
+    check_columns((*spec.keys, *spec.order, *times, *delta_columns))
     own = (*PANE_COLUMNS, *(["timestamp"] if spec.timestamp else []), *(["delta"] if spec.delta else []))
     outputs = [*spec.keys, *(a.name for a in spec.aggregates), *own]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
@@ -351,9 +317,7 @@ def _check_meaning(spec: WindowOperator) -> None:
         raise SpecError(
             "aggregates=()", "a pane contains at least one aggregate", "give one such as F.count()"
         )
-    if spec.order and spec.position is not None:
-        rule = "a position is the arrival order (semantics 3)"
-        raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")
+    check_position(spec.position, spec.order)
     if spec.drop_by == "row" and spec.lateness_us is None:
         rule = "with unlimited lateness no row is ever late"
         raise SpecError(
@@ -369,11 +333,8 @@ def _check_meaning(spec: WindowOperator) -> None:
             "only_updated is for accumulating panes; discarding panes contain only new rows, "
             "and retracting mode never repeats a pane"
         )
-        raise SpecError(
-            f"only_updated=True, accumulation={spec.accumulation!r}",
-            rule,
-            "leave only_updated out, or use 'accumulating'",
-        )
+        remedy = "leave only_updated out, or use 'accumulating'"
+        raise SpecError(f"only_updated=True, accumulation={spec.accumulation!r}", rule, remedy)
     if spec.on_time == "always" and not waits_for_end(spec.trigger):
         rule = "only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4)"
         raise SpecError(

@@ -3,13 +3,13 @@
 :mod:`panewise.spec.triggers.composite` combines them.
 """
 
-import math
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import check_flag, is_finite_number, not_negative, number_or_us, set_fields
 from panewise.spec.windows.kinds import positive
 
 
@@ -68,8 +68,8 @@ class AfterProcessingTime:
     align: Duration | None
 
     def __init__(self, delay: DurationLike, align: DurationLike | None = None) -> None:
-        object.__setattr__(self, "delay", _delay(delay))
-        object.__setattr__(self, "align", None if align is None else positive(align, "align"))
+        aligned = None if align is None else positive(align, "align")
+        set_fields(self, delay=not_negative(delay, "delay"), align=aligned)
 
 
 @dataclass(frozen=True, init=False)
@@ -99,7 +99,7 @@ class AfterSilence:
     duration: Duration
 
     def __init__(self, duration: DurationLike) -> None:
-        object.__setattr__(self, "duration", positive(duration, "duration"))
+        set_fields(self, duration=positive(duration, "duration"))
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -136,12 +136,7 @@ class Every:
 
     def __init__(self, period: DurationLike, *, aligned: bool = False, offset: DurationLike = 0) -> None:
         length, phase = positive(period, "period"), Duration.of(offset, "offset")
-        if not isinstance(aligned, bool):
-            raise SpecError(
-                f"aligned={aligned!r}",
-                "aligned is True or False",
-                "give aligned=True for boundaries since 1970",
-            )
+        check_flag("aligned", aligned)
         if phase.us and not aligned:
             rule = (
                 "an offset shifts the boundaries of aligned periods; unaligned ones are counted from "
@@ -152,14 +147,9 @@ class Every:
             )
         if not 0 <= phase.us < length.us:
             rule = "an offset is 0 or more and less than the period"
-            raise SpecError(
-                f"offset={offset!r}, period={period!r}",
-                rule,
-                "give the remainder of its division by the period",
-            )
-        object.__setattr__(self, "period", length)
-        object.__setattr__(self, "aligned", aligned)
-        object.__setattr__(self, "offset", phase)
+            remedy = "give the remainder of its division by the period"
+            raise SpecError(f"offset={offset!r}, period={period!r}", rule, remedy)
+        set_fields(self, period=length, aligned=aligned, offset=phase)
 
     def __repr__(self) -> str:
         phase = f", offset={self.offset!r}" if self.offset.us else ""
@@ -190,7 +180,7 @@ class AfterEventTime:
     period: Duration
 
     def __init__(self, period: DurationLike) -> None:
-        object.__setattr__(self, "period", positive(period, "period"))
+        set_fields(self, period=positive(period, "period"))
 
 
 @dataclass(frozen=True, init=False)
@@ -217,7 +207,7 @@ class AfterEventTimeDelay:
     delay: Duration
 
     def __init__(self, delay: DurationLike) -> None:
-        object.__setattr__(self, "delay", _delay(delay))
+        set_fields(self, delay=not_negative(delay, "delay"))
 
 
 @dataclass(frozen=True)
@@ -272,22 +262,11 @@ class OnDelta:
 
     def __init__(self, column: str, amount: int | float | str | timedelta | Duration) -> None:
         _check_column(column)
-        number = (
-            Duration.of(amount, "amount").us if isinstance(amount, (str, timedelta, Duration)) else amount
-        )
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, (int, float))
-            or not math.isfinite(number)
-            or number < 0
-        ):
-            raise SpecError(
-                f"amount={amount!r}",
-                "an amount is a number, 0 or more, or a duration",
-                "give one such as 0.5 or '1 second'",
-            )
-        object.__setattr__(self, "column", column)
-        object.__setattr__(self, "amount", number)
+        number = number_or_us(amount, "amount")
+        if not is_finite_number(number) or number < 0:
+            rule = "an amount is a number, 0 or more, or a duration"
+            raise SpecError(f"amount={amount!r}", rule, "give one such as 0.5 or '1 second'")
+        set_fields(self, column=column, amount=number)
 
 
 @dataclass(frozen=True)
@@ -324,13 +303,6 @@ Leaf: TypeAlias = (
     | Always
     | Never
 )
-
-
-def _delay(delay: DurationLike) -> Duration:
-    length = Duration.of(delay, "delay")
-    if length.us < 0:
-        raise SpecError(f"delay={delay!r}", "delay is not negative", "give 0 or more")
-    return length
 
 
 def _check_column(column: object) -> None:

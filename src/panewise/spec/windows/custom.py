@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from panewise.errors import SpecError
+from panewise.spec.fields import set_fields
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,7 @@ class Custom:
         columns: Iterable[str] = (),
         merge: bool | Literal["touching"] = False,
     ) -> None:
-        if not callable(function):
-            raise SpecError(
-                f"function={function!r}",
-                "a custom window is given by a function",
-                "give a function of a polars.DataFrame",
-            )
+        _check_function(function, "a polars.DataFrame")
         if not isinstance(name, str) or not name:
             raise SpecError(f"name={name!r}", "a custom window has a name", "give a non-empty string")
         if (
@@ -81,14 +77,9 @@ class Custom:
             or isinstance(merge, (int, float))
             and not isinstance(merge, bool)
         ):
-            raise SpecError(
-                f"merge={merge!r}",
-                "windows are not merged, merged if they overlap, or also merged if they touch",
-                "give False, True or 'touching'",
-            )
-        values = {"function": function, "name": name, "columns": _columns(columns), "merge": merge}
-        for part, value in values.items():
-            object.__setattr__(self, part, value)
+            rule = "windows are not merged, merged if they overlap, or also merged if they touch"
+            raise SpecError(f"merge={merge!r}", rule, "give False, True or 'touching'")
+        set_fields(self, function=function, name=name, columns=_columns(columns), merge=merge)
 
     @classmethod
     def each(
@@ -104,13 +95,14 @@ class Custom:
         The function takes a dict of `event_time` and the columns, and returns a list of (start, end), all in
         microseconds. The other arguments are those of the class.
         """
-        if not callable(function):
-            raise SpecError(
-                f"function={function!r}",
-                "a custom window is given by a function",
-                "give a function of a dict",
-            )
+        _check_function(function, "a dict")
         return cls(EachRow(function), name=name, columns=columns, merge=merge)
+
+
+def _check_function(function: Any, argument: str) -> None:
+    if not callable(function):
+        rule = "a custom window is given by a function"
+        raise SpecError(f"function={function!r}", rule, f"give a function of {argument}")
 
 
 def _columns(columns: Any) -> tuple[str, ...]:

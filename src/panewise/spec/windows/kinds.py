@@ -10,6 +10,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, looks_iso, time_zone
 from panewise.errors import SpecError
+from panewise.spec.fields import check_choice, check_flag, set_fields
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.measure import Rows, length
 from panewise.spec.windows.sliding import Sliding
@@ -54,11 +55,6 @@ def names_a_column(gap: object) -> bool:
     return isinstance(gap, str) and re.match(r"[^\W\d]", gap) is not None and not looks_iso(gap)
 
 
-def _freeze(spec: object, **values: object) -> None:
-    for name, value in values.items():
-        object.__setattr__(spec, name, value)
-
-
 @dataclass(frozen=True, init=False)
 class Tumbling:
     """Windows [origin + n*size, origin + (n+1)*size) for every integer n. Each row is in exactly one.
@@ -90,7 +86,7 @@ class Tumbling:
 
     def __init__(self, size: DurationLike | Rows, origin: InstantLike = 0) -> None:
         measured = _measure(size, "size")
-        _freeze(self, size=measured, origin=_origin(origin, measured))
+        set_fields(self, size=measured, origin=_origin(origin, measured))
 
 
 @dataclass(frozen=True, init=False)
@@ -145,30 +141,15 @@ class Hopping:
         measured, step = _measure(size, "size"), _measure(hop, "hop")
         if isinstance(measured, Rows) != isinstance(step, Rows):
             rule = "size and hop are both durations, or both numbers of rows"
-            raise SpecError(
-                f"size={measured!r}, hop={step!r}",
-                rule,
-                "give both of one kind: Hopping(rows(100), rows(10))",
-            )
-        _freeze(
-            self,
-            size=measured,
-            hop=step,
-            origin=_origin(origin, measured),
-            gaps=gaps,
-            only_when_full=only_when_full,
-        )
-        if not isinstance(only_when_full, bool):
-            raise SpecError(
-                f"only_when_full={only_when_full!r}", "only_when_full is True or False", "give one of these"
-            )
+            remedy = "give both of one kind: Hopping(rows(100), rows(10))"
+            raise SpecError(f"size={measured!r}, hop={step!r}", rule, remedy)
+        start = _origin(origin, measured)
+        set_fields(self, size=measured, hop=step, origin=start, gaps=gaps, only_when_full=only_when_full)
+        check_flag("only_when_full", only_when_full)
         if only_when_full and not isinstance(measured, Rows):
             rule = "a window of time may contain any number of rows, and is never full"
-            raise SpecError(
-                f"only_when_full=True, size={measured}",
-                rule,
-                "leave only_when_full out, or give sizes in rows",
-            )
+            remedy = "leave only_when_full out, or give sizes in rows"
+            raise SpecError(f"only_when_full=True, size={measured}", rule, remedy)
         if (length(step) > length(measured)) != gaps:
             rule = "hop > size requires gaps=True; otherwise leave gaps=False"
             raise SpecError(
@@ -203,12 +184,8 @@ class Cumulating:
     origin: int
 
     def __init__(self, size: DurationLike, step: DurationLike, origin: InstantLike = 0) -> None:
-        _freeze(
-            self,
-            size=positive(size, "size"),
-            step=positive(step, "step"),
-            origin=instant_us(origin, "origin"),
-        )
+        set_fields(self, size=positive(size, "size"), step=positive(step, "step"))
+        set_fields(self, origin=instant_us(origin, "origin"))
         if self.size.us % self.step.us:
             rule = "size is a multiple of step"
             raise SpecError(f"size={self.size}, step={self.step}", rule, "give a step that divides size")
@@ -261,22 +238,15 @@ class Calendar:
     def __init__(
         self, unit: CalendarUnit, n: int = 1, zone: str = "UTC", week_start: Weekday = "monday"
     ) -> None:
-        for name, value, known in (
-            ("unit", unit, get_args(CalendarUnit)),
-            ("week_start", week_start, WEEKDAYS),
-        ):
-            if value not in known:
-                raise SpecError(f"{name}={value!r}", f"{name} is one of {known}", "give one of these")
+        check_choice("unit", unit, get_args(CalendarUnit))
+        check_choice("week_start", week_start, WEEKDAYS)
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise SpecError(f"n={n!r}", "a window is a whole number of units above zero", "give n=1 or more")
         if week_start != "monday" and unit != "week":
-            raise SpecError(
-                f"unit={unit!r}, week_start={week_start!r}",
-                "week_start belongs to weeks",
-                "leave week_start out",
-            )
+            given = f"unit={unit!r}, week_start={week_start!r}"
+            raise SpecError(given, "week_start belongs to weeks", "leave week_start out")
         time_zone(zone)
-        _freeze(self, unit=unit, n=n, zone=zone, week_start=week_start)
+        set_fields(self, unit=unit, n=n, zone=zone, week_start=week_start)
 
 
 @dataclass(frozen=True, init=False)
@@ -328,36 +298,24 @@ class Session:
         closed: Literal["left", "both"] = "left",
     ) -> None:
         if touching not in ("separate", "merge"):
-            raise SpecError(
-                f"touching={touching!r}",
-                "touching sessions are separate or merged",
-                "give 'separate' or 'merge'",
-            )
+            rule = "touching sessions are separate or merged"
+            raise SpecError(f"touching={touching!r}", rule, "give 'separate' or 'merge'")
         if isinstance(gap, Rows) and touching == "merge":
             rule = f"{gap.n} rows of other keys end the session, so the next row of its key starts a new one"
-            raise SpecError(
-                f"gap={gap!r}, touching='merge'",
-                rule,
-                f"leave touching out; to include that row, give rows({gap.n + 1})",
-            )
+            remedy = f"leave touching out; to include that row, give rows({gap.n + 1})"
+            raise SpecError(f"gap={gap!r}, touching='merge'", rule, remedy)
         if closed not in ("left", "both"):
-            raise SpecError(
-                f"closed={closed!r}",
-                "a session is closed at its start, or at both ends",
-                "give 'left' or 'both'",
-            )
+            rule = "a session is closed at its start, or at both ends"
+            raise SpecError(f"closed={closed!r}", rule, "give 'left' or 'both'")
         if closed == "both" and touching == "merge":
             rule = "with closed='both' sessions that share an instant are merged, and no others touch"
             raise SpecError("closed='both', touching='merge'", rule, "leave touching out")
         if closed == "both" and isinstance(gap, Rows):
             rule = "a session of rows does not contain the row that ends it"
-            raise SpecError(
-                f"gap={gap!r}, closed='both'",
-                rule,
-                f"leave closed out; to include that row, give rows({gap.n + 1})",
-            )
+            remedy = f"leave closed out; to include that row, give rows({gap.n + 1})"
+            raise SpecError(f"gap={gap!r}, closed='both'", rule, remedy)
         measure = gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap")
-        _freeze(self, gap=measure, touching=touching, closed=closed)
+        set_fields(self, gap=measure, touching=touching, closed=closed)
 
 
 @dataclass(frozen=True)

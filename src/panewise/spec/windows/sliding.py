@@ -5,6 +5,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import check_choice, set_fields
 from panewise.spec.windows.measure import Rows
 
 Anchor: TypeAlias = Literal["end", "start", "both"]
@@ -58,10 +59,8 @@ class Sliding:
     anchor: Anchor
 
     def __init__(self, size: DurationLike | Rows, anchor: Anchor = "end") -> None:
-        if anchor not in ANCHORS:
-            raise SpecError(f"anchor={anchor!r}", f"anchor is one of {ANCHORS}", "give one of these")
-        object.__setattr__(self, "size", _checked(size, anchor))
-        object.__setattr__(self, "anchor", anchor)
+        check_choice("anchor", anchor, ANCHORS)
+        set_fields(self, size=_checked(size, anchor), anchor=anchor)
 
 
 def _checked(size: DurationLike | Rows, anchor: str) -> Duration | Rows:

@@ -1,6 +1,7 @@
 """S1's windowed aggregator: the results of the windows of a stream, with early, full and late outputs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,16 @@ from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outputs import Firing, WindowOutput
-from panewise.standalone.retained.results import Results, row_of, to_bytes
-from panewise.standalone.retained.rows import checked
+from panewise.standalone.retained.outputs import Firing, WindowMetadata, WindowOutput
+from panewise.standalone.retained.results import Results, row_of
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.state import WindowState
-from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
+from panewise.standalone.retained.state import RetainedState
+from panewise.standalone.retained.validator import checked
+from panewise.standalone.retained.window import Arrival, Message, RetainedWindow, to_bytes
 
 
 class WindowedAggregator(RetainedWindows):
-    """Aggregates the messages of each window, and keeps the windows for a retention.
+    """Aggregates the messages of each window. Windows stay for a retention.
 
     Where a result follows from partials of bounded size, as sums do, the partials are stored with the
     metadata of the window. Other aggregates, such as a median, need the messages of the window: these are
@@ -89,7 +90,9 @@ class WindowedAggregator(RetainedWindows):
             rule = "these aggregates are computed from the messages of a window"
             raise SpecError("message_store=False", rule, "leave it out")
         stores = from_messages or bool(settings.message_store)
-        state = WindowState(settings, spec, columns, stores_messages=stores, store=store, callbacks=callbacks)
+        state = RetainedState(
+            settings, spec, columns, stores_messages=stores, store=store, callbacks=callbacks
+        )
         super().__init__(state, _Aggregates(state, results, from_messages), delivery)
 
 
@@ -102,14 +105,14 @@ class _Aggregates(Content):
         from_messages: whether results are computed from stored messages.
     """
 
-    def __init__(self, state: WindowState, results: Results, from_messages: bool) -> None:
+    def __init__(self, state: RetainedState, results: Results, from_messages: bool) -> None:
         self._state, self._results, self._from_messages = state, results, from_messages
 
-    def loaded(self, windows: Iterable[Window]) -> None:
+    def loaded(self, windows: Iterable[RetainedWindow]) -> None:
         for window in windows:
             window.partial = self._results.completed(window.partial)
 
-    def put(self, window: Window, metadata: WindowMetadata) -> None:
+    def put(self, window: RetainedWindow, metadata: WindowMetadata) -> None:
         partial = self._results.partial_of(metadata.partial)
         if self._from_messages != (partial is None):
             rule = "a partial is given where results are computed from it, and only there"
@@ -121,7 +124,7 @@ class _Aggregates(Content):
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
         window.partial, window.rows = partial, []
 
-    def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+    def include(self, windows: Sequence[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         if not self._from_messages:
             for window in windows:
                 window.rows.append(arrival.message)
@@ -138,43 +141,45 @@ class _Aggregates(Content):
             stored = [message for window in group for message in self._ordered(window)]
             self._results.check_messages([*stored, arrival.message])
 
-    def _ordered(self, window: Window) -> list[Message]:
+    def _ordered(self, window: RetainedWindow) -> list[Message]:
         """Returns the stored messages of a window in the order of their offsets."""
-        return [message for _, message in sorted(self._state.messages_of(window), key=lambda found: found[0])]
+        return [message for _, message in sorted(self._state.messages_of(window), key=itemgetter(0))]
 
-    def _result(self, window: Window) -> pl.DataFrame | None:
+    def _result(self, window: RetainedWindow) -> pl.DataFrame | None:
         if not self._from_messages:
             return self._results.of_window(window)
         messages = self._ordered(window)
         return self._results.values(self._results.of_messages(messages)) if messages else None
 
-    def output(self, window: Window, firing: Firing) -> WindowOutput | None:
+    def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
         result = self._result(window)
         if result is not None and window.session_key is not None:
             window.emitted = result
         return self._numbered(window, result, firing)
 
-    def retraction(self, window: Window) -> WindowOutput | None:
+    def retraction(self, window: RetainedWindow) -> WindowOutput | None:
         return self._numbered(window, window.emitted, "retraction")
 
-    def _numbered(self, window: Window, result: pl.DataFrame | None, firing: Firing) -> WindowOutput | None:
+    def _numbered(
+        self, window: RetainedWindow, result: pl.DataFrame | None, firing: Firing
+    ) -> WindowOutput | None:
         if result is None:
             return None
         return WindowOutput(self._described(window, result), self._state.progress.sequence + 1, firing)
 
-    def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+    def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         if not self._from_messages:
             return []
         return [one for one in windows if one.incomplete or one.pending_since is not None]
 
-    def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+    def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         self.fold(windows)
         return [self._described(window, self._result(window)) for window in windows]
 
-    def fold(self, windows: Sequence[Window]) -> None:
+    def fold(self, windows: Sequence[RetainedWindow]) -> None:
         self._results.fold(windows)
 
-    def _described(self, window: Window, result: pl.DataFrame | None) -> WindowMetadata:
+    def _described(self, window: RetainedWindow, result: pl.DataFrame | None) -> WindowMetadata:
         partial = to_bytes(window.partial)
         return self._state.bounds(window)._replace(value=row_of(result), partial=partial)
 

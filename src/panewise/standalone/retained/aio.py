@@ -8,8 +8,7 @@ from panewise.standalone.arguments import check_number
 from panewise.standalone.frames import Frame
 from panewise.standalone.front import AsyncFront
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outputs import Classified, WindowOutput
-from panewise.standalone.retained.window import SessionKey
+from panewise.standalone.retained.outputs import Classified, SessionKey, WindowOutput
 
 
 class AsyncWindows(AsyncFront[WindowOutput]):
@@ -70,18 +69,18 @@ class AsyncWindows(AsyncFront[WindowOutput]):
         self, message: Any, offset: int | None = None, *, now: InstantLike | None = None
     ) -> Classified:
         """Adds a message, as `add_message` of the operator does; waits while too much is emitted."""
-        return await self._outputs.step(lambda: self.operator.add_message(message, offset, now=now))
+        return await self._step(lambda: self.operator.add_message(message, offset, now=now))
 
     async def add_batch(
         self, rows: Frame, offset: int | None = None, *, now: InstantLike | None = None
     ) -> list[Classified]:
         """Adds the rows of a batch, as `add_batch` of the operator does; waits while too much is emitted."""
-        return await self._outputs.step(lambda: self.operator.add_batch(rows, offset, now=now))
+        return await self._step(lambda: self.operator.add_batch(rows, offset, now=now))
 
     async def timeout(self, now: InstantLike | None = None) -> None:
         """Reads the clock, and lets windows emit; waits while too much is emitted."""
-        await self._outputs.step(lambda: self.operator.timeout(now))
+        await self._step(lambda: self.operator.timeout(now))
 
     async def retire(self, end: InstantLike, session_key: SessionKey | None = None) -> int:
         """Removes full windows, as `retire` of the operator does; waits while too much is emitted."""
-        return await self._outputs.step(lambda: self.operator.retire(end, session_key))
+        return await self._step(lambda: self.operator.retire(end, session_key))

@@ -35,13 +35,13 @@ def to_json(message: dict[str, Any], schema: Schema) -> dict[str, Any]:
     return {name: to_json_value(message.get(name)) for name in schema}
 
 
-def of_json(stored: dict[str, Any], schema: Schema) -> dict[str, Any]:
+def from_json(stored: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Returns the message of JSON values.
 
-    >>> of_json({'day': '1970-01-02', 'b': 'eA=='}, {"day": pl.Date(), "b": pl.Binary()})
+    >>> from_json({'day': '1970-01-02', 'b': 'eA=='}, {"day": pl.Date(), "b": pl.Binary()})
     {'day': datetime.date(1970, 1, 2), 'b': b'x'}
     """
-    return {name: of_json_value(stored.get(name), dtype) for name, dtype in schema.items()}
+    return {name: from_json_value(stored.get(name), dtype) for name, dtype in schema.items()}
 
 
 def to_json_value(value: Any) -> Any:
@@ -54,14 +54,14 @@ def to_json_value(value: Any) -> Any:
     return value if write is None else write(value)
 
 
-def of_json_value(value: Any, dtype: Any) -> Any:
+def from_json_value(value: Any, dtype: Any) -> Any:
     """Returns the value of a JSON value, for a column of this type."""
     if value is None:
         return None
     if isinstance(dtype, pl.Struct):
-        return {field.name: of_json_value(value[field.name], field.dtype) for field in dtype.fields}
+        return {field.name: from_json_value(value[field.name], field.dtype) for field in dtype.fields}
     if isinstance(dtype, (pl.List, pl.Array)):
-        return [of_json_value(one, dtype.inner) for one in value]
+        return [from_json_value(one, dtype.inner) for one in value]
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         return value  # microseconds are what a column of instants takes
     read = _READ.get(type(dtype))

@@ -1,51 +1,51 @@
-"""What is computed of the messages of a window, and emitted: the part in which the two operators differ."""
+"""What windows compute from their messages, and emit: the part in which the two operators differ."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
-from panewise.standalone.retained.outputs import Firing, WindowOutput
-from panewise.standalone.retained.window import Arrival, Window, WindowMetadata
+from panewise.standalone.retained.outputs import Firing, WindowMetadata, WindowOutput
+from panewise.standalone.retained.window import Arrival, RetainedWindow
 
 
-class Content(Protocol):
+class Content(ABC):
     """The results of windows, or their new messages."""
 
-    def loaded(self, windows: Iterable[Window]) -> None:
-        """Takes windows that an older release may have stored."""
+    def loaded(self, windows: Iterable[RetainedWindow]) -> None:
+        """Completes windows that were loaded: an older release stored partials with fewer columns."""
         return
 
     def attempt(self, arrival: Arrival, floor: int) -> None:
         """Raises the error that adding a message would raise."""
         return
 
-    def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+    @abstractmethod
+    def include(self, windows: Sequence[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         """Adds a message to its windows. Returns those that have something new to emit."""
-        ...
 
-    def output(self, window: Window, firing: Firing) -> WindowOutput | None:
+    @abstractmethod
+    def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
         """Returns what a window emits; None if it has nothing to emit yet."""
-        ...
 
-    def retraction(self, window: Window) -> WindowOutput | None:
+    def retraction(self, window: RetainedWindow) -> WindowOutput | None:
         """Returns the retraction of a session that became a part of another one; None if none is needed."""
         return None
 
-    def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+    @abstractmethod
+    def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         """Returns those windows that can correct what they emitted, after a message of them was restored."""
-        ...
 
-    def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+    @abstractmethod
+    def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         """Returns the metadata of windows."""
-        ...
 
-    def fold(self, windows: Sequence[Window]) -> None:
-        """Computes what is stored of windows."""
+    def fold(self, windows: Sequence[RetainedWindow]) -> None:
+        """Aggregates the messages that wait in windows, so that the windows can be stored."""
         return
 
-    def put(self, window: Window, metadata: WindowMetadata) -> None:
+    @abstractmethod
+    def put(self, window: RetainedWindow, metadata: WindowMetadata) -> None:
         """Gives a window the value and the partial of metadata.
 
         Raises:
             InputError: if they are not those of a window of this operator.
         """
-        ...

@@ -15,15 +15,16 @@ from typing import Any
 
 from panewise.chrono import MIN_INSTANT
 from panewise.errors import InputError
-from panewise.standalone.delivery import Core, Delivery
+from panewise.standalone.core import Core
+from panewise.standalone.delivery import Delivery
 from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.grids import Placement
 from panewise.standalone.retained.outputs import Classified, Firing, WindowOutput
 from panewise.standalone.retained.progress import Progress
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.state import WindowState
-from panewise.standalone.retained.window import Arrival, Message, Window
+from panewise.standalone.retained.state import RetainedState
+from panewise.standalone.retained.window import Arrival, Message, RetainedWindow
 from panewise.stores.keys import KeyValue
 
 
@@ -39,7 +40,7 @@ class WindowCore(Core):
         flush_due: whether a flush follows the delivery of the outputs that wait.
     """
 
-    def __init__(self, state: WindowState, content: Content, delivery: Delivery[WindowOutput]) -> None:
+    def __init__(self, state: RetainedState, content: Content, delivery: Delivery[WindowOutput]) -> None:
         self.state, self._content, self._delivery = state, content, delivery
         self.flush_due = False
         self._begin()
@@ -68,7 +69,7 @@ class WindowCore(Core):
     def _added(self, message: Any, offset: int) -> Classified:
         """Takes a message through the steps of S1, except the delivery of outputs."""
         state, progress = self.state, self.state.progress
-        checked = state.rows.check(message, progress.clock)
+        checked = state.validator.check(message, progress.clock)
         if isinstance(checked, str):
             return self._rejected(message, offset, "invalid", checked)
         row, time = checked
@@ -121,7 +122,7 @@ class WindowCore(Core):
             state.retention.add(window)
         self.flush_due = self.flush_due or bool(placement.opened)
 
-    def _update(self, touched: Iterable[Window] = ()) -> None:
+    def _update(self, touched: Iterable[RetainedWindow] = ()) -> None:
         """Lets the windows emit whose policy says so, then removes those that have expired.
 
         If one of them raises an error, those that have not emitted are due again in the next step.
@@ -140,7 +141,7 @@ class WindowCore(Core):
             raise
         progress.floor = state.retention.floor
 
-    def _due_again(self, due: Iterable[tuple[Window, Firing]]) -> None:
+    def _due_again(self, due: Iterable[tuple[RetainedWindow, Firing]]) -> None:
         """Puts all windows back into the queues. Those that were due as full are not full again.
 
         So they become full in the next step, and emit as full.
@@ -152,29 +153,29 @@ class WindowCore(Core):
             state.updates.add(window)
             state.retention.add(window)
 
-    def _purge(self, window: Window) -> None:
+    def _purge(self, window: RetainedWindow) -> None:
         """Removes a window. What it has not emitted yet is emitted before."""
         if window.pending_since is not None:
             self._fire(window, "late" if window.full else "early")
         self.state.remove(window)
         self.flush_due = True
-        self._retire(window)
+        self._retire_messages(window)
 
-    def retire(self, end: int, session_key: KeyValue | None) -> int:
+    def remove_full(self, end: int, session_key: KeyValue | None) -> int:
         """Removes the full windows that end at or before a time or an offset. Returns how many."""
         state, by_time = self.state, self.state.settings.by_time
-        found = [
+        full = [
             one
-            for one in state.windows.of_key(session_key)
+            for one in state.windows.of_session_key(session_key)
             if one.full and (one.end if by_time else one.last_offset) <= end
         ]
         if by_time and state.settings.session_key is None:
-            state.retention.raise_floor(one.end for one in found)
-        for window in found:
+            state.retention.raise_floor(one.end for one in full)
+        for window in full:
             self._purge(window)
         state.progress.floor = state.retention.floor
         self.settle()
-        return len(found)
+        return len(full)
 
     def retire_fields(self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...]) -> int:
         """Retires the applied messages with these equal fields. Returns how many of them could be read."""
@@ -191,13 +192,13 @@ class WindowCore(Core):
         state.retirements.add_fields(end, session_key, join_keys, mark)
         return before - readable()
 
-    def _retire(self, window: Window) -> None:
+    def _retire_messages(self, window: RetainedWindow) -> None:
         """Retires the messages that no window in retention contains, after a window was removed."""
         state = self.state
         if state.retirements is None:
             return
         if window.session_key is None:
-            state.retire_to_first()
+            state.retire_unreachable()
             return
         end = window.last_time + 1 if state.settings.by_time else window.last_offset
         mark = state.progress.mark
@@ -206,7 +207,7 @@ class WindowCore(Core):
         left = 0 if state.restoring else state.windows.count(window.session_key)
         state.retirements.add_session(end, window.session_key, mark, left=left)
 
-    def _fire(self, window: Window, firing: Firing) -> None:
+    def _fire(self, window: RetainedWindow, firing: Firing) -> None:
         output = self._content.output(window, firing)
         window.pending_since = None
         self.state.windows.touch(window)
@@ -305,7 +306,7 @@ class WindowCore(Core):
         stored = {} if name is None else files.saved(name)
         if stored is None:
             return False
-        saved = Progress.of_json(stored)
+        saved = Progress.from_json(stored)
         try:
             files.reset(name, saved.following(self.state.progress).to_json())
             self._begin()

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from panewise.errors import StoreError
-from panewise.standalone.retained.window import Window
-from panewise.standalone.retained.window_codec import decode_window, encode_window
+from panewise.standalone.retained.window import RetainedWindow, decode_window, encode_window
 from panewise.stores.durable_map import PlainDurableMap
 from panewise.stores.keys import encode_key
 from panewise.stores.memory_map import PlainMemoryMap
@@ -36,7 +35,7 @@ class WindowFiles:
 
     Args:
         directory: where they are; None: in memory.
-        made_with: what the stored windows depend on.
+        made_with: the settings and types that the stored windows depend on.
         layout: the fields of the keys of messages; None: messages are not stored.
         sessions: whether there are session keys.
         on_write: is called with the kind of each write before it: "messages", "metadata" or "position".
@@ -89,19 +88,19 @@ class WindowFiles:
         stored = self._metadata.get(_POSITION)
         return None if stored is None else int(stored)
 
-    def windows(self) -> Iterable[Window]:
+    def windows(self) -> Iterable[RetainedWindow]:
         """Returns the stored windows."""
         for _, data in self._metadata.scan(_WINDOWS, prefix_end(_WINDOWS)):
             yield decode_window(data)
 
     def retired(self) -> Iterable[tuple[bytes, bytes]]:
-        """Returns what says which stored messages are retired, as `Retirements.changes` returned it."""
+        """Returns the bounds of retired messages by part, as `Retirements.changes` has encoded them."""
         for key, data in self._metadata.scan(_RETIRED, prefix_end(_RETIRED)):
             yield key[len(_RETIRED) :], data
 
     def flush(
         self,
-        changed: Iterable[Window],
+        changed: Iterable[RetainedWindow],
         removed: Iterable[bytes],
         header: dict[str, Any],
         retired: Mapping[bytes, bytes],
@@ -112,7 +111,7 @@ class WindowFiles:
             changed: the windows to write.
             removed: the keys of windows to delete.
             header: the header to write.
-            retired: what `Retirements.changes` returns.
+            retired: the encoded bounds of retired messages by part; empty ones are deleted.
 
         Raises:
             StoreError: if they cannot be written. What was not committed is still pending.
@@ -140,7 +139,7 @@ class WindowFiles:
     def save(
         self,
         name: str,
-        windows: Iterable[Window],
+        windows: Iterable[RetainedWindow],
         header: dict[str, Any],
         messages: Iterable[tuple[bytes, bytes]],
     ) -> None:

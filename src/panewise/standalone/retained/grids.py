@@ -2,6 +2,9 @@
 
 Windows are opened when their first message arrives. A window is full when the progress reaches its boundary.
 The progress is the watermark for windows of time, and the number of the last message otherwise.
+
+Invariant: the table has each window in retention that contains an applied message, unless a caller deleted
+it. So the windows of a message are found by their starts, and sessions by a search back from its time.
 """
 
 from abc import ABC, abstractmethod
@@ -10,8 +13,8 @@ from itertools import islice, takewhile
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.table import WindowTable
-from panewise.standalone.retained.window import Arrival, Window
+from panewise.standalone.retained.table import RetainedTable
+from panewise.standalone.retained.window import Arrival, RetainedWindow
 
 
 @dataclass
@@ -25,24 +28,24 @@ class Placement:
         merged: sessions that became a part of one of them, and are in the table no more.
     """
 
-    windows: list[Window]
-    opened: list[Window] = field(default_factory=list)
-    grown: list[Window] = field(default_factory=list)
-    merged: list[Window] = field(default_factory=list)
+    windows: list[RetainedWindow]
+    opened: list[RetainedWindow] = field(default_factory=list)
+    grown: list[RetainedWindow] = field(default_factory=list)
+    merged: list[RetainedWindow] = field(default_factory=list)
 
 
 class Grid(ABC):
     """The windows of a measure. Windows that have no instants do not end before a floor."""
 
     @abstractmethod
-    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+    def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
         """Returns the windows of a message. It opens and merges windows, and covers the message."""
 
     @abstractmethod
-    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
         """Returns the windows that `place` would combine with the message, for each of its windows."""
 
-    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+    def is_out(self, windows: RetainedTable, arrival: Arrival, floor: int) -> bool:
         """Returns whether all windows of a message have expired: they end at `floor` or before."""
         return False
 
@@ -50,7 +53,7 @@ class Grid(ABC):
         """Returns whether a window of an event time has bounds that are instants (semantics 6.3)."""
         return True
 
-    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+    def first_position(self, windows: RetainedTable, floor: int, mark: int) -> int:
         """Returns the first time or offset at which a message can belong to a window in retention.
 
         Messages of sessions have no such bound: each can extend a session, and they are deleted by key.
@@ -70,9 +73,9 @@ def grid_of(settings: AggregatorSettings) -> Grid:
     return _TimeGrid(settings) if settings.by_time else _TupleGrid(settings)
 
 
-def _opened(arrival: Arrival, start: int, boundary: int, end: int) -> Window:
+def _opened(arrival: Arrival, start: int, boundary: int, end: int) -> RetainedWindow:
     offset, number = arrival.offset, arrival.number
-    return Window(
+    return RetainedWindow(
         arrival.session_key, start, boundary, end, offset, offset, number, number, last_time=arrival.time
     )
 
@@ -91,7 +94,7 @@ class _TimeGrid(Grid):
             first -= (first - lowest) // self._step * self._step
         return range(first, min(last, highest) + 1, self._step)
 
-    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+    def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
         placement = Placement([])
         for start in self._starts(arrival.time, floor):
             window = windows.at((start, b""))
@@ -104,17 +107,17 @@ class _TimeGrid(Grid):
             placement.windows.append(window)
         return placement
 
-    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
-        found = (windows.at((start, b"")) for start in self._starts(arrival.time, floor))
-        return [[] if window is None else [window] for window in found]
+    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
+        present = (windows.at((start, b"")) for start in self._starts(arrival.time, floor))
+        return [[] if window is None else [window] for window in present]
 
-    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+    def is_out(self, windows: RetainedTable, arrival: Arrival, floor: int) -> bool:
         return not self._starts(arrival.time, floor)
 
     def in_range(self, time: int) -> bool:
         return bool(self._starts(time, MIN_INSTANT))
 
-    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+    def first_position(self, windows: RetainedTable, floor: int, mark: int) -> int:
         """Returns the first start of a window that ends after the floor.
 
         While messages are restored no window is removed, so one in the table may start before.
@@ -132,7 +135,7 @@ class _TupleGrid(Grid):
         self._size, self._step = settings.length, settings.step
         self._full_at = self._size - (settings.full == "at_size")
 
-    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+    def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
         placement = Placement(self._containing(windows, arrival))
         for window in placement.windows:
             window.cover(arrival)
@@ -145,19 +148,19 @@ class _TupleGrid(Grid):
             placement.windows.append(window)
         return placement
 
-    def _containing(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
-        found = []
+    def _containing(self, windows: RetainedTable, arrival: Arrival) -> list[RetainedWindow]:
+        containing = []
         for window in windows.backward():
             if window.first_number <= arrival.number - self._size:
                 break
-            found.append(window)
-        return found[::-1]
+            containing.append(window)
+        return containing[::-1]
 
-    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
-        opens: list[list[Window]] = [[]] if arrival.number % self._step == 0 else []
+    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
+        opens: list[list[RetainedWindow]] = [[]] if arrival.number % self._step == 0 else []
         return [[window] for window in self._containing(windows, arrival)] + opens
 
-    def first_position(self, windows: WindowTable, floor: int, mark: int) -> int:
+    def first_position(self, windows: RetainedTable, floor: int, mark: int) -> int:
         """Returns the start of the first window. Without a window only later messages will be in one."""
         first = windows.first()
         return mark + 1 if first is None else first.start
@@ -169,12 +172,12 @@ class _TimeSessions(Grid):
     def __init__(self, settings: AggregatorSettings) -> None:
         self._gap = settings.length
 
-    def _touching(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
+    def _touching(self, windows: RetainedTable, arrival: Arrival) -> list[RetainedWindow]:
         low, high = arrival.time - self._gap, arrival.time + self._gap
         before = windows.backward(arrival.session_key, high)
         return list(takewhile(lambda window: window.last_time >= low, before))[::-1]
 
-    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+    def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
         """Returns the session of a message, which may be one into which others were merged."""
         touching = self._touching(windows, arrival)
         if not touching:
@@ -197,10 +200,10 @@ class _TimeSessions(Grid):
         grown = [] if before == (window.start, window.end) else [window]
         return Placement([window], grown=grown, merged=replaced)
 
-    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
         return [self._touching(windows, arrival)]
 
-    def is_out(self, windows: WindowTable, arrival: Arrival, floor: int) -> bool:
+    def is_out(self, windows: RetainedTable, arrival: Arrival, floor: int) -> bool:
         """Returns whether a session of the message alone would have expired, and there is no other one."""
         return arrival.time + self._gap + 1 <= floor and not self._touching(windows, arrival)
 
@@ -215,11 +218,11 @@ class _TupleSessions(Grid):
     def __init__(self, settings: AggregatorSettings) -> None:
         self._most = settings.length
 
-    def _last(self, windows: WindowTable, arrival: Arrival) -> list[Window]:
+    def _last(self, windows: RetainedTable, arrival: Arrival) -> list[RetainedWindow]:
         sessions = islice(windows.backward(arrival.session_key), 1)
         return [one for one in sessions if arrival.number - one.last_number - 1 <= self._most]
 
-    def place(self, windows: WindowTable, arrival: Arrival, floor: int) -> Placement:
+    def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
         placement = Placement(self._last(windows, arrival))
         if not placement.windows:
             window = _opened(arrival, arrival.offset, 0, 0)
@@ -230,5 +233,5 @@ class _TupleSessions(Grid):
         window.boundary, window.end = arrival.number + self._most + 1, window.last_time + 1
         return placement
 
-    def before(self, windows: WindowTable, arrival: Arrival, floor: int) -> list[list[Window]]:
+    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
         return [self._last(windows, arrival)]

@@ -11,14 +11,14 @@ from panewise.spec import Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
-from panewise.standalone.retained.codec import of_json
+from panewise.standalone.retained.codec import from_json
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.operator import RetainedWindows
-from panewise.standalone.retained.outputs import Firing, WindowOutput
-from panewise.standalone.retained.rows import checked
+from panewise.standalone.retained.outputs import Firing, RetainedMessage, WindowMetadata, WindowOutput
 from panewise.standalone.retained.settings import JoinWindowSettings
-from panewise.standalone.retained.state import WindowState
-from panewise.standalone.retained.window import Arrival, FreshMessage, RetainedMessage, Window, WindowMetadata
+from panewise.standalone.retained.state import RetainedState
+from panewise.standalone.retained.validator import checked
+from panewise.standalone.retained.window import Arrival, FreshMessage, RetainedWindow
 from panewise.stores.keys import decode_key
 from panewise.stores.message_codec import MessageKey, encode_fields
 
@@ -77,7 +77,7 @@ class JoinWindowOperator(RetainedWindows):
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
         spec, columns = checked(_spec(settings), schema)
         fields = settings.equal_fields
-        state = WindowState(
+        state = RetainedState(
             settings, spec, columns, stores_messages=True, join_keys=fields, store=store, callbacks=callbacks
         )
         super().__init__(state, _NewMessages(state), delivery)
@@ -90,15 +90,15 @@ class _NewMessages(Content):
     emitted stay emitted when sessions merge.
     """
 
-    def __init__(self, state: WindowState) -> None:
+    def __init__(self, state: RetainedState) -> None:
         self._state = state
 
-    def put(self, window: Window, metadata: WindowMetadata) -> None:
+    def put(self, window: RetainedWindow, metadata: WindowMetadata) -> None:
         if metadata.value is not None or metadata.partial:
             rule = "the windows of a join window operator have no value and no partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
 
-    def include(self, windows: Sequence[Window], arrival: Arrival) -> list[Window]:
+    def include(self, windows: Sequence[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         if not windows:  # windows of messages that were deleted
             return []
         first = windows[0]
@@ -106,33 +106,33 @@ class _NewMessages(Content):
         first.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
         return [first]
 
-    def output(self, window: Window, firing: Firing) -> WindowOutput | None:
-        found, state = self._fresh_messages(window), self._state
-        window.fresh = [one for one in window.fresh if one.offset not in found] if state.restoring else []
-        if not found:
+    def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
+        fresh, state = self._fresh_messages(window), self._state
+        window.fresh = [one for one in window.fresh if one.offset not in fresh] if state.restoring else []
+        if not fresh:
             return None
-        return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(found.values()))
+        return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(fresh.values()))
 
-    def _fresh_messages(self, window: Window) -> dict[int, RetainedMessage]:
+    def _fresh_messages(self, window: RetainedWindow) -> dict[int, RetainedMessage]:
         """Returns the stored messages of a window that have not been emitted, in the order of keys."""
         state = self._state
         assert state.messages is not None
         keys = [_key_of(one, window) for one in window.fresh if state.is_in(window, one.time, one.offset)]
         return {
-            one.offset: RetainedMessage(of_json(one.value, state.schema), one.offset)
+            one.offset: RetainedMessage(from_json(one.value, state.schema), one.offset)
             for one in state.messages.get_many(keys)
             if state.is_applied(one)
         }
 
-    def corrected(self, windows: Iterable[Window], arrival: Arrival) -> list[Window]:
+    def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         return [one for one in windows if _is_fresh(one, arrival.offset)]
 
-    def metadata(self, windows: Sequence[Window]) -> list[WindowMetadata]:
+    def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         return [self._state.bounds(window) for window in windows]
 
 
 def _spec(settings: JoinWindowSettings) -> WindowOperator:
-    """Returns what is read of a message. A specification has an aggregate, which is never computed."""
+    """Returns a specification that validates messages. It needs an aggregate, which is never computed."""
     session = settings.session_key
     unused = count().alias("count" if session == "messages" else "messages")
     keys = () if session is None else (session,)
@@ -141,13 +141,13 @@ def _spec(settings: JoinWindowSettings) -> WindowOperator:
     )
 
 
-def _is_fresh(window: Window, offset: int) -> bool:
+def _is_fresh(window: RetainedWindow, offset: int) -> bool:
     """Returns whether a window has not emitted the message with this offset."""
     place = bisect_left(window.fresh, offset, key=lambda one: one.offset)
     return place < len(window.fresh) and window.fresh[place].offset == offset
 
 
-def _key_of(fresh: FreshMessage, window: Window) -> MessageKey:
+def _key_of(fresh: FreshMessage, window: RetainedWindow) -> MessageKey:
     """Returns the key of a message in the message store."""
     join_keys: Any = decode_key(fresh.join_keys)[0] if fresh.join_keys else None
     return MessageKey(fresh.offset, fresh.time, window.session_key, join_keys)

@@ -13,8 +13,9 @@ import polars as pl
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
 from panewise.spec.column_values import MISFIT
-from panewise.standalone.retained.codec import of_json_value, to_json_value
-from panewise.standalone.retained.window import Message, SessionKey
+from panewise.standalone.retained.codec import from_json_value, to_json_value
+from panewise.standalone.retained.outputs import SessionKey
+from panewise.standalone.retained.window import Message
 from panewise.standalone.value_types import kind_of
 from panewise.stores.keys import KeyValue
 
@@ -31,7 +32,7 @@ class KeyColumn:
 
     Attributes:
         to_key: converts a value of a message to a value of a key.
-        of_key: converts it back.
+        from_key: converts it back.
 
     Raises:
         SpecError: if the column is missing, or has a type that is not possible in keys.
@@ -45,16 +46,16 @@ class KeyColumn:
         self.name, self._dtype = name, dtype
         if dtype in _PLAIN or dtype.is_integer() or dtype.is_float():
             self.to_key: Callable[[Any], Any] = _same
-            self.of_key: Callable[[Any], Any] = _same
+            self.from_key: Callable[[Any], Any] = _same
         elif isinstance(dtype, (pl.Date, pl.Datetime)):
-            self.to_key, self.of_key = to_json_value, lambda key: of_json_value(key, dtype)
+            self.to_key, self.from_key = to_json_value, lambda key: from_json_value(key, dtype)
         elif isinstance(dtype, pl.Decimal):
-            self.to_key, self.of_key = self._digits, self._decimal
+            self.to_key, self.from_key = self._digits, self._decimal
         else:
             rule = "columns of keys are numbers, texts, Booleans, bytes, dates or timestamps"
             raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
 
-    def of_call(self, given: Any) -> Any:
+    def from_call(self, given: Any) -> Any:
         """Converts a value that a caller gives to a value of a key. A whole number fits a column of floats.
 
         Raises:
@@ -78,7 +79,7 @@ class KeyColumns:
 
     Args:
         session: the column of session keys; None: there are no sessions.
-        joined: the columns of equal fields.
+        fields: the columns of equal fields.
         schema: the columns of messages.
 
     Attributes:
@@ -88,30 +89,30 @@ class KeyColumns:
         SpecError: if a column is missing, or has a type that is not possible in keys.
     """
 
-    def __init__(self, session: str | None, joined: Sequence[str], schema: Schema) -> None:
+    def __init__(self, session: str | None, fields: Sequence[str], schema: Schema) -> None:
         self._session = None if session is None else KeyColumn(session, schema)
-        self._joined = [KeyColumn(name, schema) for name in joined]
-        self.names = [*(() if session is None else (session,)), *joined]
+        self._fields = [KeyColumn(name, schema) for name in fields]
+        self.names = [*(() if session is None else (session,)), *fields]
 
     def session_key(self, message: Message) -> KeyValue | None:
         """Returns the session key of a valid message; None without sessions."""
         if self._session is None:
             return None
-        found: KeyValue = self._session.to_key(message[self._session.name])
-        return found
+        key: KeyValue = self._session.to_key(message[self._session.name])
+        return key
 
     def join_keys(self, message: Message) -> tuple[Any, ...] | None:
         """Returns the equal fields of a valid message; None if the operator has none."""
-        return tuple(one.to_key(message[one.name]) for one in self._joined) or None
+        return tuple(one.to_key(message[one.name]) for one in self._fields) or None
 
     def shown(self, session_key: KeyValue | None) -> SessionKey | None:
         """Converts a session key of a store to the value that callers see."""
         if self._session is None:
             return session_key
-        found: SessionKey = self._session.of_key(session_key)
-        return found
+        key: SessionKey = self._session.from_key(session_key)
+        return key
 
-    def session_of_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
+    def session_from_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
         """Converts the session key that a caller gives to a value of keys.
 
         Raises:
@@ -125,10 +126,10 @@ class KeyColumns:
             return None
         if needed and given is None:
             raise InputError("session_key=None", "a session has a key", "give session_key=...")
-        found: KeyValue | None = self._session.of_call(given)
-        return found
+        key: KeyValue | None = self._session.from_call(given)
+        return key
 
-    def fields_of_call(self, given: Any) -> tuple[Any, ...] | None:
+    def fields_from_call(self, given: Any) -> tuple[Any, ...] | None:
         """Converts the equal fields that a caller gives to values of keys.
 
         Raises:
@@ -136,11 +137,11 @@ class KeyColumns:
         """
         if given is None:
             return None
-        if not isinstance(given, (tuple, list)) or not 0 < len(given) == len(self._joined):
-            rule = f"the equal fields of this operator are {[one.name for one in self._joined]}"
-            remedy = "give a tuple with a value for each of them" if self._joined else "leave it out"
+        if not isinstance(given, (tuple, list)) or not 0 < len(given) == len(self._fields):
+            rule = f"the equal fields of this operator are {[one.name for one in self._fields]}"
+            remedy = "give a tuple with a value for each of them" if self._fields else "leave it out"
             raise InputError(f"join_keys={given!r}", rule, remedy)
-        return tuple(one.of_call(value) for one, value in zip(self._joined, given, strict=True))
+        return tuple(one.from_call(value) for one, value in zip(self._fields, given, strict=True))
 
 
 def _same(value: Any) -> Any:

@@ -18,16 +18,17 @@ from panewise.standalone.front import Front
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.core import WindowCore
-from panewise.standalone.retained.outputs import Classified, WindowOutput, copy_of
-from panewise.standalone.retained.put import window_of
-from panewise.standalone.retained.state import WindowState
-from panewise.standalone.retained.window import (
+from panewise.standalone.retained.outputs import (
+    Classified,
     RetainedMessage,
     SessionKey,
-    Window,
     WindowMetadata,
-    session_bytes,
+    WindowOutput,
+    copy_of,
 )
+from panewise.standalone.retained.put import window_of
+from panewise.standalone.retained.state import RetainedState
+from panewise.standalone.retained.window import RetainedWindow, session_bytes
 
 
 class RetainedWindows(Front[WindowOutput, WindowCore]):
@@ -36,7 +37,7 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
     One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.
     """
 
-    def __init__(self, state: WindowState, content: Content, delivery: Delivery[WindowOutput]) -> None:
+    def __init__(self, state: RetainedState, content: Content, delivery: Delivery[WindowOutput]) -> None:
         self._state, self._content = state, content
         try:
             core = WindowCore(state, content, delivery)
@@ -120,9 +121,9 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
     def drain_rejected(self) -> list[RejectedMessage]:
         """Returns the rejected messages that wait, and removes them. With an `error_output` none waits."""
         self._delivery.check_open()
-        found = list(self._delivery.rejected)
+        rejected = list(self._delivery.rejected)
         self._delivery.rejected.clear()
-        return found
+        return rejected
 
     @property
     @one_thread_at_a_time
@@ -183,7 +184,7 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
             SpecError: if a bound is not an instant.
         """
         self._delivery.check_open()
-        key = self._state.keys.session_of_call(session_key)
+        key = self._state.keys.session_from_call(session_key)
         return self._content.metadata(
             self._state.overlapping(instant_us(start, "start"), instant_us(end, "end"), key)
         )
@@ -248,11 +249,13 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
         """
         self._delivery.check_open()
         key, fields = (
-            self._state.keys.session_of_call(session_key),
-            self._state.keys.fields_of_call(join_keys),
+            self._state.keys.session_from_call(session_key),
+            self._state.keys.fields_from_call(join_keys),
         )
-        found = self._state.stored_messages(instant_us(start, "start"), instant_us(end, "end"), key, fields)
-        return [RetainedMessage(message, offset) for offset, message in found]
+        messages = self._state.stored_messages(
+            instant_us(start, "start"), instant_us(end, "end"), key, fields
+        )
+        return [RetainedMessage(message, offset) for offset, message in messages]
 
     @one_at_a_time
     def retire(
@@ -287,20 +290,20 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
         """
         self._delivery.check_ready()
         key, fields = (
-            self._state.keys.session_of_call(session_key),
-            self._state.keys.fields_of_call(join_keys),
+            self._state.keys.session_from_call(session_key),
+            self._state.keys.fields_from_call(join_keys),
         )
         limit = instant_us(end, "end")
         if fields is None:
-            return self._core.retire(limit, key)
+            return self._core.remove_full(limit, key)
         return self._core.retire_fields(limit, key, fields)
 
     def _copied(self, output: WindowOutput) -> WindowOutput:
         return copy_of(output)
 
-    def _at(self, start: InstantLike, session_key: SessionKey | None) -> Window | None:
+    def _at(self, start: InstantLike, session_key: SessionKey | None) -> RetainedWindow | None:
         self._delivery.check_open()
-        key = self._state.keys.session_of_call(session_key, needed=True)
+        key = self._state.keys.session_from_call(session_key, needed=True)
         return self._state.windows.at((instant_us(start, "start"), session_bytes(key)))
 
     def _offset(self, offset: Any) -> int:

@@ -60,6 +60,6 @@ class Progress:
         return asdict(self)
 
     @classmethod
-    def of_json(cls, stored: dict[str, Any]) -> "Progress":
+    def from_json(cls, stored: dict[str, Any]) -> "Progress":
         """Returns the state of JSON values."""
         return cls(**{**stored, "counts": Counts(**stored["counts"])}) if stored else cls()

@@ -6,14 +6,15 @@ from typing import NoReturn
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.errors import InputError
 from panewise.spec.column_values import is_long
+from panewise.standalone.retained.outputs import WindowMetadata
 from panewise.standalone.retained.progress import Progress
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.state import WindowState
-from panewise.standalone.retained.window import Window, WindowMetadata, session_bytes
+from panewise.standalone.retained.state import RetainedState
+from panewise.standalone.retained.window import RetainedWindow, session_bytes
 from panewise.stores.keys import KeyValue
 
 
-def window_of(state: WindowState, metadata: WindowMetadata) -> Window:
+def window_of(state: RetainedState, metadata: WindowMetadata) -> RetainedWindow:
     """Returns a new window with these metadata. It is not put in the table.
 
     Raises:
@@ -21,7 +22,7 @@ def window_of(state: WindowState, metadata: WindowMetadata) -> Window:
     """
     _check_types(metadata)
     settings, progress = state.settings, state.progress
-    session_key = state.keys.session_of_call(metadata.session_key, needed=True)
+    session_key = state.keys.session_from_call(metadata.session_key, needed=True)
     stored = state.windows.at((metadata.start, session_bytes(session_key)))
     window = _made_of(settings, metadata, session_key, stored, progress)
     if settings.by_time:
@@ -33,7 +34,7 @@ def window_of(state: WindowState, metadata: WindowMetadata) -> Window:
     return window
 
 
-def _check_apart(state: WindowState, window: Window) -> None:
+def _check_apart(state: RetainedState, window: RetainedWindow) -> None:
     """Raises InputError for a session of time that is within the gap of another one of its key."""
     gap = state.settings.length
     for other in state.windows.backward(window.session_key, window.last_time + gap):
@@ -68,9 +69,9 @@ def _made_of(
     settings: AggregatorSettings,
     metadata: WindowMetadata,
     session_key: KeyValue | None,
-    stored: Window | None,
+    stored: RetainedWindow | None,
     progress: Progress,
-) -> Window:
+) -> RetainedWindow:
     """Returns a window with these metadata.
 
     Args:
@@ -92,7 +93,7 @@ def _made_of(
         rule = "a window of messages is put in place of one with the same start"
         raise InputError(f"start={start}", rule, "put a window that get_window returns")
     number = max(progress.received - 1, 0)
-    window = stored or Window(
+    window = stored or RetainedWindow(
         session_key, start, end, end, *offsets, number, number, _last_time(settings, end)
     )
     made = replace(window, start_offset=offsets[0], last_offset=offsets[1], fresh=list(window.fresh))

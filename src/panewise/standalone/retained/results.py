@@ -6,7 +6,6 @@ that a user-defined aggregate reads is tried before it is added, as the aggregat
 """
 
 from collections.abc import Iterable, Sequence
-from io import BytesIO
 from typing import Any, Final
 
 import polars as pl
@@ -19,7 +18,7 @@ from panewise.errors import InputError
 from panewise.spec import Aggregate, Entry
 from panewise.standalone.messages import fitted
 from panewise.standalone.retained.codec import rows_of
-from panewise.standalone.retained.window import Message, Window
+from panewise.standalone.retained.window import Message, RetainedWindow, from_bytes
 
 _WINDOW: Final = "__window"
 
@@ -52,7 +51,7 @@ class Results:
         bounded = all(part.pair or part.merge_sides for part in self._aggregation.parts)
         return not bounded or (sessions and self._aggregation.ordered)
 
-    def check(self, groups: Iterable[Sequence[Window]], message: Message) -> None:
+    def check(self, groups: Iterable[Sequence[RetainedWindow]], message: Message) -> None:
         """Aggregates windows that would be combined with a message, without adding it.
 
         The errors are those of the functions of users.
@@ -66,7 +65,7 @@ class Results:
         """Aggregates messages. The errors are those of the functions of users."""
         self._tried(self.of_messages(messages))
 
-    def fold(self, windows: Iterable[Window]) -> None:
+    def fold(self, windows: Iterable[RetainedWindow]) -> None:
         """Aggregates the messages that wait in windows."""
         waiting = [one for one in windows if one.rows or (one.partial is not None and one.partial.height > 1)]
         if not waiting:
@@ -89,7 +88,7 @@ class Results:
         """Returns the partial of messages, which are in the order of their offsets, in one row."""
         return self._lifted(messages, [0] * len(messages)).drop(_WINDOW)
 
-    def of_window(self, window: Window) -> pl.DataFrame | None:
+    def of_window(self, window: RetainedWindow) -> pl.DataFrame | None:
         """Returns the results of a window in one row; None if it contains no message."""
         self.fold([window])
         return None if window.partial is None else self._values(window.partial)
@@ -106,7 +105,7 @@ class Results:
         """
         rule = "a partial is an Arrow file with the columns of these aggregates, in one row"
         try:
-            partial = self.completed(of_bytes(data))
+            partial = self.completed(from_bytes(data))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(
                 f"a partial of {len(data)} bytes", rule, "give what get_window returned"
@@ -149,20 +148,6 @@ class Results:
     def _values(self, partial: pl.DataFrame) -> pl.DataFrame:
         types = self._aggregation.result_types
         return partial.select(self._aggregation.results).select(*types)
-
-
-def to_bytes(frame: pl.DataFrame | None) -> bytes:
-    """Returns a frame as an Arrow file; no bytes for None."""
-    if frame is None:
-        return b""
-    made = BytesIO()
-    frame.write_ipc(made)
-    return made.getvalue()
-
-
-def of_bytes(data: bytes) -> pl.DataFrame | None:
-    """Returns the frame of an Arrow file; None for no bytes."""
-    return pl.read_ipc(data) if data else None
 
 
 def row_of(frame: pl.DataFrame | None) -> dict[str, Any] | None:

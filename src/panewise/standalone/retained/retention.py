@@ -10,11 +10,11 @@ from itertools import takewhile
 
 from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.table import DueQueue, WindowTable
-from panewise.standalone.retained.window import Window
+from panewise.standalone.retained.table import DueQueue, RetainedTable
+from panewise.standalone.retained.window import RetainedWindow
 
 
-class Retention:
+class WindowRetention:
     """Finds expired windows.
 
     Args:
@@ -33,20 +33,20 @@ class Retention:
         self._numbers = DueQueue(lambda window: window.last_number)
         self._unfull = DueQueue(lambda window: window.boundary)
 
-    def add(self, window: Window) -> None:
-        """Takes a window that was added, or whose bounds have changed."""
+    def add(self, window: RetainedWindow) -> None:
+        """Queues a window that was added, or whose bounds have changed."""
         if self._sessions:
             self._ends.put(window)
             self._numbers.put(window)
 
-    def removed(self, window: Window, windows: WindowTable) -> None:
-        """Takes the next session of the key of a window that was removed: no other one expires before it."""
-        following = next(windows.of_key(window.session_key), None) if self._sessions else None
+    def removed(self, window: RetainedWindow, windows: RetainedTable) -> None:
+        """Queues the next session of the key of a removed window: no other one of the key expires before."""
+        following = next(windows.of_session_key(window.session_key), None) if self._sessions else None
         if following is not None:
             self.add(following)
 
     def raise_floor(self, ends: Iterable[int]) -> None:
-        """Notes that windows with these ends, and all before them, have expired."""
+        """Marks windows with these ends, and all before them, as expired."""
         self.floor = max([self.floor, *ends])
 
     def floor_at(self, watermark: int | None) -> int:
@@ -55,7 +55,9 @@ class Retention:
             return self.floor
         return max(self.floor, saturating_add(watermark, -self._us))
 
-    def expired(self, windows: WindowTable, watermark: int | None, received: int) -> Iterator[Window]:
+    def expired(
+        self, windows: RetainedTable, watermark: int | None, received: int
+    ) -> Iterator[RetainedWindow]:
         """Returns expired windows, the first ones first. The caller removes each before the next one."""
         floor, oldest = self.floor_at(watermark), received - self._size
         if self._sessions:
@@ -70,8 +72,8 @@ class Retention:
             yield window
 
     def _sessions_expired(
-        self, windows: WindowTable, floor: int, oldest: int, progress: int | None
-    ) -> list[Window]:
+        self, windows: RetainedTable, floor: int, oldest: int, progress: int | None
+    ) -> list[RetainedWindow]:
         """Returns expired sessions in the order of their starts.
 
         A session that is reached too early leaves the queues until it is full, or until `removed` adds it.
@@ -79,17 +81,17 @@ class Retention:
         if progress is not None:
             for window in self._unfull.reached(progress, windows):
                 self.add(window)
-        first_of_key: dict[bytes, Window] = {}
+        first_of_key: dict[bytes, RetainedWindow] = {}
         for queue, limit in ((self._ends, floor), (self._numbers, oldest - 1)):
             for window in queue.reached(limit, windows):
                 if window.full:
                     first_of_key[window.place[1]] = window
                 else:
                     self._unfull.put(window)
-        found: list[Window] = []
+        expired: list[RetainedWindow] = []
         for window in first_of_key.values():
-            sessions = windows.of_key(window.session_key)
-            found += takewhile(
+            sessions = windows.of_session_key(window.session_key)
+            expired += takewhile(
                 lambda one: one.full and (one.end <= floor or one.last_number < oldest), sessions
             )
-        return sorted(found, key=lambda one: one.place)
+        return sorted(expired, key=lambda one: one.place)

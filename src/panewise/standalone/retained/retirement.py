@@ -21,7 +21,7 @@ from panewise.stores.keys import KeyValue, decode_key, encode_key
 from panewise.stores.message_codec import Message
 from panewise.stores.message_store import MessageStore
 
-Part: TypeAlias = tuple[KeyValue | None, tuple[Any, ...] | None]  # a session key, equal fields or both
+RetiredPart: TypeAlias = tuple[KeyValue | None, tuple[Any, ...] | None]  # a session key, equal fields or both
 
 
 class _Bound(NamedTuple):
@@ -48,9 +48,9 @@ class Retirements:
         self._by_time = "timestamp" in messages.layout
         self._equal_first = messages.layout[0] == "equal_fields"
         self._end: int | None = None
-        self._bounds: dict[Part, list[_Bound]] = {}
-        self._due: set[Part] = set()  # parts whose messages are deleted after the next flush
-        self._changed: set[Part] = set()  # parts whose bounds the next flush writes or deletes
+        self._bounds: dict[RetiredPart, list[_Bound]] = {}
+        self._due: set[RetiredPart] = set()  # parts whose messages are deleted after the next flush
+        self._changed: set[RetiredPart] = set()  # parts whose bounds the next flush writes or deletes
         self._expired: dict[KeyValue, int] = {}  # expired sessions by key, since its messages were deleted
 
     def add(self, end: int) -> None:
@@ -130,14 +130,14 @@ class Retirements:
         if self._in_memory:
             self.apply()
 
-    def _hide(self, part: Part, bound: _Bound) -> None:
+    def _hide(self, part: RetiredPart, bound: _Bound) -> None:
         """Adds a bound to a part. It replaces the bounds whose messages it contains."""
         bounds = self._bounds.setdefault(part, [])
         bounds[:] = [one for one in bounds if one.end > bound.end or one.last_offset > bound.last_offset]
         bounds.append(bound)
         self._changed.add(part)
 
-    def _is_of(self, part: Part, message: Message) -> bool:
+    def _is_of(self, part: RetiredPart, message: Message) -> bool:
         """Returns whether a bound of a part contains a message of the part."""
         return any(
             message.offset <= one.last_offset and self._is_before(message, one.end)
@@ -150,23 +150,23 @@ class Retirements:
             return message.time < end
         return message.offset <= end
 
-    def _delete(self, part: Part) -> None:
+    def _delete(self, part: RetiredPart) -> None:
         for session_key, join_keys in self._whole(part):
             for end, last_offset in self._bounds[part]:
                 self._messages.retire(
                     end, session_key=session_key, join_keys=join_keys, last_offset=last_offset
                 )
 
-    def _whole(self, part: Part) -> Iterable[Part]:
+    def _whole(self, part: RetiredPart) -> Iterable[RetiredPart]:
         """Splits a part into parts of one prefix of keys each, which the message store can retire."""
         session_key, join_keys = part
         if join_keys is not None or not self._equal_first:
             return [part]
         last = max(one.end for one in self._bounds[part])
-        with self._messages.get_messages(start=MIN_INSTANT, end=last, session_key=session_key) as found:
-            return {(session_key, one.join_keys) for one in found if self._is_of(part, one)}
+        with self._messages.get_messages(start=MIN_INSTANT, end=last, session_key=session_key) as messages:
+            return {(session_key, one.join_keys) for one in messages if self._is_of(part, one)}
 
-    def _forget(self, part: Part) -> None:
+    def _forget(self, part: RetiredPart) -> None:
         session_key, join_keys = part
         self._due.discard(part)
         del self._bounds[part]

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.column_values import is_long
-from panewise.standalone.retained.policies import Policy, PolicyLike, policy_of
-from panewise.stores.message_layout import KeyLayout, WindowScale, message_key_layout
+from panewise.standalone.retained.update_policies import UpdatePolicy, UpdatePolicyLike, update_policy
+from panewise.stores.message_layout import KeyLayout, Measure, WindowScale, message_key_layout
 
-Measure: TypeAlias = Literal["time", "tuple"]
 FullSize: TypeAlias = Literal["past_end", "at_size"]
 _MISSING: Final[Any] = None
 
@@ -64,9 +63,9 @@ class AggregatorSettings:
     session_key: str | None = None
     origin: int = 0
     time: str = "event_time"
-    early: PolicyLike | None = None
+    early: UpdatePolicyLike | None = None
     full: FullSize = "past_end"
-    late: PolicyLike = "10 seconds"
+    late: UpdatePolicyLike = "10 seconds"
     message_store: bool | None = None
 
     def __post_init__(self) -> None:
@@ -76,7 +75,7 @@ class AggregatorSettings:
                 *most, last = self._required
                 rule = f"{self._name} needs {', '.join(most)} and {last}"
                 raise SpecError(f"{name} is missing", rule, f"give {name}=...")
-        _one_of("measure", self.measure, get_args(Measure))
+        _one_of("measure", self.measure, ("time", "tuple"))
         _one_of("full", self.full, get_args(FullSize))
         if self.message_store is not None:
             _check_flag("message_store", self.message_store)
@@ -110,14 +109,14 @@ class AggregatorSettings:
         return Duration.of(self.retention_time, "retention_time").us
 
     @property
-    def early_policy(self) -> Policy | None:
+    def early_policy(self) -> UpdatePolicy | None:
         """When a window that is not full emits."""
-        return None if self.early is None else policy_of(self.early, "early")
+        return None if self.early is None else update_policy(self.early, "early")
 
     @property
-    def late_policy(self) -> Policy:
+    def late_policy(self) -> UpdatePolicy:
         """When a full window emits."""
-        return policy_of(self.late, "late")
+        return update_policy(self.late, "late")
 
     def layout(self) -> KeyLayout:
         """Returns the fields of the keys of messages."""
@@ -206,8 +205,8 @@ class JoinWindowSettings(AggregatorSettings):
     keyed_message_store: Sequence[str] | None = None
     time_range_join: bool = False
     window_scale: WindowScale = "large"
-    early: PolicyLike | None = "each"
-    late: PolicyLike = "each"
+    early: UpdatePolicyLike | None = "each"
+    late: UpdatePolicyLike = "each"
 
     def __post_init__(self) -> None:
         super().__post_init__()

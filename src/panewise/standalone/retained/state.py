@@ -1,4 +1,4 @@
-"""The windows, messages and progress of retained windows: what steps change, and what reads look for."""
+"""The state of retained windows: the windows, their messages, and how far the operator has come."""
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -11,23 +11,24 @@ from panewise.errors import InputError
 from panewise.spec import WindowOperator
 from panewise.spec.codec import to_dict
 from panewise.standalone.callbacks import Callbacks
-from panewise.standalone.retained.codec import of_json, to_json
+from panewise.standalone.retained.codec import from_json, to_json
 from panewise.standalone.retained.files import WindowFiles
 from panewise.standalone.retained.grids import grid_of
 from panewise.standalone.retained.key_columns import KeyColumns
+from panewise.standalone.retained.outputs import WindowMetadata
 from panewise.standalone.retained.progress import Progress
-from panewise.standalone.retained.retention import Retention
+from panewise.standalone.retained.retention import WindowRetention
 from panewise.standalone.retained.retirement import Retirements
-from panewise.standalone.retained.rows import Rows
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.table import WindowTable
+from panewise.standalone.retained.table import RetainedTable
 from panewise.standalone.retained.updates import Updates
-from panewise.standalone.retained.window import Arrival, Message, Window, WindowMetadata
+from panewise.standalone.retained.validator import MessageValidator
+from panewise.standalone.retained.window import Arrival, Message, RetainedWindow
 from panewise.stores.keys import KeyValue
 from panewise.stores.message_codec import Message as StoredMessage
 
 
-class WindowState:
+class RetainedState:
     """Windows, messages and progress of an operator.
 
     Args:
@@ -53,7 +54,7 @@ class WindowState:
     ) -> None:
         self.settings, self.schema, self.in_memory = settings, schema, store is None
         self.keys = KeyColumns(settings.session_key, join_keys, schema)
-        self.rows, self.grid = Rows(spec, schema, self.keys.names), grid_of(settings)
+        self.validator, self.grid = MessageValidator(spec, schema, self.keys.names), grid_of(settings)
         layout = settings.layout() if stores_messages else None
         made_with = self._made_with(spec)
         self.files = WindowFiles(store, made_with, layout, settings.session_key is not None, callbacks.write)
@@ -65,17 +66,13 @@ class WindowState:
         return {**self.settings.to_json(), "spec": to_dict(spec), "types": types}
 
     def begin(self) -> None:
-        """Begins with what is stored, in place of all that the operator has in memory."""
-        self.windows, self.progress = WindowTable(), Progress.of_json(self.files.header)
-        self.retention = Retention(self.settings, self.progress.floor)
+        """Loads what is stored, in place of all that the operator has in memory."""
+        self.windows, self.progress = RetainedTable(), Progress.from_json(self.files.header)
+        self.retention = WindowRetention(self.settings, self.progress.floor)
         self.updates = Updates(self.settings, self.windows)
         self.retirements: Retirements | None = None
         if self.messages is not None:
             self.retirements = Retirements(self.messages, in_memory=self.in_memory)
-        self._load()
-
-    def _load(self) -> None:
-        """Takes what is stored."""
         for window in self.files.windows():
             self.windows.put(window)
             self.updates.add(window)
@@ -106,7 +103,7 @@ class WindowState:
         if self.retirements is not None:
             self.retirements.load(self.files.retired())
         if self.settings.session_key is None:
-            self.retire_to_first()
+            self.retire_unreachable()
         elif messages is not None and mark is not None:
             messages.purge(lambda one: one.offset > mark or bool(self.containing(_arrival_of(one))))
 
@@ -122,14 +119,14 @@ class WindowState:
             return MIN_INSTANT if mark is None else mark
         return self.progress.received - 1
 
-    def bounds(self, window: Window) -> WindowMetadata:
+    def bounds(self, window: RetainedWindow) -> WindowMetadata:
         """Returns the metadata of a window without a value."""
         session = self.settings.session_key is not None
         times = (window.start, window.end - session) if self.settings.by_time else (None, None)
         shown = self.keys.shown(window.session_key)
         return WindowMetadata(shown, window.start, window.start_offset, window.last_offset, *times)
 
-    def overlapping(self, low: int, high: int, session_key: KeyValue | None) -> list[Window]:
+    def overlapping(self, low: int, high: int, session_key: KeyValue | None) -> list[RetainedWindow]:
         """Returns the windows that share an instant or an offset with [low, high], only those of a key.
 
         Invariant: starts and ends are in the same order, except over the sessions of several keys. So the
@@ -137,14 +134,14 @@ class WindowState:
         """
         by_time, sessions = self.settings.by_time, self.settings.session_key is not None
 
-        def reaches(window: Window) -> bool:
+        def reaches(window: RetainedWindow) -> bool:
             return window.end > low if by_time else window.last_offset >= low
 
-        found = self.windows.backward(session_key, high)
+        earlier = self.windows.backward(session_key, high)
         in_order = (by_time or self.windows.in_order) and (not sessions or session_key is not None)
-        return list((takewhile if in_order else filter)(reaches, found))[::-1]
+        return list((takewhile if in_order else filter)(reaches, earlier))[::-1]
 
-    def containing(self, arrival: Arrival) -> list[Window]:
+    def containing(self, arrival: Arrival) -> list[RetainedWindow]:
         """Returns the windows that contain a message, which is not above the mark."""
         by_time = self.settings.by_time
         at = arrival.time if by_time else arrival.offset
@@ -169,10 +166,10 @@ class WindowState:
             raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
         with self.messages.get_messages(
             start=low, end=high, session_key=session_key, join_keys=join_keys
-        ) as found:
-            for one in found:
+        ) as messages:
+            for one in messages:
                 if self.is_applied(one):
-                    yield one.offset, of_json(one.value, self.schema)
+                    yield one.offset, from_json(one.value, self.schema)
 
     def is_applied(self, message: StoredMessage) -> bool:
         """Returns whether a stored message is one of the state: applied, and not of an expired window.
@@ -183,12 +180,12 @@ class WindowState:
         assert retirements is not None  # as there is a message store
         return mark is not None and message.offset <= mark and not retirements.hides(message)
 
-    def is_in(self, window: Window, time: int, offset: int) -> bool:
+    def is_in(self, window: RetainedWindow, time: int, offset: int) -> bool:
         """Returns whether a window has an event time and an offset in its range."""
         in_time = not self.settings.by_time or window.start <= time < window.end
         return in_time and window.start_offset <= offset <= window.last_offset
 
-    def messages_of(self, window: Window) -> list[tuple[int, Message]]:
+    def messages_of(self, window: RetainedWindow) -> list[tuple[int, Message]]:
         """Returns the offsets and the stored messages of a window, in the order of their keys.
 
         Its range may have others: those of a window that was deleted, and messages that were rejected.
@@ -198,7 +195,7 @@ class WindowState:
         stored = self.stored_messages(low, high, window.session_key)
         return [one for one in stored if window.start_offset <= one[0] <= window.last_offset]
 
-    def retire_to_first(self) -> None:
+    def retire_unreachable(self) -> None:
         """Retires the messages before the first one that a window of a fixed size can contain."""
         if self.retirements is not None and self.progress.mark is not None:
             floor = self.retention.floor_at(self.progress.watermark)
@@ -220,7 +217,7 @@ class WindowState:
                 join_keys=self.keys.join_keys(arrival.message),
             )
 
-    def put(self, window: Window) -> None:
+    def put(self, window: RetainedWindow) -> None:
         """Puts a window in the table. It replaces the one with the same start and session key."""
         stored = self.windows.at(window.place)
         self.windows.put(window)
@@ -230,7 +227,7 @@ class WindowState:
             self._check_order()
         self._end_restore_without_windows()
 
-    def remove(self, window: Window) -> None:
+    def remove(self, window: RetainedWindow) -> None:
         """Removes a window from the table."""
         self.windows.remove(window)
         self.retention.removed(window, self.windows)

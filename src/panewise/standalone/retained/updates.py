@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from panewise.standalone.retained.outputs import Firing
-from panewise.standalone.retained.policies import NEVER, deadline
 from panewise.standalone.retained.settings import AggregatorSettings
-from panewise.standalone.retained.table import DueQueue, WindowTable
-from panewise.standalone.retained.window import Window
+from panewise.standalone.retained.table import DueQueue, RetainedTable
+from panewise.standalone.retained.update_policies import NEVER, deadline
+from panewise.standalone.retained.window import RetainedWindow
 
 
 class Updates:
@@ -16,14 +16,14 @@ class Updates:
     not been emitted is in the queue of deadlines, unless its policy is never to emit.
     """
 
-    def __init__(self, settings: AggregatorSettings, windows: WindowTable) -> None:
+    def __init__(self, settings: AggregatorSettings, windows: RetainedTable) -> None:
         self._windows, self._is_join = windows, settings.is_join
         self._early, self._late = settings.early_policy, settings.late_policy
         self._boundaries = DueQueue(lambda window: None if window.full else window.boundary)
         self._deadlines = DueQueue(self._deadline)
 
-    def opened(self, window: Window, progress: int) -> None:
-        """Takes a new window.
+    def opened(self, window: RetainedWindow, progress: int) -> None:
+        """Queues a new window.
 
         A window of an aggregator that is complete already emits when it is opened, and then by the policy for
         late messages (17.1). One of a join emits by this policy from the beginning (37.16).
@@ -31,23 +31,25 @@ class Updates:
         window.full = self._is_join and window.boundary <= progress
         self.add(window)
 
-    def grown(self, window: Window, progress: int) -> None:
-        """Takes a session whose bounds have changed: it is full if the progress has passed them (9.1)."""
+    def grown(self, window: RetainedWindow, progress: int) -> None:
+        """Queues a session whose bounds have changed: it is full if the progress has passed them (9.1)."""
         window.full = window.boundary <= progress
         self.add(window)
 
-    def add(self, window: Window) -> None:
-        """Takes a window that is in the table."""
+    def add(self, window: RetainedWindow) -> None:
+        """Queues a window of the table."""
         self._boundaries.put(window)
         self._deadlines.put(window)
 
-    def pending(self, window: Window, clock: int) -> None:
+    def pending(self, window: RetainedWindow, clock: int) -> None:
         """Notes that a window has a message that it has not emitted."""
         if window.pending_since is None:
             window.pending_since = clock
             self._deadlines.put(window)
 
-    def due(self, touched: Iterable[Window], progress: int, clock: int) -> list[tuple[Window, Firing]]:
+    def due(
+        self, touched: Iterable[RetainedWindow], progress: int, clock: int
+    ) -> list[tuple[RetainedWindow, Firing]]:
         """Returns the windows that emit now, in the order of their starts, and why.
 
         Args:
@@ -57,15 +59,15 @@ class Updates:
         """
         full = list(self._boundaries.reached(progress, self._windows))
         timed = list(self._deadlines.reached(clock, self._windows))
-        found = {window.place: window for window in (*touched, *full, *timed)}
+        candidates = {window.place: window for window in (*touched, *full, *timed)}
         due = []
-        for place in sorted(found):
-            firing = self._firing(found[place], progress, clock)
+        for place in sorted(candidates):
+            firing = self._firing(candidates[place], progress, clock)
             if firing is not None:
-                due.append((found[place], firing))
+                due.append((candidates[place], firing))
         return due
 
-    def _firing(self, window: Window, progress: int, clock: int) -> Firing | None:
+    def _firing(self, window: RetainedWindow, progress: int, clock: int) -> Firing | None:
         """Returns why a window emits, None if it does not. It marks the window as full."""
         became_full = not window.full and window.boundary <= progress
         if became_full:
@@ -80,7 +82,7 @@ class Updates:
             return "late" if window.full else "early"
         return None
 
-    def _deadline(self, window: Window) -> int | None:
+    def _deadline(self, window: RetainedWindow) -> int | None:
         """Returns the processing time at which a window may emit; None without such a time."""
         if window.pending_since is None:
             return None

@@ -1,36 +1,18 @@
-"""A window as an operator has it in memory, and what its users see of it: its metadata."""
+"""A window as an operator has it in memory, and as the value of a map.
 
-from dataclasses import dataclass, field, replace
-from datetime import date
-from decimal import Decimal
-from typing import Any, NamedTuple, TypeAlias
+As bytes it is JSON, with Arrow for partials and emitted results.
+"""
+
+import json
+from dataclasses import dataclass, field, fields, replace
+from io import BytesIO
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from panewise.stores.keys import KeyValue, encode_int64, encode_key
 
 Message = dict[str, Any]
-SessionKey: TypeAlias = KeyValue | date | Decimal  # as callers see it; stores and windows have a KeyValue
-
-
-class RetainedMessage(dict[str, Any]):
-    """A message of retained windows: a dict of its values, with its offset.
-
-    Attributes:
-        offset: the offset of the message.
-
-    >>> message = RetainedMessage({"v": 1}, 7)
-    >>> message, message.offset
-    ({'v': 1}, 7)
-
-    Source: S1 "Message Store"; semantics 26.14.
-    """
-
-    __slots__ = ("offset",)
-
-    def __init__(self, values: Message, offset: int) -> None:
-        super().__init__(values)
-        self.offset = offset
 
 
 @dataclass(slots=True)
@@ -66,43 +48,8 @@ class FreshMessage(NamedTuple):
     join_keys: bytes
 
 
-class WindowMetadata(NamedTuple):
-    """The metadata of a window: S1's key and value.
-
-    Attributes:
-        session_key: the key of the session; None for windows of a fixed size.
-        start: the key of the window: its first instant in microseconds or, for windows of messages, the
-            offset of its first message.
-        start_offset: the lowest offset of a message of the window.
-        last_offset: the highest offset of a message of the window.
-        start_time: the first instant, for windows of time.
-        end_time: the first instant after the window, for windows of time. For a session it is the last
-            instant at which a message would belong to it (semantics 9.9).
-        value: the results of the aggregates; None in a join window operator.
-        partial: what the results are computed from, as an Arrow file; empty where messages are stored.
-
-    Source: S1 "Window Metadata".
-    """
-
-    session_key: SessionKey | None
-    start: int
-    start_offset: int
-    last_offset: int
-    start_time: int | None = None
-    end_time: int | None = None
-    value: dict[str, Any] | None = None
-    partial: bytes = b""
-
-    def __repr__(self) -> str:
-        """Shows how many bytes the partial has."""
-        shown = {name: repr(value) for name, value in self._asdict().items()}
-        if isinstance(self.partial, bytes) and self.partial:
-            shown["partial"] = f"<{len(self.partial)} bytes>"
-        return f"WindowMetadata({', '.join(f'{name}={value}' for name, value in shown.items())})"
-
-
 @dataclass(slots=True)
-class Window:
+class RetainedWindow:
     """A window of the table.
 
     Attributes:
@@ -150,16 +97,16 @@ class Window:
         return b"w" + session_bytes(self.session_key) + encode_int64(self.start)
 
     def cover(self, arrival: Arrival) -> None:
-        """Takes a message into its metadata."""
+        """Extends the offsets, the last number and the last time by those of a message."""
         self.start_offset = min(self.start_offset, arrival.offset)
         self.last_offset = max(self.last_offset, arrival.offset)
         self.last_number, self.last_time = arrival.number, max(self.last_time, arrival.time)
 
-    def renamed(self, start: int) -> "Window":
+    def renamed(self, start: int) -> "RetainedWindow":
         """Returns a session with another start, which has emitted nothing yet."""
         return replace(self, start=start, emitted=None, full=False, fresh=list(self.fresh))
 
-    def absorb(self, other: "Window") -> None:
+    def absorb(self, other: "RetainedWindow") -> None:
         """Adds another session. Partials become rows of one frame, which the next fold merges."""
         self.start_offset = min(self.start_offset, other.start_offset)
         self.last_offset = max(self.last_offset, other.last_offset)
@@ -176,3 +123,47 @@ class Window:
 def session_bytes(session_key: KeyValue | None) -> bytes:
     """Returns the bytes of a session key; none without sessions."""
     return b"" if session_key is None else encode_key(session_key)
+
+
+_NOT_PLAIN: Final = {"fresh", "partial", "rows", "emitted"}
+_PLAIN: Final = [field.name for field in fields(RetainedWindow) if field.name not in _NOT_PLAIN]
+
+
+def encode_window(window: RetainedWindow) -> bytes:
+    """Returns a window whose messages have been folded, as bytes."""
+    plain = {name: getattr(window, name) for name in _PLAIN}
+    if isinstance(window.session_key, bytes):
+        plain["session_key"] = {"bytes": window.session_key.hex()}
+    fresh = [(one.time, one.offset, one.join_keys.hex()) for one in window.fresh]
+    text = json.dumps({**plain, "fresh": fresh}).encode()
+    partial = to_bytes(window.partial)
+    lengths = len(text).to_bytes(4, "big") + len(partial).to_bytes(4, "big")
+    return lengths + text + partial + to_bytes(window.emitted)
+
+
+def decode_window(data: bytes) -> RetainedWindow:
+    """Returns the window of bytes."""
+    text, partial = (int.from_bytes(data[at : at + 4], "big") for at in (0, 4))
+    plain = json.loads(data[8 : 8 + text])
+    if isinstance(plain["session_key"], dict):
+        plain["session_key"] = bytes.fromhex(plain["session_key"]["bytes"])
+    fresh = [FreshMessage(time, offset, bytes.fromhex(keys)) for time, offset, keys in plain.pop("fresh")]
+    fresh.sort(key=lambda one: one.offset)  # earlier releases did not sort those of merged sessions
+    behind = 8 + text + partial
+    return RetainedWindow(
+        **plain, fresh=fresh, partial=from_bytes(data[8 + text : behind]), emitted=from_bytes(data[behind:])
+    )
+
+
+def to_bytes(frame: pl.DataFrame | None) -> bytes:
+    """Returns a frame as an Arrow file; no bytes for None."""
+    if frame is None:
+        return b""
+    made = BytesIO()
+    frame.write_ipc(made)
+    return made.getvalue()
+
+
+def from_bytes(data: bytes) -> pl.DataFrame | None:
+    """Returns the frame of an Arrow file; None for no bytes."""
+    return pl.read_ipc(data) if data else None

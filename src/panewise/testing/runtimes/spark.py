@@ -84,7 +84,7 @@ def spark_columns(script: Script, port: str) -> StructType:
     for column in made.fields:
         text = script.types[port].get(column.name, "")
         if "map<" in text:
-            column.dataType = spark_type(ColumnType.of(text))
+            column.dataType = spark_type(ColumnType.parse(text))
     return made
 
 

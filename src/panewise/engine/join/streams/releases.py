@@ -26,7 +26,7 @@ from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.spec import Every, Hopping, JoinWindow, Tumbling
 from panewise.spec.operators.join.columns import OTHER
-from panewise.spec.operators.join.streams import Policy, WindowedStreams
+from panewise.spec.operators.join.streams import UpdatePolicy, WindowedStreams
 
 _NEVER: Final = np.iinfo(np.int64).max
 
@@ -211,7 +211,7 @@ def _completed(rows: pl.DataFrame, after: Instants) -> Instants:
     return np.where(never, _NEVER, 2 * turns + 1)
 
 
-def _release(policy: Policy | None, now: int) -> int | None:
+def _release(policy: UpdatePolicy | None, now: int) -> int | None:
     """Returns the processing time at which a policy releases a row that arrives now; None: it does not."""
     if not isinstance(policy, Every):
         return None if policy is None else now

@@ -8,14 +8,19 @@ from typing import Any, ClassVar, Final, Literal
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import COGROUP, Family
-from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.aggregate import Aggregate, check_made
 from panewise.spec.aggregates.functions import count
 from panewise.spec.aggregates.user_merge import MergeAggregate
-from panewise.spec.fields import several
-from panewise.spec.operators.join.checks import check_keys, check_lateness_of_windows, check_watermarks
+from panewise.spec.fields import set_fields, several
+from panewise.spec.operators.join.checks import (
+    check_has_event_times,
+    check_keys,
+    check_lateness_of_windows,
+    check_sides,
+    check_watermarks,
+)
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
-from panewise.spec.operators.join.event_times import check_has_event_times
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
@@ -126,8 +131,7 @@ class CogroupOperator(TwoSided):
         for name in ("left_aggregates", "right_aggregates", "both_aggregates"):
             values[name] = several(name, given[name])
         values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_kinds(self)
         _check_window(window)
         # It refuses what no window operator can have, two columns of one name among it, and warns.
@@ -137,8 +141,7 @@ class CogroupOperator(TwoSided):
             keys=self.left.keys,
             strict=strict,
         )
-        for name in FIELDS_OF_WINDOWS:
-            object.__setattr__(self, name, getattr(made, name))
+        set_fields(self, **{name: getattr(made, name) for name in FIELDS_OF_WINDOWS})
         check_has_event_times(self, "a cogroup")
         check_keys(self)
         check_watermarks(self)
@@ -148,11 +151,7 @@ class CogroupOperator(TwoSided):
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
         return {
-            name: SideEntry(
-                self._with_watermark(side),
-                (*self.shared_columns, *self.values(name)),
-                window=self.window,
-            )
+            name: self._entry(side, (*self.shared_columns, *self.values(name)), self.window)
             for name, side in self.sides.items()
         }
 
@@ -177,15 +176,9 @@ class CogroupOperator(TwoSided):
 
 
 def _check_kinds(spec: CogroupOperator) -> None:
-    for name, side in spec.sides.items():
-        given: Any = side
-        if not isinstance(given, Side):
-            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
-        for one in spec.aggregates_of(name):
-            what: Any = one
-            if not isinstance(what, Aggregate):
-                rule = "aggregates of a side are made by panewise.functions"
-                raise SpecError(f"{name}_aggregates=[{what!r}]", rule, "give one such as F.count()")
+    check_sides(spec)
+    for name in spec.sides:
+        check_made(f"{name}_aggregates", spec.aggregates_of(name))
     for both in spec.both_aggregates:
         merged: Any = both
         if not isinstance(merged, MergeAggregate):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from panewise.errors import SpecError
+from panewise.spec.fields import check_columns
 from panewise.spec.operators.join.side import Side
 
 How: TypeAlias = Literal["inner", "left", "right", "full", "semi", "anti"]
@@ -56,10 +57,7 @@ class Selected:
                 f"side={self.side!r}", f"a column is of {LEFT}, {RIGHT} or {EITHER}", "give one of these"
             )
         object.__setattr__(self, "name", self.name or self.column)
-        for name in (self.column, self.name):
-            if not isinstance(name, str) or not name:
-                rule = "columns are named by non-empty strings"
-                raise SpecError(f"column {name!r}", rule, "give the column's name")
+        check_columns((self.column, self.name))
 
 
 def all_columns(sides: Mapping[str, Side], columns: Mapping[str, Iterable[str]]) -> tuple[Selected, ...]:

@@ -1,8 +1,8 @@
 """A side of a join as an input port: with the further columns that the whole join reads of it."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from panewise.chrono import Duration
 from panewise.spec.notebook import Shown
@@ -13,69 +13,31 @@ from panewise.spec.watermarks import StreamTime, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SideEntry:
-    """The input port of a side: :class:`panewise.spec.protocol.Entry`.
+    """The input port of a side: :class:`panewise.spec.protocol.Entry`, whose fields it has.
 
     Attributes:
-        side: the side, with the watermark of the join if that has one.
-        more: the columns that the condition and the emitted rows read, besides those of the side.
+        columns_read: the columns of the side, and those that the match, the condition and emitted rows read.
         whole_rows: whether all columns are emitted.
+        watermark: that of the side, or of the join if that has one.
         window: the windows of a window join. A row that is in none is invalid.
         compared: the columns whose values are compared with those of earlier rows. A row without a value in
             one of them is invalid.
     """
 
-    side: Side
-    more: tuple[str, ...] = ()
-    whole_rows: bool = False
-    window: AnyWindow | None = None
-    compared: tuple[str, ...] = ()
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The key columns."""
-        return self.side.keys
-
-    @property
-    def columns_read(self) -> tuple[str, ...]:
-        """The columns that are read by name, each once."""
-        return tuple(dict.fromkeys((*self.side.columns_read, *self.more)))
-
-    @property
-    def time(self) -> Literal["event", "processing"]:
-        """The clock of the side: "event", or "processing" if rows have no event time."""
-        return self.side.time
-
-    @property
-    def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time, if there is one."""
-        return self.side.time_columns
-
-    @property
-    def order(self) -> tuple[str, ...]:
-        """The columns that define the arrival order of a batch."""
-        return self.side.order
-
-    @property
-    def position(self) -> Position | None:
-        """The columns of the source position."""
-        return self.side.position
-
-    @property
-    def null_keys(self) -> bool:
-        """Whether a row with a null key is valid."""
-        return self.side.null_keys
-
-    @property
-    def max_future_skew(self) -> Any:
-        """How far an event time may be ahead of processing time, None for no limit."""
-        return self.side.max_future_skew
-
-    @property
-    def watermark(self) -> Watermark | None:
-        """Where the watermark comes from, None for outside."""
-        return self.side.watermark
+    keys: tuple[str, ...]
+    columns_read: tuple[str, ...]
+    whole_rows: bool
+    time: Literal["event", "processing"]
+    time_columns: tuple[str, ...]
+    order: tuple[str, ...]
+    position: Position | None
+    null_keys: bool
+    max_future_skew: Duration | None
+    watermark: Watermark | None
+    window: AnyWindow | None
+    compared: tuple[str, ...]
 
 
 class TwoSided(Shown, ABC):
@@ -115,6 +77,27 @@ class TwoSided(Shown, ABC):
         """The columns of the source position of the left side."""
         return self.left.position
 
-    def _with_watermark(self, side: Side) -> Side:
-        """Returns a side with the watermark of both sides, if there is one."""
-        return side if self.watermark is None else replace(side, watermark=self.watermark)
+    def _entry(
+        self,
+        side: Side,
+        more: tuple[str, ...],
+        window: AnyWindow | None,
+        *,
+        compared: tuple[str, ...] = (),
+        whole_rows: bool = False,
+    ) -> SideEntry:
+        """Returns the port of a side, of which `more` columns are read besides its own."""
+        return SideEntry(
+            keys=side.keys,
+            columns_read=tuple(dict.fromkeys((*side.columns_read, *more))),
+            whole_rows=whole_rows,
+            time=side.time,
+            time_columns=side.time_columns,
+            order=side.order,
+            position=side.position,
+            null_keys=side.null_keys,
+            max_future_skew=side.max_future_skew,
+            watermark=self.watermark or side.watermark,
+            window=window,
+            compared=compared,
+        )

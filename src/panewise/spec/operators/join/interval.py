@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import check_choice, set_fields
 from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.windows.kinds import positive
 from panewise.spec.windows.measure import MOST_ROWS, is_number_of_rows
@@ -67,17 +68,12 @@ class Interval:
         retain_rows: int | None = None,
         late: Literal["output", "join"] = "output",
     ) -> None:
-        object.__setattr__(self, "lower", None if lower is None else signed(lower, "lower"))
-        object.__setattr__(self, "upper", None if upper is None else signed(upper, "upper"))
-        object.__setattr__(self, "closed", closed)
-        limit = _limit(retain_for)
-        object.__setattr__(self, "retain_for", limit)
-        object.__setattr__(self, "retain_rows", retain_rows)
-        object.__setattr__(self, "late", late)
-        if closed not in CLOSED:
-            raise SpecError(f"closed={closed!r}", f"closed is one of {CLOSED}", "give one of these")
-        if late not in LATE:
-            raise SpecError(f"late={late!r}", f"late is one of {LATE}", "give one of these")
+        bounds = {"lower": lower, "upper": upper}
+        given = {name: None if value is None else signed(value, name) for name, value in bounds.items()}
+        set_fields(self, **given, closed=closed, late=late)
+        set_fields(self, retain_for=_limit(retain_for), retain_rows=retain_rows)
+        check_choice("closed", closed, CLOSED)
+        check_choice("late", late, LATE)
         self._check_bounds()
         self._check_retention()
         if late == "join" and self.retained:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import check_choice, set_fields
 from panewise.spec.operators.join.interval import CLOSED, Interval
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.streams import WindowedStreams
@@ -65,11 +66,8 @@ class AsOf:
         allow_exact_matches: bool = True,
     ) -> None:
         given = None if tolerance is None else Duration.of(tolerance, "tolerance")
-        object.__setattr__(self, "strategy", strategy)
-        object.__setattr__(self, "tolerance", given)
-        object.__setattr__(self, "allow_exact_matches", allow_exact_matches)
-        if strategy not in STRATEGIES:
-            raise SpecError(f"strategy={strategy!r}", f"strategy is one of {STRATEGIES}", "give one of these")
+        set_fields(self, strategy=strategy, tolerance=given, allow_exact_matches=allow_exact_matches)
+        check_choice("strategy", strategy, STRATEGIES)
         if given is not None and given.us < 0:
             raise SpecError(f"tolerance={tolerance!r}", "a tolerance is not negative", "give 0 or more")
         self._check_exact()
@@ -130,7 +128,8 @@ class LastRows:
     Source: semantics 37.4 to 37.6; S1 "ROWS n PRECEDING", S5 Join.
     """
 
-    kind: ClassVar[str] = "rows"
+    kind: ClassVar[str] = "last_rows"
+    _document_kind: ClassVar[str] = "rows"
     right: RowWindow | None
     left: RowWindow | None
     order: Literal["arrival", "event_time"]
@@ -141,11 +140,8 @@ class LastRows:
         left: int | RowWindow | None = None,
         order: Literal["arrival", "event_time"] = "arrival",
     ) -> None:
-        object.__setattr__(self, "right", _row_window(right, "right"))
-        object.__setattr__(self, "left", _row_window(left, "left"))
-        object.__setattr__(self, "order", order)
-        if order not in ORDERS:
-            raise SpecError(f"order={order!r}", f"order is one of {ORDERS}", "give one of these")
+        set_fields(self, right=_row_window(right, "right"), left=_row_window(left, "left"), order=order)
+        check_choice("order", order, ORDERS)
         if self.right is None and self.left is None:
             raise SpecError(f"{self!r}", "one side at least has a window of rows", "give one such as 3")
         if order == "event_time" and (self.left is not None or not isinstance(self.right, CountPolicy)):
@@ -190,8 +186,7 @@ class Latest:
         deletes: str | tuple[str | None, str | None] | None = None,
     ) -> None:
         given: Any = deletes if isinstance(deletes, (tuple, list)) else (deletes, deletes)
-        object.__setattr__(self, "ttl", None if ttl is None else positive(ttl, "ttl"))
-        object.__setattr__(self, "deletes", tuple(given))
+        set_fields(self, ttl=None if ttl is None else positive(ttl, "ttl"), deletes=tuple(given))
         if len(self.deletes) != 2 or not all(
             one is None or (isinstance(one, str) and one) for one in self.deletes
         ):

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec.column_types import Type
 from panewise.spec.operators.join.columns import HOWS, How
-
-Refusal: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
+from panewise.spec.protocol import Refusal
 
 
 def _late(match: Any, lateness: str) -> str:

@@ -10,8 +10,14 @@ from panewise.errors import SpecError
 from panewise.families import JOIN, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions import Node, as_condition, columns_of
-from panewise.spec.fields import several
-from panewise.spec.operators.join.checks import check_keys, check_watermarks
+from panewise.spec.fields import check_choice, set_fields, several
+from panewise.spec.operators.join.checks import (
+    check_event_times,
+    check_keys,
+    check_sides,
+    check_watermarks,
+    has_event_times,
+)
 from panewise.spec.operators.join.columns import (
     EITHER,
     HOWS,
@@ -27,7 +33,6 @@ from panewise.spec.operators.join.columns import (
     check_different,
 )
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
-from panewise.spec.operators.join.event_times import check_event_times, has_event_times
 from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
@@ -120,8 +125,7 @@ class JoinOperator(TwoSided):
         if timestamp is None and how not in ONE_SIDED and has_event_times(left, right):
             ends = isinstance(match, Match) and match_parts(match).windows_end(match)
             values["timestamp"] = "window" if ends else "later"
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_kinds(self)
         _check_type(self)
         match_parts(match).check(self)
@@ -135,16 +139,18 @@ class JoinOperator(TwoSided):
     @cached_property
     def ports(self) -> dict[str, SideEntry]:
         """The two input ports."""
+        return {name: self._port(name, side) for name, side in self.sides.items()}
+
+    def _port(self, name: str, side: Side) -> SideEntry:
         parts, match = match_parts(self.match), self.match
-        return {
-            name: SideEntry(
-                self._with_watermark(side),
-                *self._reads(name),
-                parts.window(match),
-                parts.compared(match, name),
-            )
-            for name, side in self.sides.items()
-        }
+        compared = parts.compared(match, name)
+        more = () if self.condition is None else columns_of(self.condition, name)
+        more = (*more, *compared, *parts.columns_read(match, name))
+        emitted = name in self.emitted_sides
+        if emitted and self.select is not None:
+            more = (*more, *(one.column for one in self.select if one.side == name))
+        whole = emitted and self.select is None
+        return self._entry(side, more, parts.window(match), compared=compared, whole_rows=whole)
 
     @property
     def emitted_sides(self) -> tuple[str, ...]:
@@ -214,35 +220,21 @@ class JoinOperator(TwoSided):
         fields = {"event_time": JOIN_TIME, "window": window, "aggregates": aggregates, "keys": keys}
         return WindowedJoin(self, WindowOperator(**{**fields, **options}))
 
-    def _reads(self, name: str) -> tuple[tuple[str, ...], bool]:
-        """Returns the further columns that are read of a side, and whether these are all columns."""
-        more = () if self.condition is None else columns_of(self.condition, name)
-        parts = match_parts(self.match)
-        more = (*more, *parts.compared(self.match, name), *parts.columns_read(self.match, name))
-        if name not in self.emitted_sides:
-            return more, False
-        if self.select is None:
-            return more, True
-        return (*more, *(one.column for one in self.select if one.side == name)), False
-
 
 def _emits_unmatched(how: Any) -> bool:
     return how in HOWS and how not in ("inner", "semi")
 
 
 def _check_kinds(spec: JoinOperator) -> None:
-    for name, side in spec.sides.items():
-        given: Any = side
-        if not isinstance(given, Side):
-            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
+    check_sides(spec)
     match: Any = spec.match
     if not isinstance(match, Match):
         rule = "a match is an Interval, an AsOf, a SameWindow, LastRows, Latest or WindowedStreams"
         raise SpecError(f"match={match!r}", rule, "give one such as Interval('-5 minutes', '1 hour')")
     for name, choices in _CHOICES.items():
         value = getattr(spec, name)
-        if value not in choices and not (value is None and name in ("unmatched", "timestamp")):
-            raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
+        if value is not None or name not in ("unmatched", "timestamp"):
+            check_choice(name, value, choices)
 
 
 def _check_type(spec: JoinOperator) -> None:

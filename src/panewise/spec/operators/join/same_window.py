@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.aggregates.functions import count
+from panewise.spec.fields import set_fields
 from panewise.spec.operators.windows import UNLIMITED, WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
 from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
@@ -41,7 +42,8 @@ class SameWindow:
     Source: semantics 37.10 to 37.13; Flink's window join, S4's merge operators.
     """
 
-    kind: ClassVar[str] = "window"
+    kind: ClassVar[str] = "same_window"
+    _document_kind: ClassVar[str] = "window"
     window: AnyWindow
     trigger: Trigger
     accumulation: Literal["discarding", "accumulating", "retracting"]
@@ -67,8 +69,7 @@ class SameWindow:
             else Duration.of(lateness, "allowed_lateness"),
             "drop_by": drop_by,
         }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_window(self.window)
         WindowOperator(aggregates=[count()], **values)  # refuses what no window operator can have, and warns
 

@@ -6,8 +6,16 @@ from typing import Any, ClassVar, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import several
-from panewise.spec.position import Position
+from panewise.spec.fields import (
+    check_choice,
+    check_columns,
+    check_once,
+    not_negative,
+    set_fields,
+    several,
+    skew_of,
+)
+from panewise.spec.position import Position, check_position
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 
@@ -66,21 +74,21 @@ class Side:
         allowed_lateness: DurationLike = 0,
         prefix: str = "",
     ) -> None:
-        skew = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
-        values = {
-            "keys": several("keys", keys),
-            "event_time": event_time,
-            "order": several("order", order),
-            "position": position,
-            "null_keys": null_keys,
-            "max_future_skew": skew,
-            "watermark": watermark,
-            "allowed_lateness": _not_negative(allowed_lateness, "allowed_lateness"),
-            "prefix": prefix,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        _check_kinds(self)
+        set_fields(
+            self,
+            keys=several("keys", keys),
+            event_time=event_time,
+            order=several("order", order),
+            position=position,
+            null_keys=null_keys,
+            max_future_skew=skew_of(max_future_skew),
+            watermark=watermark,
+            allowed_lateness=not_negative(allowed_lateness, "allowed_lateness"),
+            prefix=prefix,
+        )
+        check_choice("null_keys", null_keys, (True, False))
+        if not isinstance(prefix, str):
+            raise SpecError(f"prefix={prefix!r}", "a prefix is a text", "give one such as 'left_'")
         _check_names(self)
         _check_watermark(self)
         _check_without_event_time(self)
@@ -102,41 +110,10 @@ class Side:
         return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position)))
 
 
-def _not_negative(value: DurationLike, name: str) -> Duration:
-    duration = Duration.of(value, name)
-    if duration.us < 0:
-        raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
-    return duration
-
-
-def _check_kinds(side: Side) -> None:
-    given: Any = side.position
-    if given is not None and not isinstance(given, Position):
-        rule = "a position is a Position"
-        raise SpecError(f"position={given!r}", rule, "give Position(partition=..., offset=...)")
-    null_keys: Any = side.null_keys
-    if not isinstance(null_keys, bool):
-        raise SpecError(f"null_keys={null_keys!r}", "null_keys is one of (True, False)", "give one of these")
-    prefix: Any = side.prefix
-    if not isinstance(prefix, str):
-        raise SpecError(f"prefix={prefix!r}", "a prefix is a text", "give one such as 'left_'")
-
-
 def _check_names(side: Side) -> None:
-    for name in (*side.keys, *side.time_columns, *side.order):
-        if not isinstance(name, str) or not name:
-            raise SpecError(
-                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
-            )
-    for name in side.keys:
-        if side.keys.count(name) > 1:
-            raise SpecError(f"keys={list(side.keys)!r}", "a key is named once", f"name {name!r} once")
-    if side.order and side.position is not None:
-        raise SpecError(
-            f"order={side.order!r} and a position",
-            "a position is the arrival order (semantics 3)",
-            "leave one of them out",
-        )
+    check_columns((*side.keys, *side.time_columns, *side.order))
+    check_once(side.keys)
+    check_position(side.position, side.order)
     if not side.keys and not side.null_keys:
         raise SpecError("null_keys=False without keys", "null_keys is about keys", "leave null_keys out")
 
@@ -147,11 +124,8 @@ def _check_watermark(side: Side) -> None:
         return
     if not isinstance(given, StreamTime) or given.per != "all":
         rule = "the watermark of a side comes from outside, or is FixedLag or StreamTime(per='all')"
-        raise SpecError(
-            f"watermark={given!r}",
-            rule,
-            "give one such as StreamTime('10 seconds', per='all'), or leave it out",
-        )
+        remedy = "give one such as StreamTime('10 seconds', per='all'), or leave it out"
+        raise SpecError(f"watermark={given!r}", rule, remedy)
 
 
 def _check_without_event_time(side: Side) -> None:

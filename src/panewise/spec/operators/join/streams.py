@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import set_fields
 from panewise.spec.triggers.simple import Always, Every
 from panewise.spec.windows.kinds import Hopping, Tumbling, positive
 from panewise.spec.windows.measure import MOST_ROWS, Rows, is_number_of_rows
 
 EACH: Literal["each"] = "each"
-Policy: TypeAlias = Always | Every
+UpdatePolicy: TypeAlias = Always | Every
 SideWindow: TypeAlias = Rows | Tumbling | Hopping
 _EXAMPLE = "give 'each', or a period such as '1 minute'"
 
@@ -51,8 +52,8 @@ class JoinWindow:
     """
 
     window: SideWindow | None
-    early: Policy | None
-    late: Policy | None
+    early: UpdatePolicy | None
+    late: UpdatePolicy | None
     retention: Duration | None
     retention_rows: int | None
 
@@ -60,22 +61,21 @@ class JoinWindow:
         self,
         window: SideWindow | None = None,
         *,
-        early: Policy | DurationLike | Literal["each"] | None = EACH,
-        late: Policy | DurationLike | Literal["each"] | None = None,
+        early: UpdatePolicy | DurationLike | Literal["each"] | None = EACH,
+        late: UpdatePolicy | DurationLike | Literal["each"] | None = None,
         retention: DurationLike | None = None,
         retention_rows: int | None = None,
     ) -> None:
         _check_window(window)
         timed = isinstance(window, (Tumbling, Hopping))
-        values = {
-            "window": window,
-            "early": _policy(early, "early"),
-            "late": _policy(EACH if late is None and timed else late, "late"),
-            "retention": None if retention is None else positive(retention, "retention"),
-            "retention_rows": retention_rows,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(
+            self,
+            window=window,
+            early=_policy(early, "early"),
+            late=_policy(EACH if late is None and timed else late, "late"),
+            retention=None if retention is None else positive(retention, "retention"),
+            retention_rows=retention_rows,
+        )
         _check_policies(self, timed=timed)
         _check_retention(self)
 
@@ -140,7 +140,7 @@ class WindowedStreams:
             if not isinstance(one, JoinWindow):
                 rule = "the window of a side is a JoinWindow"
                 raise SpecError(f"{name}={one!r}", rule, "give one such as JoinWindow(rows(3))")
-            object.__setattr__(self, name, one)
+            set_fields(self, **{name: one})
 
     @property
     def windows(self) -> dict[str, JoinWindow]:
@@ -153,7 +153,7 @@ class WindowedStreams:
         return "right" if self.left.window is None and self.right.window is not None else "left"
 
 
-def _policy(given: Any, name: str) -> Policy | None:
+def _policy(given: Any, name: str) -> UpdatePolicy | None:
     """Returns an update policy; a period is aligned.
 
     >>> _policy("1 minute", "early")

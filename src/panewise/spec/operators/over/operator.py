@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 from panewise.chrono import MAX_INSTANT, Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.families import INPUT, OVER, Family
+from panewise.families import OVER, Family
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.fields import several
+from panewise.spec.fields import check_alias, set_fields, several, skew_of
 from panewise.spec.frames import Frame
-from panewise.spec.notebook import Shown
-from panewise.spec.operators.row_checks import check_arrival, check_names, check_source, skew_of
+from panewise.spec.operators.row_operator import RowOperator, check_input
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Watermark, check_input_column, input_columns
+from panewise.spec.watermarks import Watermark, input_columns
 from panewise.spec.window_spec import Over, WindowSpec
 
 NUMBERINGS: Final = ("row_number", "rank", "dense_rank")
@@ -46,11 +45,8 @@ class RowFunction:
 
     def __post_init__(self) -> None:
         if self.fn not in ROW_FUNCTIONS:
-            raise SpecError(
-                f"fn={self.fn!r}",
-                f"a row function is one of {sorted(ROW_FUNCTIONS)}",
-                "use a function of panewise.functions",
-            )
+            rule = f"a row function is one of {sorted(ROW_FUNCTIONS)}"
+            raise SpecError(f"fn={self.fn!r}", rule, "use a function of panewise.functions")
         reads = self.fn not in NUMBERINGS
         if reads != (isinstance(self.column, str) and bool(self.column)) or (
             not reads and self.column is not None
@@ -75,11 +71,8 @@ class RowFunction:
             self.fn not in SHIFTS or not isinstance(self.default, (bool, int, float, str))
         ):
             rule = "only lag and lead have a default, which is a number, a string or a Boolean"
-            raise SpecError(
-                f"{self.fn}(default={self.default!r})",
-                rule,
-                "leave it out, and replace nulls after the operator",
-            )
+            remedy = "leave it out, and replace nulls after the operator"
+            raise SpecError(f"{self.fn}(default={self.default!r})", rule, remedy)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -92,8 +85,7 @@ class RowFunction:
         Raises:
             SpecError: if the name is not a string, or empty.
         """
-        if not isinstance(name, str) or not name:
-            raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
+        check_alias(name)
         return replace(self, name=name)
 
     def over(self, window: WindowSpec) -> Over:
@@ -130,11 +122,8 @@ class OverColumn:
             )
         framed = isinstance(self.what, Aggregate) or self.what.fn == "nth_value"
         if framed and self.frame is None:
-            raise SpecError(
-                f"{self.what.name} without a frame",
-                "it reads the rows of a frame",
-                "give one such as Frame('rows', -2, 0)",
-            )
+            rule, remedy = "it reads the rows of a frame", "give one such as Frame('rows', -2, 0)"
+            raise SpecError(f"{self.what.name} without a frame", rule, remedy)
         if not framed and self.frame is not None:
             rule = f"{self.what.fn} reads all rows of the key (semantics 29.7)"
             raise SpecError(f"{self.what.name} with {self.frame!r}", rule, "leave the frame out")
@@ -158,7 +147,7 @@ class OverColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverOperator(Shown):
+class OverOperator(RowOperator):
     """An OVER operator: it emits each row once, with new columns computed from nearby rows of the same key.
 
     Args:
@@ -188,8 +177,6 @@ class OverOperator(Shown):
     """
 
     family: ClassVar[Family] = OVER
-    window: ClassVar[None] = None  # an OVER operator has no windows
-    whole_rows: ClassVar[bool] = True  # each row is emitted with all its columns
 
     columns: tuple[OverColumn, ...] = ()
     keys: tuple[str, ...] = ()
@@ -218,28 +205,11 @@ class OverOperator(Shown):
             values[name] = several(name, values[name])
         values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
         values["max_future_skew"] = skew_of(max_future_skew)
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_kinds(self)
         _check_names(self)
         _check_order(self)
-        check_input_column(self.watermark, self.event_time)
         _check_frames(self)
-
-    @property
-    def ports(self) -> dict[str, "OverOperator"]:
-        """The input port."""
-        return {INPUT: self}
-
-    @property
-    def time(self) -> Literal["event", "processing"]:
-        """The clock of the operator: "event", or "processing" if rows are taken in arrival order."""
-        return "processing" if self.event_time is None else "event"
-
-    @property
-    def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time, if there is one."""
-        return () if self.event_time is None else (self.event_time,)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -271,11 +241,10 @@ def _check_kinds(spec: OverOperator) -> None:
     if not spec.columns and spec.event_time is None:
         rule = "without new columns an operator puts rows in the order of their event time (semantics 29.11)"
         raise SpecError("columns=() without an event time", rule, "name the event time, or give a column")
-    check_source(spec, "an OVER operator")
+    check_input(spec, "an OVER operator")
 
 
 def _check_names(spec: OverOperator) -> None:
-    check_names(spec.keys, (*spec.order, *spec.time_columns))
     made = [column.name for column in spec.columns]
     twice = sorted({name for name in made if made.count(name) > 1 or name in spec.columns_read})
     if twice:
@@ -284,7 +253,6 @@ def _check_names(spec: OverOperator) -> None:
 
 
 def _check_order(spec: OverOperator) -> None:
-    check_arrival(spec)
     if spec.event_time in spec.order:
         rule = "rows are always ordered by the event time first"
         raise SpecError(
@@ -299,15 +267,9 @@ def _check_frames(spec: OverOperator) -> None:
         if (ranged or ranks) and spec.event_time is None:
             rule = "without an event time rows have no time to compare"
             remedy = "order by the event time" if ranks else "order by the event time, or use rows"
-            raise SpecError(
-                f"{column.name}: {'a RANGE frame' if ranged else column.what.fn} without an event time",
-                rule,
-                remedy,
-            )
+            what = "a RANGE frame" if ranged else column.what.fn
+            raise SpecError(f"{column.name}: {what} without an event time", rule, remedy)
         if ranged and spec.order and column.frame != Frame("range", None, 0):
             rule = "a RANGE frame measures the distance of rows by the event time alone"
-            raise SpecError(
-                f"{column.name}: {column.frame!r} with order={spec.order!r}",
-                rule,
-                "leave the other columns out, or use rows",
-            )
+            given = f"{column.name}: {column.frame!r} with order={spec.order!r}"
+            raise SpecError(given, rule, "leave the other columns out, or use rows")

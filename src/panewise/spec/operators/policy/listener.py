@@ -11,6 +11,7 @@ from typing import Any
 
 from panewise.errors import InputError, SpecError
 from panewise.spec.aggregates.user_functions import SIMPLE, ResultType
+from panewise.spec.fields import set_fields
 from panewise.spec.operators.policy.events import WindowEvent
 from panewise.spec.operators.policy.listener_state import is_text, written
 
@@ -74,9 +75,7 @@ class WindowListener:
         named = isinstance(outputs, Mapping) and all(isinstance(column, str) and column for column in outputs)
         if not named or not outputs or not all(kind in RESULT_TYPES for kind in outputs.values()):
             raise SpecError(f"outputs={outputs!r}", rule, "give some such as {'total': 'bigint'}")
-        object.__setattr__(self, "make", make)
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "outputs", tuple(outputs.items()))
+        set_fields(self, make=make, name=name, outputs=tuple(outputs.items()))
 
     def restored(self, state: str | None) -> Any:
         """Returns a new object with this state, or with its initial state if `state` is None.

@@ -6,9 +6,10 @@ from typing import Any, ClassVar, Final, Literal
 
 from panewise.errors import SpecError
 from panewise.families import INPUT, POLICY, Family
-from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.fields import several
+from panewise.spec.aggregates.aggregate import Aggregate, check_made
+from panewise.spec.fields import check_columns, check_flag, set_fields, several
 from panewise.spec.notebook import Shown
+from panewise.spec.operators.panes import PANE_COLUMNS
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.policies import (
@@ -21,25 +22,14 @@ from panewise.spec.operators.policy.policies import (
     TimePolicy,
     policy_columns,
 )
-from panewise.spec.position import Position
+from panewise.spec.position import Position, check_position
 
 TUMBLING_EVENTS: Final = ("INSERTION", "EVICTION", "PARTITION_EVICTION", "FINAL")
 SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")
 _EACH: Final = CountPolicy(1)
 _OWN = ("event", "processing_time")
 # The columns of events and of window panes, so that a query can write both to one table.
-RESERVED: Final = (
-    *_OWN,
-    "window_start",
-    "window_end",
-    "timing",
-    "index",
-    "nonspeculative_index",
-    "is_first",
-    "is_last",
-    "op",
-    "delta",
-)
+RESERVED: Final = (*_OWN, *(name for name in PANE_COLUMNS if name not in _OWN), "delta")
 _EVICTIONS = {
     "tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy),
     "sliding": (CountPolicy, TimePolicy, DeltaPolicy),
@@ -112,14 +102,13 @@ class StreamWindow(Shown):
     def __post_init__(self) -> None:
         for name in ("partition_by", "aggregates", "order", "events", "columns"):
             value = getattr(self, name)
-            object.__setattr__(
-                self, name, None if value is None and name in ("events", "columns") else several(name, value)
-            )
+            if value is not None or name not in ("events", "columns"):
+                set_fields(self, **{name: several(name, value)})
         if self.kind == "sliding" and self.trigger is None:
-            object.__setattr__(self, "trigger", _EACH)
+            set_fields(self, trigger=_EACH)
         if self.null_keys is None:
-            object.__setattr__(self, "null_keys", bool(self.partition_by))
-        _check_columns(self)
+            set_fields(self, null_keys=bool(self.partition_by))
+        check_columns((*self.partition_by, *self.order, *(self.columns or ())))
         _check_policies(self)
         _check_events(self)
         _check_contents(self)
@@ -136,14 +125,7 @@ class StreamWindow(Shown):
         ('INSERTION', 'EVICTION', 'FINAL')
         """
         if "trigger" in fields:
-            rule = (
-                "a tumbling window has no trigger: it emits its tuples when it evicts them (semantics 10.2)"
-            )
-            raise SpecError(
-                f"tumbling(trigger={fields['trigger']!r})",
-                rule,
-                "leave trigger out, or use StreamWindow.sliding",
-            )
+            raise _no_trigger(fields["trigger"])
         return cls(kind="tumbling", evict=evict, **fields)
 
     @classmethod
@@ -201,12 +183,12 @@ class StreamWindow(Shown):
         )
 
     @property
-    def ports(self) -> dict[str, "Tuples"]:
+    def ports(self) -> dict[str, "TupleEntry"]:
         """The input port."""
         return {INPUT: self.tuples}
 
     @cached_property
-    def tuples(self) -> "Tuples":
+    def tuples(self) -> "TupleEntry":
         """What is read of the rows (semantics 10.1)."""
         position = self.position.columns if self.position else ()
         output_columns = self.columns or [
@@ -220,7 +202,7 @@ class StreamWindow(Shown):
             *output_columns,
         )
         whole = self.columns is None and not self.aggregates
-        return Tuples(self.partition_by, tuple(dict.fromkeys(read)), whole, self.order, self.position)
+        return TupleEntry(self.partition_by, tuple(dict.fromkeys(read)), whole, self.order, self.position)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -232,7 +214,7 @@ class StreamWindow(Shown):
 
 
 @dataclass(frozen=True)
-class Tuples:
+class TupleEntry:
     """What policy windows read of the rows of their input: an :class:`panewise.spec.protocol.Entry`.
 
     Rows have no event time. Null keys are valid here, because those of a marker may be null. The keys of
@@ -252,6 +234,12 @@ class Tuples:
     window: ClassVar[None] = None
 
 
+def _no_trigger(given: Any) -> SpecError:
+    rule = "a tumbling window has no trigger: it emits its tuples when it evicts them (semantics 10.2)"
+    remedy = "leave trigger out, or use StreamWindow.sliding"
+    return SpecError(f"tumbling(trigger={given!r})", rule, remedy)
+
+
 def _check_policies(spec: StreamWindow) -> None:
     if not isinstance(spec.kind, str) or spec.kind not in _EVICTIONS:
         raise SpecError(
@@ -265,10 +253,7 @@ def _check_policies(spec: StreamWindow) -> None:
         rule = f"a {spec.kind} window evicts by one of {kinds} (semantics 10.2)"
         raise SpecError(f"{spec.kind}(evict={spec.evict!r})", rule, "give one such as count(3)")
     if spec.kind == "tumbling" and spec.trigger is not None:
-        rule = "a tumbling window has no trigger: it emits its tuples when it evicts them (semantics 10.2)"
-        raise SpecError(
-            f"tumbling(trigger={spec.trigger!r})", rule, "leave trigger out, or use StreamWindow.sliding"
-        )
+        raise _no_trigger(spec.trigger)
     if spec.kind == "sliding" and not isinstance(spec.trigger, allowed):
         rule = f"a sliding window triggers by one of {kinds} (semantics 10.2)"
         raise SpecError(f"sliding(trigger={spec.trigger!r})", rule, "give one such as count(1)")
@@ -305,13 +290,7 @@ def _check_events(spec: StreamWindow) -> None:
 
 
 def _check_contents(spec: StreamWindow) -> None:
-    for aggregate in spec.aggregates:
-        if not isinstance(aggregate, Aggregate):
-            raise SpecError(
-                f"aggregates=[{aggregate!r}]",
-                "aggregates are made by panewise.functions",
-                "give one such as F.count()",
-            )
+    check_made("aggregates", spec.aggregates)
     listener: Any = spec.listener
     if listener is not None and not isinstance(listener, WindowListener):
         rule = "a listener is given as a WindowListener, with its name and outputs"
@@ -334,20 +313,12 @@ def _check_contents(spec: StreamWindow) -> None:
             "tuples have one column or more, each once",
             "name different columns, or leave columns out",
         )
-    if spec.position is not None and not isinstance(spec.position, Position):
-        raise SpecError(
-            f"position={spec.position!r}",
-            "a position is a Position",
-            "give Position(partition=..., offset=...)",
-        )
+    check_position(spec.position, spec.order)
 
 
 def _check_flags(spec: StreamWindow) -> None:
     for name in ("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"):
-        if not isinstance(getattr(spec, name), bool):
-            raise SpecError(
-                f"{name}={getattr(spec, name)!r}", f"{name} is True or False", "give one of these"
-            )
+        check_flag(name, getattr(spec, name))
     for name, refused, given, rule in _flag_rules(spec):
         if getattr(spec, name) and refused:
             raise SpecError(f"{name}=True with {given}", rule, f"leave {name} out")
@@ -355,29 +326,18 @@ def _check_flags(spec: StreamWindow) -> None:
 
 def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
     """Returns for each rule (flag, whether it would have no effect, the field that causes this, rule)."""
-    whole, events, tumbling = (
-        f"{spec.kind}({spec.evict!r})",
-        f"events={spec.emitted_events!r}",
-        spec.kind == "tumbling",
-    )
+    whole, events = f"{spec.kind}({spec.evict!r})", f"events={spec.emitted_events!r}"
+    tumbling, silent = spec.kind == "tumbling", "TRIGGER" not in spec.emitted_events
     fills = tumbling or isinstance(spec.evict, TimePolicy)
     trigger = whole if tumbling else f"trigger={spec.trigger!r}"
     flushed = "EVICTION" in spec.emitted_events or "FINAL" in spec.emitted_events
+    begins = "this option is for sliding windows that are not full when they begin"
+    by_time = "only a trigger of time fires without a tuple"
     return [
-        (
-            "only_when_full",
-            fills,
-            whole,
-            ("this option is for sliding windows that are not full when they begin"),
-        ),
-        ("only_when_full", "TRIGGER" not in spec.emitted_events, events, "this option is for TRIGGER"),
-        (
-            "skip_unchanged",
-            not isinstance(spec.trigger, TimePolicy),
-            trigger,
-            "only a trigger of time fires without a tuple",
-        ),
-        ("skip_unchanged", "TRIGGER" not in spec.emitted_events, events, "this option is for TRIGGER"),
+        ("only_when_full", fills, whole, begins),
+        ("only_when_full", silent, events, "this option is for TRIGGER"),
+        ("skip_unchanged", not isinstance(spec.trigger, TimePolicy), trigger, by_time),
+        ("skip_unchanged", silent, events, "this option is for TRIGGER"),
         ("flush_on_final", not tumbling, whole, "this option is for tumbling windows"),
         ("flush_on_final", not flushed, events, "this option is for EVICTION and FINAL"),
         ("null_keys", not spec.partition_by, whole, "without partition_by there are no keys"),
@@ -404,14 +364,6 @@ def _check_trigger(spec: StreamWindow) -> None:
         )
 
 
-def _check_columns(spec: StreamWindow) -> None:
-    for name in (*spec.partition_by, *spec.order, *(spec.columns or ())):
-        if not isinstance(name, str) or not name:
-            raise SpecError(
-                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
-            )
-
-
 def _check_names(spec: StreamWindow) -> None:
     given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
     outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
@@ -424,6 +376,3 @@ def _check_names(spec: StreamWindow) -> None:
         raise SpecError(
             f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
         )
-    if spec.order and spec.position is not None:
-        rule = "a position is the arrival order (semantics 3)"
-        raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")

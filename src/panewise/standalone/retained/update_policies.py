@@ -17,12 +17,12 @@ class AfterFirst:
     delay: int
 
 
-Policy: TypeAlias = Always | Every | AfterFirst
-PolicyLike: TypeAlias = Literal["each"] | DurationLike | Every
+UpdatePolicy: TypeAlias = Always | Every | AfterFirst
+UpdatePolicyLike: TypeAlias = Literal["each"] | DurationLike | Every
 NEVER: Final = MAX_INSTANT
 
 
-def policy_of(given: Any, name: Literal["early", "late"]) -> Policy:
+def update_policy(given: Any, name: Literal["early", "late"]) -> UpdatePolicy:
     """Returns a policy. A period is aligned for `early`, and counts from the first message for `late`.
 
     Raises:
@@ -44,7 +44,7 @@ def policy_of(given: Any, name: Literal["early", "late"]) -> Policy:
     return Every(length, aligned=True) if name == "early" else AfterFirst(length.us)
 
 
-def deadline(policy: Policy | None, since: int) -> int:
+def deadline(policy: UpdatePolicy | None, since: int) -> int:
     """Returns the processing time from which on a policy lets a window emit.
 
     Args:

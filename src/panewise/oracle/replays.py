@@ -5,10 +5,10 @@ from typing import Any
 from panewise.spec import Position
 
 
-class Positions:
+class ReceivedOffsets:
     """The offsets received from each (source, partition).
 
-    >>> unordered = Positions()
+    >>> unordered = ReceivedOffsets()
     >>> position = Position(ordered=False, remember=1)
     >>> [unordered.is_replay(position, {"partition": 0, "offset": offset}) for offset in (5, 7, 6, 4, 8)]
     [False, False, False, True, False]

@@ -1,7 +1,7 @@
 """Validation of messages, one by one (semantics 15).
 
-A message whose values all have the plain type of their column is valid at once. Every other one takes the
-way of all rows: it becomes a frame, which the engine validates.
+A message whose values all have the plain types of their columns is valid, and needs no frame. Every other one
+becomes a frame of one row, which the engine validates.
 """
 
 import math
@@ -31,7 +31,7 @@ class ValidMessage(NamedTuple):
 
 
 def checked(spec: WindowOperator, given: Any) -> tuple[WindowOperator, Schema]:
-    """Returns what is read of a message, and the columns, after checking that it can read them.
+    """Returns the specification as it fits the columns, and the columns with their types of Polars.
 
     Raises:
         InputError: if `given` has no type for each column, or an unknown one.
@@ -41,7 +41,7 @@ def checked(spec: WindowOperator, given: Any) -> tuple[WindowOperator, Schema]:
     return for_schemas(spec, schemas), schemas[INPUT]
 
 
-class Rows:
+class MessageValidator:
     """Validates the messages of an operator.
 
     Args:
@@ -71,16 +71,16 @@ class Rows:
         if not self._names.issuperset(message):
             check_columns(message, self._names)
         quick = self._quick(message) if self._plain_time else None
-        found = self._slow(message, clock) if quick is None else quick
-        if isinstance(found, ValidMessage):
+        result = self._slow(message, clock) if quick is None else quick
+        if isinstance(result, ValidMessage):
             for name in self._compared:
-                value = found.message[name]
+                value = result.message[name]
                 if isinstance(value, float) and math.isnan(value):
                     return f"key {name} is NaN"
-        return found
+        return result
 
     def _quick(self, message: Mapping[str, Any]) -> ValidMessage | None:
-        """Returns the message if it is valid for sure."""
+        """Returns the message if each value has the plain type of its column; else `_slow` decides."""
         row = {}
         for name, plain, limit in self._columns:
             value = row[name] = message.get(name)

@@ -17,7 +17,7 @@ from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggrega
 from panewise.spec.codec.by_fields import Decoder, Encoder, Form
 from panewise.spec.codec.users import AnyListener
 from panewise.spec.conditions import literals, nodes
-from panewise.spec.fields import Reader, duration, listed, members_of, names, text, typed, wrong
+from panewise.spec.fields import Reader, duration, kind_of, listed, members_of, names, text, typed, wrong
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.deduplicate import DeduplicateOperator
@@ -33,7 +33,7 @@ from panewise.spec.operators.windows import UNLIMITED, WindowOperator
 from panewise.spec.triggers.composite import AfterAll, AfterAny, AfterEach, Trigger
 from panewise.spec.watermarks import Inputs
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import AnyWindow, names_a_column
+from panewise.spec.windows.kinds import AnyWindow, Cumulating, names_a_column
 from panewise.spec.windows.measure import Rows
 
 THEN: Final = "then"  # the field of the stages of a chain, and of the windows over a join
@@ -234,11 +234,19 @@ def _node(decoder: Decoder, value: Any, where: str) -> Any:
     if where.count(".") >= nodes.MAX_DEPTH:  # each node is in a field of another one
         rule = f"a condition is nested up to {nodes.MAX_DEPTH} deep"
         raise SpecError(f"{where[:60]}... is deeper", rule, "compute parts of it as columns before the join")
-    return decoder.one_of(get_args(nodes.Node), value, where)
+    return decoder.fields(_NODES[kind_of(value, where, _NODES)], value, where)
 
 
 def _nodes(least: int) -> Form:
-    return Form(read=lambda decoder, value, where: decoder.several(nodes.Node, value, where, least))
+    def read(decoder: Decoder, value: Any, where: str) -> tuple[Any, ...]:
+        if not isinstance(value, (list, tuple)) or len(value) < least:
+            raise wrong(where, value, f"a list of {least} or more nodes of a condition")
+        found = []
+        for n, one in enumerate(value):  # a comprehension would need a frame more of the stack
+            found.append(_node(decoder, one, f"{where}[{n}]"))
+        return tuple(found)
+
+    return Form(read=read)
 
 
 def _one_of(known: tuple[str, ...]) -> Form:
@@ -307,6 +315,7 @@ def has_stages(document: Mapping[str, Any]) -> bool:
 _OLD_NULL_KEYS: Final = {"null_keys": False}  # the default of earlier releases (semantics 15.4)
 _ANYTHING: Final = _read(lambda value, where: value)
 _NO_NAME: Final = {"column": None, "name": None}
+_UNCHECKED: Final = {"column": _ANYTHING, "default": _ANYTHING}  # the constructor says what a function takes
 FORMS: Final[Mapping[Any, Form]] = {
     Duration | Literal["unlimited"]: _or_word(UNLIMITED, int, f"{_MICROSECONDS},"),
     bool | Literal["touching"]: _or_word("touching", bool, "true, false"),
@@ -333,11 +342,11 @@ FORMS: Final[Mapping[Any, Form]] = {
     MergeAggregate: Form(
         several="aggregates", left_out={"name": None}, parts={"user": str}, make=_merge_aggregate
     ),
-    RowFunction: Form(sparse=True, left_out=_NO_NAME, parts={"default": _ANYTHING}, make=_row_function),
+    RowFunction: Form(sparse=True, left_out=_NO_NAME, parts=_UNCHECKED, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),
     Frame: Form(left_out={"start": None}),
     Selected: Form(several="columns", parts={"name": str | None}),
-    nodes.Node: Form(several="nodes of a condition", read=_node),
+    nodes.Node: Form(read=_node),
     nodes.Column: Form("column", parts={"side": _one_of(nodes.SIDES), "name": _read(_column_name)}),
     literals.Literal: Form("literal", parts={"type": _ANYTHING, "value": _ANYTHING}, make=_literal),
     nodes.Arithmetic: Form("arithmetic", parts={"op": _one_of(nodes.ARITHMETIC)}),
@@ -348,6 +357,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     nodes.IsNull: Form("is_null"),
     nodes.Between: Form("between"),
     nodes.In: Form("in", parts={"options": _nodes(1)}),
+    Cumulating: Form(parts=dict.fromkeys(("size", "step"), Duration | Rows)),  # which the constructor refuses
     Stage: Form(several="stages", write=_write_stage),
     WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN)),
     OverOperator: Form(left_out=_OLD_NULL_KEYS),
@@ -356,3 +366,4 @@ FORMS: Final[Mapping[Any, Form]] = {
     Chain: Form(read=_chain, write=_write_chain),
     WindowedJoin: Form(read=_windowed_join, write=_write_windowed_join),
 }
+_NODES: Final = {FORMS[cls].kind or "": cls for cls in get_args(nodes.Node)}

@@ -1,0 +1,72 @@
+"""What the operators have in common that emit the rows of their one input: OVER and deduplication."""
+
+from typing import Any, ClassVar, Literal, Self
+
+from panewise.errors import SpecError
+from panewise.families import INPUT
+from panewise.spec.fields import check_choice, check_columns, check_once
+from panewise.spec.notebook import Shown
+from panewise.spec.position import Position, check_position
+from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks
+
+
+class RowOperator(Shown):
+    """An operator that emits each row of its input once, or none, with all its columns.
+
+    Attributes:
+        keys: the columns of the key.
+        event_time: the column of the event time, None if there is none.
+        order: columns that define the arrival order within a batch.
+        position: the columns of the source position.
+        null_keys: whether null and NaN are keys like any other value.
+        watermark: where the watermark comes from, None for outside.
+    """
+
+    window: ClassVar[None] = None
+    whole_rows: ClassVar[bool] = True
+
+    keys: tuple[str, ...]
+    event_time: str | None
+    order: tuple[str, ...]
+    position: Position | None
+    null_keys: bool
+    watermark: Watermark | None
+
+    @property
+    def ports(self) -> dict[str, Self]:
+        """The input port."""
+        return {INPUT: self}
+
+    @property
+    def time(self) -> Literal["event", "processing"]:
+        """The clock of the operator: "event", or "processing" if there is no event time."""
+        return "processing" if self.event_time is None else "event"
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time, if there is one."""
+        return () if self.event_time is None else (self.event_time,)
+
+
+def check_input(spec: RowOperator, what: str) -> None:
+    """Checks the fields that say what is read of the input. `what` names the operator.
+
+    Raises:
+        SpecError: if one is of another type, a name is no name, a key is named twice, or a field has no
+            meaning together with another one.
+    """
+    watermark: Any = spec.watermark
+    check_choice("null_keys", spec.null_keys, (True, False))
+    if watermark is not None and (not isinstance(watermark, Watermark) or has_key_watermarks(watermark)):
+        rule = f"the watermark of {what} comes from outside, or is FixedLag, Inputs or StreamTime(per='all')"
+        remedy = "give one such as FixedLag('10 seconds'), or leave it out"
+        raise SpecError(f"watermark={watermark!r}", rule, remedy)
+    check_columns((*spec.keys, *spec.order, *spec.time_columns))
+    check_once(spec.keys)
+    check_position(spec.position, spec.order)
+    for name in ("max_future_skew", "watermark"):
+        if spec.event_time is None and getattr(spec, name) is not None:
+            rule, remedy = "max_future_skew and watermark need an event time", "or name the event time"
+            given = f"event_time=None, {name}={getattr(spec, name)!r}"
+            raise SpecError(given, rule, f"leave {name} out, {remedy}")
+    check_input_column(spec.watermark, spec.event_time)

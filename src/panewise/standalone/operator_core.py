@@ -1,0 +1,368 @@
+"""The core of standalone operators: steps of the engine, what waits before them, and when they are committed.
+
+Messages wait in a buffer, or because they cannot emit anything yet (:mod:`panewise.standalone.deferral`).
+They are evaluated before a step that may emit, and before the state or the counts are read. Each step becomes
+emissions, which wait in the delivery.
+
+Invariants:
+
+- A call that raises changes neither the state nor the buffer. The engine replaces its state and never changes
+  it, so the state before a step can be put back.
+- A commit stores the state, the positions and the numbers of one and the same step together. It happens only
+  when the caller has accepted the emissions of all steps up to it. So a repeated step finds the same state
+  and the same numbers, and emits the same rows.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias
+
+import polars as pl
+
+from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.protocol import Operator, Schemas
+from panewise.errors import InputError
+from panewise.families import INPUT
+from panewise.spec import Specification
+from panewise.standalone.buffer import Buffer, highest
+from panewise.standalone.core import Core
+from panewise.standalone.deferral import Deferral
+from panewise.standalone.delivery import Delivery
+from panewise.standalone.emission import Emission, Numbering
+from panewise.standalone.hosts import Host
+from panewise.standalone.materialized import Materialized
+from panewise.standalone.messages import Message
+from panewise.standalone.positions import PartitionPositions, Position
+
+MAX_DEFERRED: Final = 10_000  # steps
+Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
+
+
+class OperatorCore(Core):
+    """An operator of the engine, with what waits before it and behind it.
+
+    Args:
+        spec: the specification.
+        schemas: the columns of each port.
+        host: the operator, and the place of its state.
+        delivery: where emissions wait.
+        materialized: the store that follows the results of windows, None if there is none.
+        buffer: how many messages are one batch. With 1 each message is a step of its own, also if it waits.
+        commit_rows: how many rows are added between two commits.
+
+    Attributes:
+        columns: the names of the columns of each port.
+        ended: the ports whose input has ended, as of the state.
+        totals: the counts by port, from the first step on.
+        uncommitted: the steps since the last commit, each counted by its rows, at least 1.
+    """
+
+    def __init__(
+        self,
+        spec: Specification,
+        schemas: Schemas,
+        host: Host,
+        delivery: Delivery[Emission],
+        materialized: Materialized | None,
+        *,
+        buffer: int | None,
+        commit_rows: int,
+    ) -> None:
+        self.spec, self.schemas, self.host, self._delivery = spec, schemas, host, delivery
+        self.columns = {port: frozenset(columns) for port, columns in schemas.items()}
+        self._materialized, self._commit_rows = materialized, commit_rows
+        self.buffer, self._defers, self.uncommitted = Buffer(spec, schemas), buffer == 1, 0
+        enabled = self._defers and materialized is None
+        self.deferral = Deferral(spec, schemas, host, self.buffer, enabled=enabled)
+        self.positions = PartitionPositions.from_json(host.notes.get("positions", {}))
+        self.numbering = Numbering(**host.notes.get("numbers", {}))
+        self.totals = {port: Counts(**counts) for port, counts in host.notes.get("counts", {}).items()}
+        self._note_ended()
+        self._synchronise()
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether a commit survives the process."""
+        return self.host.is_durable
+
+    @property
+    def clock(self) -> int:
+        """Processing time, with the readings that wait."""
+        return highest(self.host.operator.state.clocks.processing_time, self.buffer.clock) or 0
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark, with the readings that wait; None if there is none, or it is a number of rows."""
+        return highest(self.host.operator.state.clocks.instant_watermark, self.buffer.watermark)
+
+    def port(self, given: str | None) -> str:
+        """Returns the name of a port.
+
+        Raises:
+            InputError: if there is none of this name, or the operator has several and none is named.
+        """
+        ports = list(self.spec.ports)
+        if given is None and len(ports) == 1:
+            return ports[0]
+        if given not in ports:
+            rule = f"the inputs of this operator are {ports}"
+            raise InputError(f"input={given!r}", rule, "name one of them")
+        return str(given)
+
+    def check_not_ended(self, ports: Iterable[str]) -> None:
+        """Refuses rows of inputs that have ended (12.2).
+
+        Raises:
+            InputError: if one of these ports has ended.
+        """
+        for port in ports:
+            if port in self.ended:
+                which = "" if port == INPUT else f" of {port!r}"
+                rule = "nothing is added after the end of input"
+                raise InputError(f"rows{which} after finish", rule, "add the rows before finish")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Marks a call that reads the state, after deferred steps have been evaluated.
+
+        A function of the user may read during a call of the operator, unless deferred steps wait.
+        """
+        calls = self._delivery.calls
+        if calls.is_mine:
+            if self._defers and self.buffer.steps:
+                calls.refuse()
+            yield
+            return
+        with calls.within():
+            self.catch_up()
+            yield
+
+    def prepare(self) -> None:
+        """Evaluates the messages that wait before a further step.
+
+        Raises:
+            InputError: if the operator is closed.
+            DeliveryDisabledError: if the downstream has refused an emission.
+        """
+        self._delivery.check_ready()
+        self.evaluate()
+        self._delivery.check_enabled()
+
+    def add(self, frames: Mapping[str, pl.DataFrame], positions: Iterable[tuple[str, Position]] = ()) -> None:
+        """Adds rows of one port or of several as one batch, and records their positions."""
+        self.check_not_ended(frames)
+        self._step(lambda operator: operator.add_batch(frames), rows=sum(map(len, frames.values())))
+        self._reach(positions)
+        self.settle()
+
+    def advance(self, clock: int | None, watermark: int | None, port: str | None) -> None:
+        """Moves the clocks, after the messages that wait. Readings that emit nothing may wait, too."""
+        if not self._defers_move(clock, watermark):
+            self.prepare()
+            self._step(lambda operator: [operator.advance(clock, watermark, port)])
+            self.settle()
+
+    def finish(self, port: str | None) -> None:
+        """Ends an input, or all inputs."""
+        self._step(lambda operator: [operator.finish(port)])
+        self._note_ended()
+        self.settle()
+
+    def collect(self) -> None:
+        """Evaluates the messages in the buffer. Deferred messages stay, as they emit nothing."""
+        if not self._defers:
+            self.evaluate_buffer()
+
+    def evaluate(self) -> None:
+        """Evaluates all messages that wait, and delivers what they emit."""
+        if self.buffer.steps:
+            self.evaluate_buffer()
+            self.settle()
+
+    def catch_up(self) -> None:
+        """Evaluates what was deferred."""
+        if self._defers:
+            self.evaluate()
+
+    def evaluate_buffer(self) -> None:
+        """Adds the messages that wait as one batch, then moves the clocks as they wait."""
+        buffer = self.buffer
+        if not buffer.steps:
+            return
+        frames, misfits = buffer.frames()
+
+        def work(operator: Operator) -> Iterable[Output]:
+            yield from operator.add_batch(frames)
+            if buffer.moves:
+                yield operator.advance(buffer.clock, buffer.watermark)
+
+        self._step(work, misfits, buffer.steps, buffer.steps if self._defers else 1)
+        self._reach(buffer.positions)
+        buffer.clear()
+
+    def room(self) -> int:
+        """Returns the number of deferred steps at which they are evaluated, so that a commit is not late."""
+        if not (self._delivery.commits and self.is_durable):
+            return MAX_DEFERRED
+        return min(MAX_DEFERRED, self._commit_rows - self.uncommitted)
+
+    def timeout(self, now: int | None) -> None:
+        """Evaluates what waits and reads the clock, unless the downstream refuses an emission.
+
+        A reading that may be deferred waits with the messages, and nothing is evaluated.
+        """
+        if now is not None and self._defers_move(now, None):
+            return
+        self.evaluate()
+        if self._delivery.disabled:
+            return
+        if now is not None:
+            self._step(lambda operator: [operator.advance(processing_time=now)])
+        self.settle()
+
+    def drain(self) -> None:
+        """Delivers what waits, then evaluates the buffer."""
+        if self._delivery.deliver():
+            self.evaluate()
+
+    def evict(self, partition: Mapping[str, Any]) -> bool:
+        """Evicts a partition, if the operator has partitions."""
+        evict = self.host.operator.evict
+        if evict is None:
+            return False
+        self.prepare()
+        self._step(lambda _: [evict(partition)])
+        self.settle()
+        return True
+
+    def settle(self) -> None:
+        """Delivers what steps have emitted. With a downstream it then commits, if a commit is due."""
+        if self._delivery.deliver() and self._delivery.automatic:
+            self.commit_due()
+
+    def commit_due(self) -> None:
+        """Commits if enough rows have been added, and neither an emission nor a message waits."""
+        if self.is_durable and not self._delivery.outputs and self.uncommitted >= self._commit_rows:
+            self.commit()
+
+    def commit(self) -> None:
+        """Stores state, positions and numbers of the last step, unless they are stored or a message waits.
+
+        If that fails the operator is closed, as its store is as after the commit before.
+        """
+        if self.buffer.steps or not self.uncommitted:
+            return
+        try:
+            if self._materialized is not None and self.is_durable:
+                self._materialized.commit()
+            counts = {port: vars(counts) for port, counts in self.totals.items()}
+            self.host.commit({**self._notes(), "counts": counts})
+        except BaseException:
+            self._close(failed=True)
+            raise
+        self.uncommitted = 0
+
+    def close(self) -> None:
+        """Evaluates deferred messages, calls the callback `teardown`, and releases the store, once."""
+        self._close(failed=False)
+
+    def _close(self, *, failed: bool) -> None:
+        if self._delivery.closed:
+            return
+        try:
+            if self._defers:
+                self.evaluate_buffer()
+        finally:
+            self._delivery.close(self.host.close, failed=failed)
+
+    def save(self, name: str) -> None:
+        """Saves the whole state under a name, with the positions and the numbers of the next step."""
+        self.prepare()
+        self.host.save(name, self._notes())
+
+    def restore(self, name: str | None) -> bool:
+        """Returns to a saved state, or to the initial one, and emits what is due there at the present clock.
+
+        Messages that wait are discarded, and emissions of later steps. Numbers and counts continue, so that a
+        number never has two rows. After a restart the saved numbers may be the higher ones: then rows with
+        numbers up to them have been emitted.
+        """
+        self.catch_up()
+        now = self.host.operator.state.clocks.processing_time
+        saved = self.host.saved(name)
+        if saved is None:
+            return False
+        operator, notes = saved
+        if name is None:  # nothing can be due in the initial state, which gets the clock here
+            self.host.put(operator.with_header({**operator.header(), "processing_time": now}))
+        else:
+            self.host.put(operator.state)
+        self._note_ended()
+        self.positions = PartitionPositions.from_json(notes.get("positions", {}))
+        self.buffer.clear()
+        numbers = Numbering(**notes.get("numbers", {}))
+        self.numbering = self.numbering.at_least(numbers)
+        self.uncommitted += 1
+        self._synchronise()
+        self._delivery.discard(lambda emission: emission.step >= numbers.step)
+        self.deferral.reset()
+        if name is not None:
+            self._step(lambda operator: [operator.advance(processing_time=now)])
+        self.settle()
+        return True
+
+    def _defers_move(self, clock: int | None, watermark: int | None) -> bool:
+        """Lets readings of the clocks wait, if they may. Returns whether they do."""
+        if not self.deferral.moves(clock, watermark):
+            return False
+        if self.buffer.steps >= self.room():
+            self.evaluate()
+        return True
+
+    def _step(
+        self,
+        work: Callable[[Operator], Iterable[Output]],
+        misfits: Misfits | None = None,
+        rows: int = 0,
+        steps: int = 1,
+    ) -> None:
+        """Does one step, and puts what it emits into the delivery. If it raises, nothing has changed.
+
+        The step may take the place of several that emit nothing.
+        """
+        operator = self.host.operator
+        before = operator.state
+        try:
+            if self._materialized is None:
+                outputs = list(work(operator))
+            else:
+                outputs = self._materialized.step(operator, lambda: list(work(operator)))
+        except BaseException:
+            operator.state = before
+            raise
+        left = dict(misfits or {})
+        for output in outputs:
+            emission, self.numbering = self.numbering.emission(output, left.pop(output.port, ()))
+            self.totals[output.port] = self.totals.get(output.port, Counts()) + output.counts
+            if not emission.is_empty:
+                self._delivery.outputs.append(emission)
+        self.numbering = self.numbering.following(steps)
+        self.uncommitted += max(1, rows)
+
+    def _reach(self, positions: Iterable[tuple[str, Position]]) -> None:
+        """Records the positions of rows that a step has added, each with its port."""
+        for port, position in positions:
+            self.positions.reach(port, position)
+
+    def _note_ended(self) -> None:
+        """Sets `ended` from the state, after a step that ends an input, or after a reset."""
+        self.ended = frozenset(filter(self.host.operator.state.has_ended, self.spec.ports))
+
+    def _synchronise(self) -> None:
+        """Makes the store of results equal to the state."""
+        if self._materialized is not None:
+            self._materialized.synchronise(self.host.operator)
+
+    def _notes(self) -> dict[str, Any]:
+        """Returns what is stored beside every copy of the state."""
+        return {"positions": self.positions.to_json(), "numbers": vars(self.numbering)}
