@@ -17,7 +17,17 @@ import yaml
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
 from panewise.sql.joins import resolved
-from panewise.sql.stages import Computed, Joined, Output, Over, Ranked, Read, Rows, Stage, Windows
+from panewise.sql.stages import (
+    Computed,
+    JoinStage,
+    OutputColumn,
+    OverStage,
+    Ranked,
+    RowsStage,
+    Stage,
+    TableStage,
+    WindowsStage,
+)
 from panewise.sql.texts import one_line
 from panewise.testing import run
 
@@ -79,8 +89,8 @@ class Player:
         """Returns the rows that each event emits."""
         after: list[Any] = []
         stage = self.stage
-        while not isinstance(stage, (Windows, Over)):
-            assert isinstance(stage, Rows), stage
+        while not isinstance(stage, (WindowsStage, OverStage)):
+            assert isinstance(stage, RowsStage), stage
             after.append(stage)
             stage = stage.input
         outputs = self._operator(stage, events)
@@ -89,9 +99,9 @@ class Player:
         return outputs
 
     def _operator(
-        self, stage: Windows | Over, events: Iterable[Mapping[str, Any]]
+        self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
-        if isinstance(stage.input, Over):
+        if isinstance(stage.input, OverStage):
             return self._second(stage, events)
         made = []
         for event in events:
@@ -110,11 +120,11 @@ class Player:
         return [self._panes(stage, rows) for rows in outputs]
 
     def _second(
-        self, stage: Windows | Over, events: Iterable[Mapping[str, Any]]
+        self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
         """Returns the rows of an operator over the rows of another one."""
-        given, before = list(events), replace(stage, input=Read("t", "t", None), where=None)
-        assert isinstance(stage.input, Over)
+        given, before = list(events), replace(stage, input=TableStage("t", "t", None), where=None)
+        assert isinstance(stage.input, OverStage)
         first = self._operator(stage.input, given)
         both: list[Mapping[str, Any]] = []
         for rows, event in zip(first, given, strict=True):
@@ -123,9 +133,9 @@ class Player:
         return [one + other for one, other in zip(outputs[::2], outputs[1::2], strict=True)]
 
     def rows_of(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        if isinstance(stage, Read):
+        if isinstance(stage, TableStage):
             return rows
-        assert isinstance(stage, Rows), stage
+        assert isinstance(stage, RowsStage), stage
         return self.projected(self.rows_of(stage.input, rows), stage.where, stage.outputs)
 
     def _computed(self, rows: list[dict[str, Any]], computed: tuple[Computed, ...]) -> list[dict[str, Any]]:
@@ -150,24 +160,24 @@ class Player:
                 found[name.strip("`") or expr] = _plain({"": _frame([row]).select(_expr(expr)).item()})[""]
         return found
 
-    def _panes(self, stage: Windows | Over, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _panes(self, stage: WindowsStage | OverStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         bounds = set() if counted(stage.spec.ports["input"].window) else {"window_start", "window_end"}
         times = {*bounds, *stage.spec.ports["input"].time_columns}
         made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
-        ranked = stage.ranked if isinstance(stage, Windows) else None
+        ranked = stage.ranked if isinstance(stage, WindowsStage) else None
         if ranked is not None:
             return [one for row in made for one in _ranked(row, ranked)]
-        struct = stage.struct if isinstance(stage, Windows) else None
+        struct = stage.struct if isinstance(stage, WindowsStage) else None
         for row in made if struct is not None else ():
             row[struct or ""] = {"start": row["window_start"], "end": row["window_end"]}
-        new = [one.name for one in stage.spec.columns] if isinstance(stage, Over) else []
+        new = [one.name for one in stage.spec.columns] if isinstance(stage, OverStage) else []
         return self.projected(made, stage.having, stage.outputs, new)
 
     def projected(
         self,
         rows: list[dict[str, Any]],
         where: str | None,
-        outputs: tuple[Output, ...] | None,
+        outputs: tuple[OutputColumn, ...] | None,
         new: Iterable[str] = (),
     ) -> list[dict[str, Any]]:
         if not rows or (where is None and outputs is None):
@@ -199,9 +209,9 @@ def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
         yield {name: _time(name, value, {"ts"}) for name, value in fields.items()} | others | rank | op
 
 
-def _exploded(rows: list[dict[str, Any]], stage: Windows | Over) -> list[dict[str, Any]]:
+def _exploded(rows: list[dict[str, Any]], stage: WindowsStage | OverStage) -> list[dict[str, Any]]:
     """Returns the rows, each for every set of GROUPING SETS."""
-    exploded = stage.exploded if isinstance(stage, Windows) else None
+    exploded = stage.exploded if isinstance(stage, WindowsStage) else None
     if exploded is None:
         return rows
     numbers = [int(one) for one in re.findall(r"\d+", exploded.text)]
@@ -235,7 +245,7 @@ def _expr(text: str) -> pl.Expr:
     return pl.sql_expr(re.sub(r'(?<!")\b[a-z]\.(\w+)', r"\1", text))
 
 
-def play_join(stage: Joined, events: list[dict[str, Any]], runtime: str) -> list[list[dict[str, Any]]]:
+def play_join(stage: JoinStage, events: list[dict[str, Any]], runtime: str) -> list[list[dict[str, Any]]]:
     """Returns the rows of a join after each event. The rows of an event are by the names of the tables."""
     player, given = Player(stage, runtime), dict[str, list[list[dict[str, Any]]]]()
     for side, name, inner in zip(("left", "right"), stage.names, (stage.left, stage.right), strict=True):
@@ -268,7 +278,7 @@ def play(document: Mapping[str, Any], runtime: str) -> None:
     """Plays a document, and compares the rows after each event."""
     script = compile_sql(document["sql"])
     events = events_of(document)
-    if isinstance(script.stage, Joined):
+    if isinstance(script.stage, JoinStage):
         outputs = play_join(script.stage, events, runtime)
     else:
         outputs = Player(script.stage, runtime).play(events)

@@ -9,16 +9,25 @@ from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.sql import compile_sql, is_query, says_windows
 from panewise.sql.over import with_free_names
-from panewise.sql.stages import OURS, Joined, Over, Read, Rows, SparkQuery, Windows, walk
+from panewise.sql.stages import (
+    OURS,
+    JoinStage,
+    OverStage,
+    RowsStage,
+    SparkStage,
+    TableStage,
+    WindowsStage,
+    walk,
+)
 from tests.sql.player import spec_of
 
 TUMBLE = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
 GROUP = "GROUP BY k, window_start, window_end"
 
 
-def windows(sql: str) -> Windows:
+def windows(sql: str) -> WindowsStage:
     stage = compile_sql(sql).last
-    assert isinstance(stage, Windows)
+    assert isinstance(stage, WindowsStage)
     return stage
 
 
@@ -88,7 +97,7 @@ def test_a_text_without_windows_is_sparks() -> None:
     stage = compile_sql(
         "WITH x AS (SELECT a FROM t) SELECT a, count(*) n FROM x JOIN u b USING (a) GROUP BY a"
     ).stage
-    assert isinstance(stage, SparkQuery)
+    assert isinstance(stage, SparkStage)
     assert stage.parts == ("SELECT a, count(*) n FROM ", " JOIN ", " USING (a) GROUP BY a")
     assert not any(isinstance(one, OURS) for one in walk(stage))
 
@@ -99,7 +108,7 @@ def test_the_watermark_of_a_table() -> None:
         "FROM t WATERMARK to_timestamp(x) AS ts DELAY OF INTERVAL '10' MINUTE o GROUP BY window(ts, '1 hour')"
     )
     read = windows(f"SELECT count(*) AS n {sql}").input
-    assert isinstance(read, Read)
+    assert isinstance(read, TableStage)
     assert read.alias == "o"
     assert read.watermark == ("ts", pw.Duration.of("10 minutes"), "to_timestamp(x)")
 
@@ -120,8 +129,8 @@ def test_an_outer_select_has_no_state() -> None:
     """semantics 46.3"""
     sql = f"SELECT upper(kk) AS u FROM (SELECT k AS kk, count(*) AS n {TUMBLE} {GROUP}) x WHERE x.n > 2"
     stage = compile_sql(sql).stage
-    assert isinstance(stage, Rows)
-    assert isinstance(stage.input, Windows)
+    assert isinstance(stage, RowsStage)
+    assert isinstance(stage.input, WindowsStage)
     assert (stage.alias, stage.where) == ("x", "x.n > 2")
 
 
@@ -207,7 +216,7 @@ def test_errors_show_the_place(sql: str, given: str, rule: str, line: int, colum
 
 def test_names_that_look_like_clauses() -> None:
     """semantics 46.2"""
-    assert isinstance(compile_sql("SELECT emit.a, watermark FROM t emit").stage, Rows)
+    assert isinstance(compile_sql("SELECT emit.a, watermark FROM t emit").stage, RowsStage)
     assert spec_of(f"SELECT `window_start` AS k, count(*) AS size {TUMBLE} {GROUP}")
 
 
@@ -219,9 +228,9 @@ def test_windows_over_the_end_of_windows() -> None:
     stage = windows(f"SELECT sum(n) AS n {outer} GROUP BY window_start, window_end")
     assert stage.spec.ports["input"].event_time == "timestamp"
     rows = stage.input
-    assert isinstance(rows, Rows)
+    assert isinstance(rows, RowsStage)
     assert [one.name for one in rows.outputs or ()] == ["r", "n", "timestamp"]
-    assert isinstance(rows.input, Windows)
+    assert isinstance(rows.input, WindowsStage)
     assert rows.input.spec.ports["input"].timestamp == "window_time"
 
 
@@ -264,7 +273,7 @@ def test_options_of_a_table() -> None:
     read = windows(
         "SELECT count(*) AS n FROM t WITH ('split-size' = 5) x GROUP BY window(ts, '1 hour')"
     ).input
-    assert isinstance(read, Read)
+    assert isinstance(read, TableStage)
     assert (read.text, read.alias) == ("t WITH ('split-size' = 5)", "x")
     with pytest.raises(SqlError, match="null_keys is true or false"):
         compile_sql("SELECT count(*) FROM t WITH (null_keys = 3) GROUP BY window(ts, '1 hour')")
@@ -296,7 +305,7 @@ def test_windows_over_a_join() -> None:
     """semantics 46.18, 46.20"""
     stage = windows(f"SELECT count(*) AS n FROM (SELECT a.id, us {JOIN}) GROUP BY window(us, '1 hour')")
     assert stage.spec.ports["input"].event_time == "join_time"
-    assert isinstance(stage.input, Joined)
+    assert isinstance(stage.input, JoinStage)
     assert (stage.input.timestamp, stage.input.items[-1].name) == ("right", "join_time")
 
 
@@ -307,7 +316,7 @@ def test_a_join_of_a_join() -> None:
         f"SELECT x.id, c.w FROM {inner} JOIN c ON x.id = c.id AND c.ts BETWEEN x.ts AND x.ts + INTERVAL 1 DAY"
     )
     stage = compile_sql(sql).stage
-    assert isinstance(stage, Joined)
+    assert isinstance(stage, JoinStage)
     assert stage.times == ("join_time", "ts")
     assert stage.spark is not None
 
@@ -315,7 +324,7 @@ def test_a_join_of_a_join() -> None:
 def test_a_join_without_a_range_of_time_is_sparks() -> None:
     """semantics 46.20"""
     stage = compile_sql("SELECT a.id, b.w FROM a JOIN b ON a.id = b.id AND a.v < b.w").stage
-    assert isinstance(stage, SparkQuery)
+    assert isinstance(stage, SparkStage)
 
 
 @pytest.mark.parametrize(
@@ -342,12 +351,12 @@ def test_what_is_wrong_with_a_join(sql: str, message: str) -> None:
 def test_a_function_may_have_the_name_of_a_column() -> None:
     """semantics 46.14"""
     stage = compile_sql("SELECT k, sum(w) OVER (ORDER BY ts) AS v FROM t").stage
-    assert isinstance(stage, Over)
+    assert isinstance(stage, OverStage)
     assert [one.name for one in stage.spec.columns] == ["v"]
     free = with_free_names(stage, ["ts", "k", "v", "w"])
     assert [one.name for one in free.spec.columns] == ["v OVER"]
     assert free.outputs is not None
     assert [(one.text, one.name) for one in free.outputs] == [("k", "k"), ("`v OVER`", "v")]
     same = compile_sql("SELECT sum(v) OVER (ORDER BY ts) AS v FROM t").stage
-    assert isinstance(same, Over)
+    assert isinstance(same, OverStage)
     assert same.spec.columns[0].name == "sum(v) OVER (ORDER BY ts)"

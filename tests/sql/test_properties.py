@@ -13,7 +13,7 @@ from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.sql import compile_sql, to_sql
 from panewise.sql.expressions import tokens_of
-from panewise.sql.syntax import Span
+from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import quoted, replaced
 from panewise.testing.strategies import aggregates, frame_specs, windows
 from tests.engine.effort import examples
@@ -136,7 +136,7 @@ def test_quotes(name: str) -> None:
 
 
 def test_spans_are_replaced_from_left_to_right() -> None:
-    assert replaced("a + b", Span(0, 5), {Span(4, 5): "y", Span(0, 1): "x"}) == "x + y"
+    assert replaced("a + b", TextSpan(0, 5), {TextSpan(4, 5): "y", TextSpan(0, 1): "x"}) == "x + y"
 
 
 def round_trip(spec: Any) -> None:

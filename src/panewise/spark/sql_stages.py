@@ -26,18 +26,18 @@ from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
 from panewise.sql.relations import STOPS
 from panewise.sql.stages import (
-    Assigned,
+    AssignedStage,
+    CompiledQuery,
     Computed,
-    Joined,
-    Output,
-    Over,
+    JoinStage,
+    OutputColumn,
+    OverStage,
     Ranked,
-    Read,
-    Rows,
-    Script,
-    SparkQuery,
+    RowsStage,
+    SparkStage,
     Stage,
-    Windows,
+    TableStage,
+    WindowsStage,
 )
 from panewise.sql.texts import one_line, quoted
 
@@ -66,7 +66,7 @@ class Runner:
         made: DataFrame = self._guarded(lambda: self.session.sql(named_tables(self.text, by_name)))
         return made
 
-    def script(self, script: Script) -> Made:
+    def script(self, script: CompiledQuery) -> Made:
         """Returns the result of a script.
 
         Raises:
@@ -99,17 +99,17 @@ class Runner:
 
     def _run(self, stage: Stage) -> Any:
         match stage:
-            case Read():
+            case TableStage():
                 return self._read(stage)
-            case SparkQuery():
+            case SparkStage():
                 return self._spark(stage)
-            case Rows():
+            case RowsStage():
                 return self._rows(stage)
-            case Assigned():
+            case AssignedStage():
                 return self._assigned(stage)
-            case Joined():
+            case JoinStage():
                 return self._joined(stage)
-            case Windows() | Over():
+            case WindowsStage() | OverStage():
                 return self._operator(stage)
 
     def _guarded(self, make: Any) -> Any:
@@ -131,7 +131,7 @@ class Runner:
         found = next((one for one in tokens_of(self.text) if one.text in wanted), None)
         return (None, None) if found is None else (found.start, found.end + 1)
 
-    def _read(self, read: Read) -> Source:
+    def _read(self, read: TableStage) -> Source:
         given: Source
         if read.name is not None and read.name in self.tables:
             given = self.tables[read.name]
@@ -146,7 +146,7 @@ class Runner:
             given = self._marked(frame_of(given).toDF(*read.columns) if read.columns else given, read)
         return given
 
-    def _marked(self, given: Source, read: Read) -> Source:
+    def _marked(self, given: Source, read: TableStage) -> Source:
         if read.watermark is None:
             return given
         name, delay, text = read.watermark
@@ -156,10 +156,10 @@ class Runner:
         df = given if text is None else given.withColumn(name, SF.expr(text))
         return df.withWatermark(name, f"{delay.us} microseconds")
 
-    def _spark(self, query: SparkQuery) -> Any:
+    def _spark(self, query: SparkStage) -> Any:
         if query.parts == ("", "") and len(query.tables) == 2:
             inner, marked = query.tables[0][0], query.tables[1][0]
-            assert isinstance(marked, Read)
+            assert isinstance(marked, TableStage)
             return self._marked(self.run(inner), marked)
         frames = [(frame_of(self.run(stage)), alias) for stage, alias in query.tables]
         return self._query(query.parts, frames)
@@ -181,7 +181,7 @@ class Runner:
             df.createOrReplaceTempView(view)
         return found
 
-    def _rows(self, stage: Rows) -> Made:
+    def _rows(self, stage: RowsStage) -> Made:
         made = self.run(stage.input)
         if isinstance(made, DataFrame):
             df = made if stage.alias is None else made.alias(stage.alias)
@@ -195,7 +195,7 @@ class Runner:
             rows = _selected(rows, stage.outputs)
         return replace(made, steps=rows.steps, words=f"{made.words}\n{_words(stage)}".strip())
 
-    def _assigned(self, stage: Assigned) -> DataFrame:
+    def _assigned(self, stage: AssignedStage) -> DataFrame:
         df, window = frame_of(self.run(stage.input)), stage.window
         if not isinstance(window, (Tumbling, Hopping)) or getattr(window, "gaps", False):
             rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
@@ -210,7 +210,7 @@ class Runner:
         bounds = {"window_start": start, "window_end": end, "window_time": last}
         return made.withColumns(bounds).drop(_WINDOW)
 
-    def _joined(self, stage: Joined) -> Made:
+    def _joined(self, stage: JoinStage) -> Made:
         given: list[Any] = [self.run(stage.left), self.run(stage.right)]
         streaming = {
             one.isStreaming if isinstance(one, DataFrame) else one.dataflow.df.isStreaming for one in given
@@ -232,7 +232,7 @@ class Runner:
         rows = _selected(rows, made.outputs)
         return replace(result, steps=rows.steps, words=_words(made))
 
-    def _operator(self, stage: Windows | Over) -> OperatorResult:
+    def _operator(self, stage: WindowsStage | OverStage) -> OperatorResult:
         given: Any = self.run(stage.input)
         input = given  # noqa: A001 - the field's name
         if isinstance(given, DataFrame):
@@ -240,9 +240,9 @@ class Runner:
             input = input if stage.where is None else input.where(stage.where)  # noqa: A001
         elif stage.where is not None:
             input = given.where(stage.where)  # noqa: A001
-        if isinstance(stage, Over):
+        if isinstance(stage, OverStage):
             stage = with_free_names(stage, frame_of(input).columns)
-        if isinstance(stage, Windows) and stage.exploded is not None:
+        if isinstance(stage, WindowsStage) and stage.exploded is not None:
             one = stage.exploded
             input = input.select("*", SF.expr(one.text).alias(one.name))  # noqa: A001
         names = {one.name: _expression(one) for one in stage.computed}
@@ -262,7 +262,7 @@ class Runner:
                 error.given, error.rule, error.remedy, sql=self.text, start=start, end=end
             ) from error
 
-    def _outputs(self, stage: Windows | Over, input: Any) -> tuple[Output, ...] | None:  # noqa: A002
+    def _outputs(self, stage: WindowsStage | OverStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""
         if stage.outputs is None:
             return None
@@ -278,7 +278,7 @@ class Runner:
             for one, name in zip(outputs, [*names, "op"], strict=False)
         )
 
-    def _names(self, stage: Windows | Over, df: DataFrame) -> list[str] | None:
+    def _names(self, stage: WindowsStage | OverStage, df: DataFrame) -> list[str] | None:
         known = {name.lower() for name in df.columns}
         time = SF.lit(None).cast("timestamp")
         bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
@@ -290,15 +290,18 @@ class Runner:
             return None
 
     def _shaped(
-        self, result: OperatorResult, stage: Windows | Over, outputs: tuple[Output, ...] | None
+        self,
+        result: OperatorResult,
+        stage: WindowsStage | OverStage,
+        outputs: tuple[OutputColumn, ...] | None,
     ) -> OperatorResult:
         rows = ResultRows(result, result.steps)
-        if isinstance(stage, Windows) and stage.ranked is not None:
+        if isinstance(stage, WindowsStage) and stage.ranked is not None:
             ranked = stage.ranked
             steps = (*result.steps, lambda df: _ranked(df, ranked))
             words = f"SQL: each pane becomes a row for each place of its {ranked.lists[0]}."
             return replace(result, steps=steps, words=words)
-        struct = stage.struct if isinstance(stage, Windows) else None
+        struct = stage.struct if isinstance(stage, WindowsStage) else None
         if struct is not None:
             start, end = (SF.col(f"window_{one}").alias(one) for one in ("start", "end"))
             rows = rows.withColumn(struct, SF.struct(start, end))
@@ -309,13 +312,13 @@ class Runner:
         return replace(result, steps=rows.steps, words=_words(stage))
 
     def _columns(
-        self, outputs: tuple[Output, ...], result: OperatorResult, made: frozenset[str]
-    ) -> list[Output]:
-        found: list[Output] = []
+        self, outputs: tuple[OutputColumn, ...], result: OperatorResult, made: frozenset[str]
+    ) -> list[OutputColumn]:
+        found: list[OutputColumn] = []
         for one in outputs:
             if one.text == "*" or one.text.endswith(".*"):
                 columns = (result.dataflow.output_names or {})[INPUT].values()
-                found += [Output(quoted(name), name, name) for name in columns if name not in made]
+                found += [OutputColumn(quoted(name), name, name) for name in columns if name not in made]
             else:
                 found.append(one)
         return found
@@ -335,7 +338,7 @@ def _ranked(df: DataFrame, ranked: Ranked) -> DataFrame:
     return exploded.select("row.*", *others, *rank, *(["op"] if ranked.retracts else []))
 
 
-def _without_star(outputs: Sequence[Output], names: list[str] | None) -> list[str] | None:
+def _without_star(outputs: Sequence[OutputColumn], names: list[str] | None) -> list[str] | None:
     """Returns a name for each column of a SELECT list, one for all of `*`. None if they do not fit."""
     stars = [number for number, one in enumerate(outputs) if one.text.endswith("*")]
     if names is None or len(stars) > 1:
@@ -360,13 +363,15 @@ def simple_name(text: str) -> str | None:
 
 def new_columns(stage: Stage) -> frozenset[str]:
     """Returns the columns that functions over windows have added, of this operator and of those before it."""
-    if not isinstance(stage, Over):
+    if not isinstance(stage, OverStage):
         return frozenset()
-    before = new_columns(stage.input) if isinstance(stage.input, Over) and stage.input.outputs is None else ()
+    before = (
+        new_columns(stage.input) if isinstance(stage.input, OverStage) and stage.input.outputs is None else ()
+    )
     return frozenset([*before, *(column.name for column in stage.spec.columns)])
 
 
-def _selected(rows: ResultRows, outputs: Iterable[Output]) -> ResultRows:
+def _selected(rows: ResultRows, outputs: Iterable[OutputColumn]) -> ResultRows:
     """Returns rows with these columns, as `ResultRows.select` does.
 
     Spark is not called for names that are known, and a plain column stays as it is, also in reports.
@@ -388,7 +393,7 @@ def _selected(rows: ResultRows, outputs: Iterable[Output]) -> ResultRows:
     return replace(rows, steps=steps)
 
 
-def _column(output: Output) -> Column:
+def _column(output: OutputColumn) -> Column:
     column = SF.expr(output.text)
     return column if output.name is None else column.alias(output.name)
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from panewise.errors import SqlError
 from panewise.sql.functions import is_aggregate
 from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Span
+from panewise.sql.syntax import TextSpan
 
 _WITHOUT_PARENTHESES = frozenset(
     {"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"}
@@ -27,7 +27,7 @@ class CallSyntax:
     condition: exp.Expr | None
     ignore_nulls: bool
     within: exp.Expr | None
-    span: Span
+    span: TextSpan
 
 
 def function_name(node: exp.Expr) -> str | None:
@@ -105,6 +105,11 @@ def column_name(node: exp.Expr, aliases: frozenset[str]) -> str | None:
         plain = node.this.quoted or node.name.lower() not in _WITHOUT_PARENTHESES
         return node.name if plain else None
     return node.name if node.table.lower() in aliases else None
+
+
+def is_interval(node: exp.Expr) -> bool:
+    """Returns whether an expression is an interval, such as INTERVAL '1' HOUR."""
+    return node.key == "interval"
 
 
 def columns_in(node: exp.Expr) -> Iterator[exp.Column]:

@@ -10,10 +10,10 @@ from panewise.spec import Chain, WindowOperator
 from panewise.sql.calls import column_name
 from panewise.sql.emit import emission
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Joined, Output, Over, Referring, Rows, Stage, Windows
-from panewise.sql.syntax import Emit, Expr, Select, Span
+from panewise.sql.stages import JoinStage, OutputColumn, OverStage, Referring, RowsStage, Stage, WindowsStage
+from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.window_functions import WindowSyntax
-from panewise.sql.windows import END, Columns, Panes, WindowCompiler
+from panewise.sql.windows import END, Columns, Panes, WindowCompiler, is_first
 
 _TIMES = {END: "window_time", "window_end": "end"}
 TIMESTAMP = "timestamp"
@@ -25,27 +25,27 @@ def timed(stage: Stage, name: str) -> tuple[Stage, str]:
 
     `name` is the column that the query names. If it is a bound of a window, the panes get a `timestamp`.
     """
-    if isinstance(stage, (Rows, Windows)) and stage.outputs is not None:
+    if isinstance(stage, (RowsStage, WindowsStage)) and stage.outputs is not None:
         found = next((one for one in stage.outputs if (one.name or "").lower() == name.lower()), None)
         if found is None:
             return stage, name
-        if isinstance(stage, Rows):
+        if isinstance(stage, RowsStage):
             inner, time = timed(stage.input, found.text.strip("`"))
             return (
                 (stage, name) if inner is stage.input else (_passing(replace(stage, input=inner), time), time)
             )
         meant = "window_time" if found.text.strip("`") == stage.struct else _TIMES.get(found.text)
-        if meant is not None and isinstance(stage.spec, WindowOperator):
+        if meant is not None and is_first(stage.spec):
             return _passing(replace(stage, spec=respecified(stage.spec, timestamp=meant))), TIMESTAMP
-    elif isinstance(stage, Joined):
+    elif isinstance(stage, JoinStage):
         return _timed_join(stage, name)
-    elif isinstance(stage, Rows):
+    elif isinstance(stage, RowsStage):
         inner, time = timed(stage.input, name)
         return (stage, name) if inner is stage.input else (replace(stage, input=inner), time)
     return stage, name
 
 
-def _timed_join(stage: Joined, name: str) -> tuple[Stage, str]:
+def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
     """Returns a join whose rows have the event time of the side that this column is of."""
     found = next((one for one in stage.items if (one.name or "").lower() == name.lower()), None)
     if found is None or len(found.columns) != 1 or found.parts != ("", ""):
@@ -64,7 +64,7 @@ def _passing(stage: Any, time: str = TIMESTAMP) -> Any:
     """Returns the stage, whose rows also have the column of the event time."""
     if any(one.name == time for one in stage.outputs):
         return stage
-    return replace(stage, outputs=(*stage.outputs, Output(time, time, time)))
+    return replace(stage, outputs=(*stage.outputs, OutputColumn(time, time, time)))
 
 
 def respecified(spec: WindowOperator, **fields: Any) -> WindowOperator:
@@ -104,7 +104,12 @@ class ChainCompiler(WindowCompiler):
     """
 
     def __init__(
-        self, parser: QueryParser, select: Select, emit: Emit | None, names: frozenset[str], before: Windows
+        self,
+        parser: QueryParser,
+        select: Select,
+        emit: Emit | None,
+        names: frozenset[str],
+        before: WindowsStage,
     ) -> None:
         super().__init__(parser, select, emit, None, names)
         self.before, self.known, self.ends = before, dict[str, str](), dict[str, str]()
@@ -136,7 +141,7 @@ class ChainCompiler(WindowCompiler):
         first, span = self.before.spec, self.select.span
         if self.emit is not None:
             fields = emission(self.emit, self.parser.fail, windows=True)
-            if not isinstance(first, WindowOperator):
+            if not is_first(first):
                 rule = (
                     "EMIT of the innermost query says when its panes come, and those of the queries over it"
                 )
@@ -149,19 +154,19 @@ class ChainCompiler(WindowCompiler):
 
 
 def _aggregates(spec: WindowOperator | Chain) -> list[str]:
-    last = spec.stages[-1] if isinstance(spec, Chain) else spec
+    last: Any = getattr(spec, "stages", (spec,))[-1]
     return [one.name for one in last.aggregates]
 
 
 def chained(
     parser: QueryParser, select: Select, emit: Emit | None, stage: Stage, names: frozenset[str]
-) -> Windows | None:
+) -> WindowsStage | None:
     """Returns a stage of a chain, None if the SELECT does not group panes by their windows.
 
     Raises:
         SqlError: if a chain cannot have it.
     """
-    if not isinstance(stage, Windows) or select.group is None:
+    if not isinstance(stage, WindowsStage) or select.group is None:
         return None
     compiler = ChainCompiler(parser, select, emit, names, stage)
     grouped = [one for one in select.group.expressions if compiler._is_window(one)]
@@ -188,13 +193,15 @@ def chained(
     )
 
 
-def _span(exprs: list[Expr]) -> Span:
-    return Span(exprs[0].span.start, exprs[-1].span.end)
+def _span(exprs: list[Expr]) -> TextSpan:
+    return TextSpan(exprs[0].span.start, exprs[-1].span.end)
 
 
 def is_ours(stage: Stage) -> bool:
     """Returns whether the rows of a stage are those of an operator."""
-    return isinstance(stage, (Windows, Over, Joined)) or (isinstance(stage, Rows) and is_ours(stage.input))
+    return isinstance(stage, (WindowsStage, OverStage, JoinStage)) or (
+        isinstance(stage, RowsStage) and is_ours(stage.input)
+    )
 
 
 def window_column(node: exp.Expr) -> str | None:

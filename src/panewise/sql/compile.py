@@ -9,32 +9,43 @@ from sqlglot import exp
 from panewise.spec import OverOperator, counted
 from panewise.sql.calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.chained import chained, is_ours, timed, window_column
-from panewise.sql.joins import Input, JoinCompiler, is_join
+from panewise.sql.joins import JoinCompiler, JoinInput, is_join
 from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
 from panewise.sql.parser import QueryParser, parse
-from panewise.sql.stages import OURS, Assigned, Output, Over, Read, Rows, Script, SparkQuery, Stage, walk
+from panewise.sql.stages import (
+    OURS,
+    AssignedStage,
+    CompiledQuery,
+    OutputColumn,
+    OverStage,
+    RowsStage,
+    SparkStage,
+    Stage,
+    TableStage,
+    walk,
+)
 from panewise.sql.syntax import (
     Body,
     Derived,
     Emit,
     Expr,
-    Item,
     Join,
+    NamedTable,
     Query,
     Select,
+    SelectItem,
     SetOperation,
     Source,
-    Span,
-    Table,
     TableFunction,
+    TextSpan,
 )
 from panewise.sql.top_n import TopNCompiler, pattern_of
 from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import CALLS, WindowCompiler
 
 
-def compile_sql(sql: str) -> Script:
+def compile_sql(sql: str) -> CompiledQuery:
     """Returns the stages of a query.
 
     Raises:
@@ -45,19 +56,19 @@ def compile_sql(sql: str) -> Script:
     Tumbling(size=Duration('1 hour'), origin=0)
     """
     query, parser = parse(sql)
-    compiler = _Compiler(parser)
+    compiler = _QueryCompiler(parser)
     stage = compiler.query(Query(query.ctes, query.body, (), query.emit, query.span), {})
     if not query.tail:
-        return Script(stage, sql=sql)
-    span = Span(query.tail[0][1].start, query.tail[-1][1].end)
+        return CompiledQuery(stage, sql=sql)
+    span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not any(isinstance(one, OURS) for one in walk(stage)):
-        compiler = _Compiler(parser)
-        return Script(compiler.query(query, {}), sql=sql)
-    return Script(stage, parser.characters(span), span.start, sql)
+        compiler = _QueryCompiler(parser)
+        return CompiledQuery(compiler.query(query, {}), sql=sql)
+    return CompiledQuery(stage, parser.characters(span), span.start, sql)
 
 
 @dataclass
-class _Compiler:
+class _QueryCompiler:
     parser: QueryParser
     done: dict[int, Stage] = field(default_factory=dict)
 
@@ -68,7 +79,7 @@ class _Compiler:
             stage = self.query(cte.query, known)
             if cte.columns:
                 columns = ", ".join(f"`{name}`" for name in cte.columns)
-                stage = SparkQuery(("SELECT * FROM ", f" ({columns})"), ((stage, cte.name),))
+                stage = SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, cte.name),))
             known[cte.name.lower()] = stage
         stage = self.body(query.body, query.emit, known)
         if not query.tail:
@@ -78,9 +89,9 @@ class _Compiler:
             rule = "the rows of a stream have no end, so nothing can be sorted or limited behind its windows"
             words = self.parser.characters(first)
             raise self.parser.fail(words, rule, "leave it out, or use ROW_NUMBER() OVER (...)", first)
-        text = self.parser.characters(Span(first.start, last.end))
+        text = self.parser.characters(TextSpan(first.start, last.end))
         return (
-            SparkQuery(("SELECT * FROM ", f" {text}"), ((stage, None),))
+            SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),))
             if query.ctes
             else self._tailed(query, known, text)
         )
@@ -88,7 +99,7 @@ class _Compiler:
     def _tailed(self, query: Query, known: Mapping[str, Stage], text: str) -> Stage:
         """Returns a query of Spark's with its tail, which may use columns that it does not select."""
         made = self._spark(query.body, known)
-        return SparkQuery((*made.parts[:-1], f"{made.parts[-1]} {text}"), made.tables)
+        return SparkStage((*made.parts[:-1], f"{made.parts[-1]} {text}"), made.tables)
 
     def body(self, body: Body, emit: Emit | None, known: Mapping[str, Stage]) -> Stage:
         """Returns the stage of a query without WITH."""
@@ -162,7 +173,7 @@ class _Compiler:
                 rule = "a query with a join selects columns of its rows"
                 raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
             return None
-        sides = tuple(Input(stage, name, time) for stage, name, _, time in self._both(join, known))
+        sides = tuple(JoinInput(stage, name, time) for stage, name, _, time in self._both(join, known))
         spark = None if said else self._spark(select, known)
         return JoinCompiler(self.parser, select, join, (sides[0], sides[1]), spark).compile()
 
@@ -201,9 +212,9 @@ class _Compiler:
 
     def _again(self, select: Select, emit: Emit | None, known: Mapping[str, Stage]) -> Stage | None:
         """Returns a stage of a chain, None if the SELECT does not group panes by their windows."""
-        if not isinstance(select.source, (Table, Derived)) or select.others:
+        if not isinstance(select.source, (NamedTable, Derived)) or select.others:
             return None
-        if isinstance(select.source, Table) and (select.source.name or "").lower() not in known:
+        if isinstance(select.source, NamedTable) and (select.source.name or "").lower() not in known:
             return None
         input, _, names, _ = self._single(select.source, known)  # noqa: A001
         return chained(self.parser, select, emit, input, names)
@@ -219,7 +230,7 @@ class _Compiler:
             rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
             remedy = "add GROUP BY window_start, window_end"
             raise self.parser.fail(table.function, rule, remedy, table.name)
-        stage = Assigned(input, made.window, time)
+        stage = AssignedStage(input, made.window, time)
         return (
             over_stage(self.parser, select, stage, alias, names)
             if over
@@ -244,7 +255,7 @@ class _Compiler:
             )
         self._refuse(select, distinct=True, qualify=True)
         rows = self._rows_over(select, input, alias)
-        return Over(input, alias, rows.where, (), OverOperator(event_time=time), rows.outputs)
+        return OverStage(input, alias, rows.where, (), OverOperator(event_time=time), rows.outputs)
 
     def _check_plain(self, emit: Emit) -> None:
         words = {phrase.words for phrase in emit.phrases}
@@ -278,14 +289,14 @@ class _Compiler:
             inner, alias, names, time = self._single(table.data, known)
             names |= {table.alias.lower()} if table.alias is not None else frozenset()
             return inner, table.alias or alias, names, time
-        if isinstance(source, (Table, Derived)) and simple:
+        if isinstance(source, (NamedTable, Derived)) and simple:
             return self._single(source, known)
         return self._joined(select, source, table, known)
 
     def _single(
         self, source: Source, known: Mapping[str, Stage]
     ) -> tuple[Stage, str | None, frozenset[str], str | None]:
-        if isinstance(source, Table):
+        if isinstance(source, NamedTable):
             stage, alias = self._table(source, known), source.alias or _last(source.name)
         elif isinstance(source, Derived):
             stage, alias = self.query(source.query, known), source.alias
@@ -298,17 +309,17 @@ class _Compiler:
         if isinstance(source, Derived) and mark is not None:
             text = None if mark.computed is None else self.parser.characters(mark.computed.span)
             delay = self.parser.duration_of(mark.delay)
-            marked = Read("", None, alias, (), (mark.name, delay, text))
-            stage = SparkQuery(("", ""), ((stage, None), (marked, None)))
+            marked = TableStage("", None, alias, (), (mark.name, delay, text))
+            stage = SparkStage(("", ""), ((stage, None), (marked, None)))
         return stage, alias, names, None if mark is None else mark.name
 
     def _renamed(self, stage: Stage, source: Derived) -> Stage:
         if not source.columns:
             return stage
         columns = ", ".join(f"`{name}`" for name in source.columns)
-        return SparkQuery(("SELECT * FROM ", f" ({columns})"), ((stage, source.alias),))
+        return SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, source.alias),))
 
-    def _table(self, table: Table, known: Mapping[str, Stage]) -> Stage:
+    def _table(self, table: NamedTable, known: Mapping[str, Stage]) -> Stage:
         found = known.get(table.name.lower()) if table.name is not None else None
         mark = table.watermark
         watermark = None
@@ -317,7 +328,7 @@ class _Compiler:
             watermark = mark.name, self.parser.duration_of(mark.delay), text
         if found is None:
             text = self.parser.characters(table.text)
-            return Read(text, table.name, table.alias, table.columns, watermark)
+            return TableStage(text, table.name, table.alias, table.columns, watermark)
         if watermark is not None:
             rule = "the watermark of a query of WITH is that of its tables"
             raise self.parser.fail("WATERMARK", rule, "write it behind the table there", table.span)
@@ -330,46 +341,50 @@ class _Compiler:
         end = select.others[-1][1].end if select.others else source.span.end
         start = source.span.start if select.source_span is None else select.source_span.start
         names = frozenset(name.lower() for name in _names(source))
-        stage = self._cut(Span(start, end), list(_leaves(source)), known, "SELECT * FROM ")
-        times = [one.watermark.name for one in _leaves(source) if isinstance(one, Table) and one.watermark]
+        stage = self._cut(TextSpan(start, end), list(_leaves(source)), known, "SELECT * FROM ")
+        times = [
+            one.watermark.name for one in _leaves(source) if isinstance(one, NamedTable) and one.watermark
+        ]
         return stage, None, names, times[0] if len(times) == 1 else None
 
     # Queries of Spark's
 
     def _is_simple(self, select: Select, *, grouped: bool) -> bool:
         plain = not (grouped or select.distinct or select.others or select.having or select.qualify)
-        one = isinstance(select.source, (Table, Derived))
+        one = isinstance(select.source, (NamedTable, Derived))
         return plain and one and not any(one.node.find(exp.Query) for one in self._expressions(select))
 
     def _rows(self, select: Select, known: Mapping[str, Stage]) -> Stage:
         input, alias, _, _ = self.input(select, None, known)  # noqa: A001
-        if isinstance(input, SparkQuery) and len(input.tables) > 1 and not input.parts[0]:
+        if isinstance(input, SparkStage) and len(input.tables) > 1 and not input.parts[0]:
             return self._rows_over(select, input, alias)
         made = self._rows_over(select, input, alias)
         return input if made.where is None and made.outputs is None else made
 
-    def _rows_over(self, select: Select, input: Stage, alias: str | None) -> Rows:  # noqa: A002
+    def _rows_over(self, select: Select, input: Stage, alias: str | None) -> RowsStage:  # noqa: A002
         where = None if select.where is None else self.parser.characters(select.where.span)
         stars = [item for item in select.items if isinstance(item.expr.node, exp.Star)]
         if len(select.items) == 1 and stars and self.parser.characters(select.items[0].span) == "*":
-            return Rows(input, alias, where, None)
-        return Rows(input, alias, where, tuple(map(self._output, select.items)))
+            return RowsStage(input, alias, where, None)
+        return RowsStage(input, alias, where, tuple(map(self._output, select.items)))
 
-    def _output(self, item: Item) -> Output:
+    def _output(self, item: SelectItem) -> OutputColumn:
         text = self.parser.characters(item.expr.span)
         name = item.alias
         if name is None and isinstance(item.expr.node, exp.Column):
             name = column_name(item.expr.node, frozenset())
-        return Output(text, name, text)
+        return OutputColumn(text, name, text)
 
-    def _spark(self, body: Body, known: Mapping[str, Stage]) -> SparkQuery:
+    def _spark(self, body: Body, known: Mapping[str, Stage]) -> SparkStage:
         """Returns a query of Spark's, in which tables and queries with windows are inputs."""
         return self._cut(body.span, list(self._leaves_of(body, known)), known, "")
 
-    def _cut(self, span: Span, leaves: list[Source], known: Mapping[str, Stage], before: str) -> SparkQuery:
+    def _cut(
+        self, span: TextSpan, leaves: list[Source], known: Mapping[str, Stage], before: str
+    ) -> SparkStage:
         parts, tables, at = [before], list[tuple[Stage, str | None]](), span.start
         for leaf in sorted(leaves, key=lambda one: one.span.start):
-            if isinstance(leaf, Table) and leaf.name is None and leaf.watermark is None:
+            if isinstance(leaf, NamedTable) and leaf.name is None and leaf.watermark is None:
                 continue
             stage, alias = self._leaf(leaf, known)
             parts[-1] += self.parser.sql[at : leaf.span.start]
@@ -377,7 +392,7 @@ class _Compiler:
             tables.append((stage, alias))
             at = leaf.span.end
         parts[-1] += self.parser.sql[at : span.end]
-        return SparkQuery(tuple(parts), tuple(tables))
+        return SparkStage(tuple(parts), tuple(tables))
 
     def _leaf(self, leaf: Source, known: Mapping[str, Stage]) -> tuple[Stage, str | None]:
         if isinstance(leaf, TableFunction):
@@ -385,7 +400,7 @@ class _Compiler:
             return stage, leaf.alias or alias
         if isinstance(leaf, Derived):
             return self.query(leaf.query, known), leaf.alias
-        assert isinstance(leaf, Table)
+        assert isinstance(leaf, NamedTable)
         return self._table(leaf, known), leaf.alias or _last(leaf.name)
 
     def _leaves_of(self, body: Body, known: Mapping[str, Stage]) -> Iterator[Source]:
@@ -408,13 +423,13 @@ class _Compiler:
     def _has_ours(self, body: Body) -> bool:
         return isinstance(body, Select) and self._window_table(body) is not None
 
-    def _tables_in(self, expr: Expr) -> Iterator[Table]:
+    def _tables_in(self, expr: Expr) -> Iterator[NamedTable]:
         """Yields the tables of queries in an expression."""
         for table in expr.node.find_all(exp.Table):
             if isinstance(table.this, exp.Identifier) and not table.args.get("db"):
                 place = table.this.meta
-                span = Span(place["start"], place["end"] + 1)
-                yield Table(span, table.name, None, (), None, span)
+                span = TextSpan(place["start"], place["end"] + 1)
+                yield NamedTable(span, table.name, None, (), None, span)
 
     def _window_table(self, select: Select) -> TableFunction | None:
         if select.source is None:
@@ -438,7 +453,7 @@ def _leaves(source: Source) -> Iterator[Source]:
 
 def _columns(leaf: Source) -> str:
     """Returns the names that an alias gives to columns, as they follow it."""
-    named = leaf.columns if isinstance(leaf, (Table, Derived)) else ()
+    named = leaf.columns if isinstance(leaf, (NamedTable, Derived)) else ()
     return f" ({', '.join(f'`{name}`' for name in named)})" if named else ""
 
 
@@ -447,7 +462,7 @@ def _names(source: Source) -> Iterator[str]:
         if isinstance(leaf, TableFunction):
             yield from _names(leaf.data)
         name = leaf.alias if not isinstance(leaf, Join) else None
-        if name is None and isinstance(leaf, Table):
+        if name is None and isinstance(leaf, NamedTable):
             name = _last(leaf.name)
         if name is not None:
             yield name

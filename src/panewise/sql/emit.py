@@ -25,7 +25,7 @@ ROWS: Final = "<rows>"
 
 
 @dataclass(frozen=True)
-class Form:
+class EmitForm:
     """A form of EMIT.
 
     Attributes:
@@ -39,24 +39,24 @@ class Form:
     meaning: str
 
 
-_WATERMARK: Final = Form("plan", "watermark", "a pane when the watermark reaches the end of the window")
-_FINAL: Final = Form("plan", "final", "one pane, when the window expires and no row can change it")
-_CHANGES: Final = Form("plan", "changes", "a pane for each batch that adds rows, and no others")
-_EARLY_ROWS: Final = Form("early", AfterCount, "before the end, a pane for each n rows")
-_EARLY_TIME: Final = Form("early", Every, "before the end, a pane in each period in which rows arrive")
-_EARLY_DELAY: Final = Form(
+_WATERMARK: Final = EmitForm("plan", "watermark", "a pane when the watermark reaches the end of the window")
+_FINAL: Final = EmitForm("plan", "final", "one pane, when the window expires and no row can change it")
+_CHANGES: Final = EmitForm("plan", "changes", "a pane for each batch that adds rows, and no others")
+_EARLY_ROWS: Final = EmitForm("early", AfterCount, "before the end, a pane for each n rows")
+_EARLY_TIME: Final = EmitForm("early", Every, "before the end, a pane in each period in which rows arrive")
+_EARLY_DELAY: Final = EmitForm(
     "early", AfterProcessingTime, "before the end, a pane this long after its first row"
 )
-_EARLY_UPDATE: Final = Form("early", Always(), "before the end, a pane for each batch that adds rows")
-_LATE_ROWS: Final = Form("late", AfterCount, "after the end, a pane for each n rows")
-_LATE_TIME: Final = Form("late", Every, "after the end, a pane in each period in which rows arrive")
-_LATE_UPDATE: Final = Form(
+_EARLY_UPDATE: Final = EmitForm("early", Always(), "before the end, a pane for each batch that adds rows")
+_LATE_ROWS: Final = EmitForm("late", AfterCount, "after the end, a pane for each n rows")
+_LATE_TIME: Final = EmitForm("late", Every, "after the end, a pane in each period in which rows arrive")
+_LATE_UPDATE: Final = EmitForm(
     "late", Always(), "after the end, a pane for each batch that adds rows (the default)"
 )
-_LATE_NEVER: Final = Form("late", None, "after the end, no pane; later rows are late")
-_LATENESS: Final = Form("lateness", Duration.of, "how long after its end a window accepts rows")
+_LATE_NEVER: Final = EmitForm("late", None, "after the end, no pane; later rows are late")
+_LATENESS: Final = EmitForm("lateness", Duration.of, "how long after its end a window accepts rows")
 
-FORMS: Final[Mapping[tuple[str, ...], Form]] = {
+FORMS: Final[Mapping[tuple[str, ...], EmitForm]] = {
     ("AFTER", "WATERMARK"): _WATERMARK,
     ("FINAL",): _FINAL,
     ("ON", "WINDOW", "CLOSE"): _FINAL,
@@ -83,12 +83,14 @@ FORMS: Final[Mapping[tuple[str, ...], Form]] = {
     ("LATE", "UPDATE"): _LATE_UPDATE,
     ("WITHOUT", "DELAY", "AFTER", "WATERMARK"): _LATE_UPDATE,
     ("LATE", "NEVER"): _LATE_NEVER,
-    ("DISCARDING",): Form("accumulation", "discarding", "a pane contains the rows since the last pane"),
-    ("ACCUMULATING",): Form("accumulation", "accumulating", "a pane contains all rows of its window"),
-    ("RETRACTING",): Form("accumulation", "retracting", "as accumulating, and the last pane is retracted"),
+    ("DISCARDING",): EmitForm("accumulation", "discarding", "a pane contains the rows since the last pane"),
+    ("ACCUMULATING",): EmitForm("accumulation", "accumulating", "a pane contains all rows of its window"),
+    ("RETRACTING",): EmitForm(
+        "accumulation", "retracting", "as accumulating, and the last pane is retracted"
+    ),
     ("WITH", "LATENESS", INTERVAL): _LATENESS,
     ("WITH", "ALLOWED", "LATENESS", INTERVAL): _LATENESS,
-    ("WITH", "LATENESS", "UNLIMITED"): Form("lateness", "unlimited", "windows accept rows forever"),
+    ("WITH", "LATENESS", "UNLIMITED"): EmitForm("lateness", "unlimited", "windows accept rows forever"),
 }
 FIRST_WORDS: Final = frozenset(words[0] for words in FORMS) | {"STREAM"}
 
@@ -129,7 +131,7 @@ def emission(emit: Emit | None, fail: Failure, *, windows: bool) -> dict[str, An
     return fields
 
 
-def _value(form: Form, phrase: Phrase, fail: Failure) -> Any:
+def _value(form: EmitForm, phrase: Phrase, fail: Failure) -> Any:
     if phrase.value is None:
         return form.value
     try:

@@ -15,7 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.sql.intervals import duration
-from panewise.sql.syntax import Expr, Span
+from panewise.sql.syntax import Expr, TextSpan
 
 SPAN = "span"  # in the meta data of a node: its first token, and the one after its last
 _SPANNED = (
@@ -60,7 +60,7 @@ class ExpressionParser(SparkParser):
         error.place = (at.start, at.end + 1)  # type: ignore[attr-defined]
         raise error
 
-    def fail(self, given: str, rule: str, remedy: str, span: Span) -> SqlError:
+    def fail(self, given: str, rule: str, remedy: str, span: TextSpan) -> SqlError:
         """Returns an error at these characters."""
         return SqlError(given, rule, remedy, sql=self.sql, start=span.start, end=span.end)
 
@@ -69,8 +69,8 @@ class ExpressionParser(SparkParser):
         at = self._curr
         if not at:
             end = self._prev.end + 1 if self._prev else 0
-            return self.fail("the end of the text", rule, remedy, Span(end, end + 1))
-        return self.fail(repr(self.text_of(at)), rule, remedy, Span(at.start, at.end + 1))
+            return self.fail("the end of the text", rule, remedy, TextSpan(end, end + 1))
+        return self.fail(repr(self.text_of(at)), rule, remedy, TextSpan(at.start, at.end + 1))
 
     def text_of(self, token: Token) -> str:
         """Returns a token as it is written."""
@@ -112,12 +112,12 @@ class ExpressionParser(SparkParser):
             self._advance()
         return found
 
-    def span_from(self, index: int) -> Span:
+    def span_from(self, index: int) -> TextSpan:
         """Returns the characters from a token to the last one that was taken."""
         if self._index <= index:
             start = self._tokens[index].start if index < self._tokens_size else len(self.sql)
-            return Span(start, start)
-        return Span(self._tokens[index].start, self._tokens[self._index - 1].end + 1)
+            return TextSpan(start, start)
+        return TextSpan(self._tokens[index].start, self._tokens[self._index - 1].end + 1)
 
     def required(self, token_type: TokenType, rule: str, remedy: str) -> None:
         """Goes past a token of this type.
@@ -163,7 +163,7 @@ class ExpressionParser(SparkParser):
         except SpecError as error:
             raise self.fail(error.given, error.rule, error.remedy, expr.span) from None
 
-    def characters(self, span: Span) -> str:
+    def characters(self, span: TextSpan) -> str:
         """Returns the text of a span."""
         return self.sql[span.start : span.end]
 
@@ -175,15 +175,15 @@ class ExpressionParser(SparkParser):
             raise self.unexpected(rule, "write one, such as a column or a function of Spark")
         return Expr(node, self.span_from(index))
 
-    def span_of(self, node: exp.Expr) -> Span:
+    def span_of(self, node: exp.Expr) -> TextSpan:
         """Returns the characters of a node: its own, or those of all that it contains."""
         own = node.meta.get(SPAN)
         if own is not None:
-            return Span(self._tokens[own[0]].start, self._tokens[own[1] - 1].end + 1)
+            return TextSpan(self._tokens[own[0]].start, self._tokens[own[1] - 1].end + 1)
         inner = [self.span_of(one) for one in node.iter_expressions() if _has_place(one)]
         if not inner:
-            return Span(node.meta.get("start", 0), node.meta.get("end", len(self.sql) - 1) + 1)
-        return Span(min(one.start for one in inner), max(one.end for one in inner))
+            return TextSpan(node.meta.get("start", 0), node.meta.get("end", len(self.sql) - 1) + 1)
+        return TextSpan(min(one.start for one in inner), max(one.end for one in inner))
 
 
 def _has_place(node: exp.Expr) -> bool:

@@ -108,7 +108,7 @@ _SCALAR: Final = frozenset(
 
 
 @dataclass(frozen=True)
-class Call:
+class AggregateCall:
     """A call of an aggregate.
 
     Attributes:
@@ -129,7 +129,7 @@ class Call:
     condition: str | None = None
 
 
-def aggregate_of(call: Call, mask: Callable[[str, str], str]) -> Aggregate:
+def aggregate_of(call: AggregateCall, mask: Callable[[str, str], str]) -> Aggregate:
     """Returns the aggregate of a call; `mask` adds a column that is null where a condition is not true.
 
     Raises:
@@ -150,7 +150,7 @@ def aggregate_of(call: Call, mask: Callable[[str, str], str]) -> Aggregate:
     return replace(made, column=mask(call.condition, made.column))
 
 
-def _made(call: Call) -> Aggregate:
+def _made(call: AggregateCall) -> Aggregate:
     name, count = call.name, len(call.columns)
     if name in _REFUSED:
         rule, remedy = F._REFUSED.get(name, F._REFUSED["percentile_approx"])
@@ -177,7 +177,7 @@ def _made(call: Call) -> Aggregate:
     return _with_constants(call)
 
 
-def _with_constants(call: Call) -> Aggregate:
+def _with_constants(call: AggregateCall) -> Aggregate:
     name = call.name
     if call.ignore_nulls:
         raise SpecError(f"{name} IGNORE NULLS", "it skips nulls anyway", "leave IGNORE NULLS out")

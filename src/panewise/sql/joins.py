@@ -9,10 +9,18 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import AsOf, Interval, JoinOperator, LastRows, SameWindow, Selected, Side, left, right
-from panewise.sql.calls import constant
+from panewise.sql.calls import constant, is_interval
 from panewise.sql.chained import is_ours, timed
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Assigned, Joined, Output, Referring, Rows, SparkQuery, Stage
+from panewise.sql.stages import (
+    AssignedStage,
+    JoinStage,
+    OutputColumn,
+    Referring,
+    RowsStage,
+    SparkStage,
+    Stage,
+)
 from panewise.sql.syntax import Expr, Join, Select
 from panewise.sql.texts import quoted
 
@@ -40,7 +48,7 @@ _MIRRORED: Final[Mapping[Any, Any]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT:
 
 
 @dataclass(frozen=True)
-class Input:
+class JoinInput:
     """A side of a join: its stage, its name, and the column of WATERMARK."""
 
     stage: Stage
@@ -92,14 +100,14 @@ class JoinCompiler:
         parser: QueryParser,
         select: Select,
         join: Join,
-        sides: tuple[Input, Input],
-        spark: SparkQuery | None,
+        sides: tuple[JoinInput, JoinInput],
+        spark: SparkStage | None,
     ) -> None:
         self.parser, self.select, self.join, self.sides, self.spark = parser, select, join, sides, spark
         self.window: Any = None  # the match of a window join
         self.names = tuple((side.name or "").lower() for side in sides)
 
-    def compile(self) -> Joined | None:
+    def compile(self) -> JoinStage | None:
         """Returns the stage, None if ON says nothing about time, and Spark alone can do the join.
 
         Raises:
@@ -123,7 +131,7 @@ class JoinCompiler:
         where = self.select.where
         texts = [*more, *([] if where is None else [self._referring(where, None)])]
         items = tuple(self._referring(item.expr, item.alias) for item in self.select.items)
-        return Joined(
+        return JoinStage(
             *stages,
             (self.sides[0].name or "", self.sides[1].name or ""),
             tuple(found.keys),
@@ -207,10 +215,10 @@ class JoinCompiler:
         if not isinstance(node, (exp.Add, exp.Sub)):
             return None
         one, other = node.this, node.expression
-        if isinstance(node, exp.Add) and isinstance(one.unnest(), exp.Interval):
+        if isinstance(node, exp.Add) and is_interval(one.unnest()):
             one, other = other, one
         inner = self._shifted(one)
-        if inner is None or not isinstance(other.unnest(), exp.Interval):
+        if inner is None or not is_interval(other.unnest()):
             return None
         length = self.parser.duration_of(Expr(other, self.parser.span_of(other))).us
         return inner[0], inner[1], inner[2] + (length if isinstance(node, exp.Add) else -length), True
@@ -397,18 +405,18 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
-def _assigned(stage: Stage) -> Assigned | None:
+def _assigned(stage: Stage) -> AssignedStage | None:
     """Returns the windows of the rows of a stage; None if its rows have none, or it renames their bounds."""
-    if isinstance(stage, Rows):
+    if isinstance(stage, RowsStage):
         names = {one.text for one in stage.outputs or ()}
         whole = stage.outputs is None or "*" in names or {"window_start", "window_end"} <= names
         return _assigned(stage.input) if whole else None
-    return stage if isinstance(stage, Assigned) else None
+    return stage if isinstance(stage, AssignedStage) else None
 
 
 def _without_bounds(stage: Any) -> Stage:
     """Returns the rows without the bounds of their windows."""
-    if isinstance(stage, Assigned):
+    if isinstance(stage, AssignedStage):
         return stage.input
     outputs = stage.outputs
     if outputs is not None:
@@ -422,11 +430,11 @@ class ResolvedJoin:
 
     spec: JoinOperator
     where: tuple[str, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[OutputColumn, ...]
 
 
 def resolved(
-    stage: Joined, columns: Mapping[str, Sequence[str]], times: tuple[str | None, str | None]
+    stage: JoinStage, columns: Mapping[str, Sequence[str]], times: tuple[str | None, str | None]
 ) -> ResolvedJoin:
     """Returns the specification of a join.
 
@@ -442,7 +450,7 @@ def resolved(
 
 
 class _Resolver:
-    def __init__(self, stage: Joined, columns: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, stage: JoinStage, columns: Mapping[str, Sequence[str]]) -> None:
         self.stage, self.columns = stage, columns
         self.selected: dict[tuple[str, str], Selected] = {}
 
@@ -466,17 +474,17 @@ class _Resolver:
         )
         return ResolvedJoin(spec, where, outputs)
 
-    def _outputs(self, item: Referring) -> Iterable[Output]:
+    def _outputs(self, item: Referring) -> Iterable[OutputColumn]:
         if item.columns and item.columns[0][1] == "*":
             return list(self._star(item.columns[0][0]))
-        return [Output(self._text(item), item.name, item.original)]
+        return [OutputColumn(self._text(item), item.name, item.original)]
 
-    def _star(self, table: str | None) -> Iterator[Output]:
+    def _star(self, table: str | None) -> Iterator[OutputColumn]:
         sides = _SIDES[:1] if self.stage.how in ("semi", "anti") else _SIDES
         for side, name in zip(_SIDES, self.stage.names, strict=True):
             if side in sides and (table is None or table.lower() == name.lower()):
                 for column in self.columns[side]:
-                    yield Output(quoted(self._name(side, column)), column, column)
+                    yield OutputColumn(quoted(self._name(side, column)), column, column)
 
     def _text(self, item: Referring) -> str:
         text = item.parts[0]

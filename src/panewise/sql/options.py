@@ -6,7 +6,7 @@ from panewise.errors import SpecError
 from panewise.spec import Position
 from panewise.sql.intervals import duration
 from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Source, Table, TableFunction
+from panewise.sql.syntax import NamedTable, Source, TableFunction
 
 _BOOLEANS: Final = {"true": True, "false": False}
 
@@ -19,7 +19,7 @@ def options_of(source: Source | None, parser: QueryParser) -> dict[str, Any]:
     """
     if isinstance(source, TableFunction):
         return options_of(source.data, parser)
-    if not isinstance(source, Table):
+    if not isinstance(source, NamedTable):
         return {}
     try:
         return {name: _value(name, text) for name, text in source.options}

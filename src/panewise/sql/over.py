@@ -13,8 +13,8 @@ from panewise.spec import Frame, OverColumn, OverOperator
 from panewise.sql.calls import aggregate_call, column_name, constant, function_name, windows_in
 from panewise.sql.chained import is_ours, timed
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Output, Over, Stage
-from panewise.sql.syntax import Expr, Item, Select, Span
+from panewise.sql.stages import OutputColumn, OverStage, Stage
+from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, replaced
 from panewise.sql.texts import quoted as in_backticks
 from panewise.sql.windows import Columns
@@ -52,7 +52,7 @@ class _OverCompiler:
         stage: Stage = input
         for number, spec in enumerate(specs):
             last = number == len(specs) - 1
-            stage = Over(
+            stage = OverStage(
                 stage,
                 alias,
                 where if number == 0 else None,
@@ -64,7 +64,7 @@ class _OverCompiler:
             )
         return stage
 
-    def _span(self, node: exp.Expr) -> Span:
+    def _span(self, node: exp.Expr) -> TextSpan:
         return self.parser.span_of(node)
 
     def _expr(self, node: exp.Expr) -> Expr:
@@ -276,7 +276,7 @@ class _OverCompiler:
     def _text(self, expr: Expr) -> str:
         return replaced(self.parser.sql, expr.span, self._changes(expr))
 
-    def _changes(self, expr: Expr) -> dict[Span, str]:
+    def _changes(self, expr: Expr) -> dict[TextSpan, str]:
         changes = {}
         for window in windows_in(expr.node):
             text = self.parser.characters(self._span(window))
@@ -294,15 +294,15 @@ class _OverCompiler:
                 changes[span] = f"({self._text(meant)})"
         return replaced(self.parser.sql, qualify.span, changes)
 
-    def _outputs(self) -> tuple[Output, ...]:
+    def _outputs(self) -> tuple[OutputColumn, ...]:
         return tuple(map(self._output, self.select.items))
 
-    def _output(self, item: Item) -> Output:
+    def _output(self, item: SelectItem) -> OutputColumn:
         original = self.parser.characters(item.expr.span)
         name = item.alias
         if name is None and isinstance(item.expr.node, exp.Column):
             name = column_name(item.expr.node, frozenset())
-        return Output(self._text(item.expr), name, original)
+        return OutputColumn(self._text(item.expr), name, original)
 
     def _naming(self) -> tuple[str, str]:
         items = ", ".join(self.parser.characters(item.span) for item in self.select.items)
@@ -332,7 +332,7 @@ def over_stage(
     return _OverCompiler(parser, select, frozenset(names), options or {}).stage(input, alias)
 
 
-def with_free_names(stage: Over, columns: Iterable[str]) -> Over:
+def with_free_names(stage: OverStage, columns: Iterable[str]) -> OverStage:
     """Returns the stage, in which new columns have other names than those of the input.
 
     The SELECT list gives them the names that the query says.

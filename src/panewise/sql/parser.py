@@ -19,14 +19,14 @@ from panewise.sql.syntax import (
     Emit,
     Expr,
     Group,
-    Item,
     Opaque,
     Ordered,
     Phrase,
     Query,
     Select,
+    SelectItem,
     SetOperation,
-    Span,
+    TextSpan,
 )
 
 _SETS: Final = {"UNION": "UNION", "EXCEPT": "EXCEPT", "MINUS": "EXCEPT", "INTERSECT": "INTERSECT"}
@@ -122,7 +122,7 @@ class QueryParser(RelationParser):
             begin = self._index
             source = self.sources()
             source_span = self.span_from(begin)
-        others: list[tuple[str, Span]] = []
+        others: list[tuple[str, TextSpan]] = []
         while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
             others.append((word, self._skipped(word)))
         where = self._after("WHERE")
@@ -148,7 +148,7 @@ class QueryParser(RelationParser):
     def _after(self, word: str) -> Expr | None:
         return self.expr(f"a condition follows {word}") if self.take_words(word) else None
 
-    def _item(self) -> Item:
+    def _item(self) -> SelectItem:
         index = self._index
         star = self._star()
         expr = self.expr("a SELECT has columns") if star is None else star
@@ -157,7 +157,7 @@ class QueryParser(RelationParser):
             alias = self.name("a name follows AS")
         elif star is None and self.at_alias():
             alias = self.name("a column has a name")
-        return Item(expr, alias, self.span_from(index))
+        return SelectItem(expr, alias, self.span_from(index))
 
     def _star(self) -> Expr | None:
         """Parses `*` or `name.*`, with EXCEPT (...)."""
@@ -243,8 +243,8 @@ class QueryParser(RelationParser):
         expressions.append(expr)
         return len(expressions) - 1
 
-    def _tail(self) -> tuple[tuple[tuple[str, Span], ...], tuple[Ordered, ...]]:
-        found: list[tuple[str, Span]] = []
+    def _tail(self) -> tuple[tuple[tuple[str, TextSpan], ...], tuple[Ordered, ...]]:
+        found: list[tuple[str, TextSpan]] = []
         order: tuple[Ordered, ...] = ()
         while (word := self._clause(_TAIL)) is not None:
             begin = self._index
@@ -263,7 +263,7 @@ class QueryParser(RelationParser):
                 return word
         return None
 
-    def _skipped(self, word: str) -> Span:
+    def _skipped(self, word: str) -> TextSpan:
         begin = self._index
         self.take_words(*word.split())
         self.skip(_CLAUSES)

@@ -13,12 +13,12 @@ from panewise.sql.syntax import (
     Derived,
     Expr,
     Join,
+    NamedTable,
     Ordered,
     Query,
     Source,
-    Span,
-    Table,
     TableFunction,
+    TextSpan,
     Watermark,
 )
 
@@ -265,7 +265,7 @@ class RelationParser(ExpressionParser):
             made.arguments,
             alias,
             made.name,
-            Span(start, end),
+            TextSpan(start, end),
         )
 
     def _alias(self) -> tuple[str | None, tuple[str, ...]]:
@@ -308,7 +308,7 @@ class RelationParser(ExpressionParser):
         if self._curr and self.at_word("TABLESAMPLE"):
             raise self.unexpected("a sample of a stream has no size", "use WHERE rand() < 0.1")
         span = self.span_from(index)
-        return Table(text, name, alias, columns, watermark, span, tuple(options.items()), system)
+        return NamedTable(text, name, alias, columns, watermark, span, tuple(options.items()), system)
 
     def _system_time(self) -> Expr | None:
         found = self.take_words("FOR", "SYSTEM_TIME", "AS", "OF")
@@ -400,7 +400,7 @@ class RelationParser(ExpressionParser):
         while self.take(TokenType.COMMA):
             self._window_argument(function, found, arguments)
         self.required(TokenType.R_PAREN, f"{function}(...) is closed", "close the parenthesis")
-        name = Span(self._tokens[index].start, self._tokens[index].end + 1)
+        name = TextSpan(self._tokens[index].start, self._tokens[index].end + 1)
         if found["data"] is None:
             rule = f"{function} has a table"
             raise self.fail(function, rule, f"write {function}(TABLE t, DESCRIPTOR(ts), ...)", name)
@@ -476,7 +476,7 @@ class RelationParser(ExpressionParser):
     def _argument(self, named: str | None) -> Argument:
         if self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW"):
             index = self._index
-            value = Expr(exp.Literal.number(self._curr.text), Span(self._curr.start, self._curr.end + 1))
+            value = Expr(exp.Literal.number(self._curr.text), TextSpan(self._curr.start, self._curr.end + 1))
             self._advance(2)
             return Argument(named, Expr(value.node, self.span_from(index)), True)
         return Argument(named, self.operand("an interval or a number of rows follows"), False)

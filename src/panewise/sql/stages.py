@@ -21,7 +21,7 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputColumn:
     """A column of a SELECT list.
 
     Attributes:
@@ -36,7 +36,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Read:
+class TableStage:
     """A table: a DataFrame that was given, a view of the session, or what Spark reads by `text`.
 
     Attributes:
@@ -60,7 +60,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class SparkQuery:
+class SparkStage:
     """A query that Spark runs.
 
     Attributes:
@@ -78,7 +78,7 @@ class SparkQuery:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsStage:
     """A SELECT without aggregates over one stage: a filter and a SELECT list, without state.
 
     Attributes:
@@ -91,7 +91,7 @@ class Rows:
     input: "Stage"
     alias: str | None
     where: str | None
-    outputs: tuple[Output, ...] | None
+    outputs: tuple[OutputColumn, ...] | None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -100,7 +100,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignedStage:
     """Rows with the bounds of their windows, once for each window.
 
     Attributes:
@@ -137,7 +137,7 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowsStage:
     """A windowed aggregation.
 
     Attributes:
@@ -162,7 +162,7 @@ class Windows:
     where: str | None
     computed: tuple[Computed, ...]
     spec: WindowOperator | Chain
-    outputs: tuple[Output, ...]
+    outputs: tuple[OutputColumn, ...]
     having: str | None = None
     struct: str | None = None
     naming: tuple[str, str] = ("", "")
@@ -176,7 +176,7 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Over:
+class OverStage:
     """Functions over windows: one operator for each different PARTITION BY and ORDER BY.
 
     Attributes:
@@ -187,7 +187,7 @@ class Over:
         spec: the operator.
         outputs: the SELECT list.
         having: the condition of QUALIFY, None if there is none.
-        naming: as in :class:`Windows`.
+        naming: as in :class:`WindowsStage`.
     """
 
     input: "Stage"
@@ -195,7 +195,7 @@ class Over:
     where: str | None
     computed: tuple[Computed, ...]
     spec: OverOperator
-    outputs: tuple[Output, ...] | None
+    outputs: tuple[OutputColumn, ...] | None
     having: str | None = None
     naming: tuple[str, str] = ("", "")
 
@@ -223,7 +223,7 @@ class Referring:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinStage:
     """A join of two stages.
 
     Attributes:
@@ -251,7 +251,7 @@ class Joined:
     condition: Any
     where: tuple[Referring, ...]
     items: tuple[Referring, ...]
-    spark: SparkQuery | None
+    spark: SparkStage | None
     timestamp: Literal["left", "right"] | None = None
 
     @property
@@ -260,12 +260,12 @@ class Joined:
         return (self.left, self.right)
 
 
-Stage: TypeAlias = Read | SparkQuery | Rows | Assigned | Windows | Over | Joined
-OURS: Any = (Windows, Over, Joined)
+Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | WindowsStage | OverStage | JoinStage
+OURS: Any = (WindowsStage, OverStage, JoinStage)
 
 
 @dataclass(frozen=True)
-class Script:
+class CompiledQuery:
     """A compiled query.
 
     Attributes:
@@ -280,7 +280,7 @@ class Script:
     sql: str = field(default="", repr=False)
 
     @property
-    def last(self) -> "Windows | Over | Joined | None":
+    def last(self) -> "WindowsStage | OverStage | JoinStage | None":
         """The last stage of panewise, None if Spark alone runs the query."""
         return next((one for one in walk(self.stage) if isinstance(one, OURS)), None)
 

@@ -12,7 +12,7 @@ from panewise.chrono import Duration
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """Characters of the text, from `start` to before `end`."""
 
     start: int
@@ -24,16 +24,16 @@ class Expr:
     """An expression: its tree, and its characters."""
 
     node: exp.Expr
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
-class Item:
+class SelectItem:
     """A column of a SELECT, with the name that AS gives it."""
 
     expr: Expr
     alias: str | None
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
@@ -52,22 +52,22 @@ class Watermark:
     name: str
     delay: Expr
     computed: Expr | None
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
-class Table:
+class NamedTable:
     """A table by its name, or anything else of which only Spark knows what it is, such as VALUES.
 
     `options` are those of WITH that are for the operator, by lower-case names.
     """
 
-    text: Span
+    text: TextSpan
     name: str | None
     alias: str | None
     columns: tuple[str, ...]
     watermark: Watermark | None
-    span: Span
+    span: TextSpan
     options: tuple[tuple[str, str], ...] = ()
     system_time: Expr | None = None
 
@@ -80,7 +80,7 @@ class Derived:
     alias: str | None
     columns: tuple[str, ...]
     watermark: Watermark | None
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class TableFunction:
     time: Expr | None
     arguments: tuple[Argument, ...]
     alias: str | None
-    name: Span
-    span: Span
+    name: TextSpan
+    span: TextSpan
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,13 @@ class Join:
     kind: str
     on: Expr | None
     using: tuple[str, ...]
-    span: Span
+    span: TextSpan
     match_condition: Expr | None = None
     within: tuple[Duration, Duration] | None = None
     last: tuple[str, Any, str | None] | None = None
 
 
-Source: TypeAlias = Table | Derived | TableFunction | Join
+Source: TypeAlias = NamedTable | Derived | TableFunction | Join
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Group:
     expressions: tuple[Expr, ...]
     sets: tuple[tuple[int, ...], ...] | None
     every: bool
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Phrase:
 
     words: tuple[str, ...]
     value: Any
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Emit:
     """The EMIT clause."""
 
     phrases: tuple[Phrase, ...]
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
@@ -173,16 +173,16 @@ class Select:
     `windows` are the named windows of the clause WINDOW.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[SelectItem, ...]
     distinct: bool
     source: Source | None
     where: Expr | None
     group: Group | None
     having: Expr | None
     qualify: Expr | None
-    others: tuple[tuple[str, Span], ...]
-    span: Span
-    source_span: Span | None = None
+    others: tuple[tuple[str, TextSpan], ...]
+    span: TextSpan
+    source_span: TextSpan | None = None
     windows: tuple[exp.Expr, ...] = ()
 
 
@@ -194,14 +194,14 @@ class SetOperation:
     every: bool
     left: "Body"
     right: "Body"
-    span: Span
+    span: TextSpan
 
 
 @dataclass(frozen=True)
 class Opaque:
     """A query that only Spark knows, such as VALUES. `tables` are those that it names."""
 
-    span: Span
+    span: TextSpan
 
 
 Body: TypeAlias = "Select | SetOperation | Opaque | Query"
@@ -222,7 +222,7 @@ class Query:
 
     ctes: tuple[Cte, ...]
     body: Body
-    tail: tuple[tuple[str, Span], ...]
+    tail: tuple[tuple[str, TextSpan], ...]
     emit: Emit | None
-    span: Span
+    span: TextSpan
     order: tuple[Ordered, ...] = field(default=())

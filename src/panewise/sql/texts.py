@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import TokenType
 
 from panewise.sql.expressions import tokens_of
-from panewise.sql.syntax import Span
+from panewise.sql.syntax import TextSpan
 
 
 def quoted(name: str) -> str:
@@ -17,7 +17,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def replaced(sql: str, span: Span, changes: Mapping[Span, str]) -> str:
+def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
     """Returns the characters of a span, in which other texts stand for some spans in it.
 
     >>> replaced("sum(v) / n + 1", Span(0, 10), {Span(0, 6): "`total`"})

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
+from panewise.families import OVER, WINDOWS
 from panewise.spec import (
     Aggregate,
     Global,
@@ -54,11 +55,11 @@ def to_sql(spec: Specification, table: str = "t") -> str:
 
     Source: semantics 46.22.
     """
-    if isinstance(spec, WindowOperator):
-        return _windows(spec, table)
-    if isinstance(spec, OverOperator):
-        return _over(spec, table)
-    raise _unsaid("spec", type(spec).__name__)
+    writers: dict[str, Callable[[Any, str], str]] = {WINDOWS.name: _windows, OVER.name: _over}
+    write = writers.get(spec.family.name)
+    if write is None:
+        raise _unsaid("spec", type(spec).__name__)
+    return write(spec, table)
 
 
 def _unsaid(field: str, value: Any) -> SqlError:
@@ -134,7 +135,7 @@ def _length(length: Any) -> str:
 
 def _options(spec: WindowOperator | OverOperator) -> str:
     found = {}
-    if spec.order and isinstance(spec, WindowOperator):
+    if spec.order and spec.family is WINDOWS:
         found["order"] = _joined("order", spec.order)
     if spec.position is not None:
         position = spec.position

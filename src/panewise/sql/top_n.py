@@ -13,13 +13,13 @@ from panewise.sql.calls import column_name, constant, function_name, windows_in
 from panewise.sql.chained import ChainCompiler, respecified
 from panewise.sql.emit import emission
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Output, Ranked, Rows, Stage, Windows
-from panewise.sql.syntax import Derived, Emit, Expr, Item, Select, Source, TableFunction
+from panewise.sql.stages import OutputColumn, Ranked, RowsStage, Stage, WindowsStage
+from panewise.sql.syntax import Derived, Emit, Expr, Select, SelectItem, Source, TableFunction
 from panewise.sql.window_functions import window_of_table
-from panewise.sql.windows import END, Columns, retracts
+from panewise.sql.windows import END, Columns, is_first, retracts
 
 _ROW = "row"
-Input = Callable[[Source], tuple[Stage, str | None, frozenset[str], str | None]]
+JoinInput = Callable[[Source], tuple[Stage, str | None, frozenset[str], str | None]]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Pattern:
     n: int
     rest: str | None
     alias: str | None
-    items: tuple[Item, ...] | None
+    items: tuple[SelectItem, ...] | None
     emit: Emit | None
 
 
@@ -152,7 +152,7 @@ def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
 class TopNCompiler:
     """Compiles a Top-N."""
 
-    def __init__(self, parser: QueryParser, pattern: Pattern, single: Input) -> None:
+    def __init__(self, parser: QueryParser, pattern: Pattern, single: JoinInput) -> None:
         self.parser, self.pattern, self.single = parser, pattern, single
 
     def compile(self) -> Stage:
@@ -172,18 +172,18 @@ class TopNCompiler:
             input, alias, names, _ = self.single(source)  # noqa: A001
             partition = [column_name(one, names) for one in pattern.window.args.get("partition_by") or ()]
             bounds = {"window_start", "window_end"} <= {(one or "").lower() for one in partition}
-            if isinstance(input, Windows) and bounds:
+            if isinstance(input, WindowsStage) and bounds:
                 made = self._of_panes(input, names)
             else:
                 made = self._of_rows(input, alias, names, None)
         if pattern.items is None and pattern.rest is None:
             return made
-        return Rows(made, pattern.alias, pattern.rest, self._outer())
+        return RowsStage(made, pattern.alias, pattern.rest, self._outer())
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.parser.span_of(self.pattern.window))
 
-    def _of_rows(self, input: Stage, alias: str | None, names: frozenset[str], table: Any) -> Windows:  # noqa: A002
+    def _of_rows(self, input: Stage, alias: str | None, names: frozenset[str], table: Any) -> WindowsStage:  # noqa: A002
         """Returns the first rows of each key: in windows, or without them in one global window."""
         columns = Columns(self.parser, names)
         keys = self._keys(columns, table is not None)
@@ -193,7 +193,7 @@ class TopNCompiler:
         aggregate = F.top_n_by(row, by, self.pattern.n).alias(_ROW + "s")
         spec = self._spec(table, keys, aggregate, names)
         where = self.pattern.inner.where
-        return Windows(
+        return WindowsStage(
             input,
             alias,
             None if where is None else self.parser.characters(where.span),
@@ -279,7 +279,7 @@ class TopNCompiler:
                 found.append((item.alias or name, END if name == "window_time" else name))
         return tuple(found)
 
-    def _of_panes(self, before: Windows, names: frozenset[str]) -> Windows:
+    def _of_panes(self, before: WindowsStage, names: frozenset[str]) -> WindowsStage:
         """Returns the first panes of each window, as a stage of a chain."""
         chain = ChainCompiler(self.parser, self.pattern.inner, self.pattern.emit, names, before)
         keys, ends = list[str](), dict[str, str](chain.ends)
@@ -297,18 +297,21 @@ class TopNCompiler:
         if not aggregates:
             aggregates = [F.top_n_by(order[0].column, order, self.pattern.n).alias("first")]
         try:
-            first = before.spec
-            if self.pattern.emit is not None and isinstance(first, WindowOperator):
+            first: Any = before.spec
+            if self.pattern.emit is not None and is_first(first):
                 first = respecified(first, **emission(self.pattern.emit, self.parser.fail, windows=True))
             spec = first.then(keys=keys, aggregates=aggregates)
         except SqlError:
             raise
         except SpecError as error:
             raise self._fail(error.given, error.rule, error.remedy) from None
-        kept = tuple((name, f"`{column}`") for name, column in wanted.items() if column in keys)
+        constant_columns = tuple((name, f"`{column}`") for name, column in wanted.items() if column in keys)
         bounds = tuple((name, text) for name, text in ends.items() if self._selects(name))
         ranked = Ranked(
-            tuple(one.name for one in aggregates), self.pattern.rank, (*kept, *bounds), retracts(spec)
+            tuple(one.name for one in aggregates),
+            self.pattern.rank,
+            (*constant_columns, *bounds),
+            retracts(spec),
         )
         return replace(before, spec=spec, outputs=(), ranked=ranked, naming=("", ""))
 
@@ -330,7 +333,7 @@ class TopNCompiler:
         nodes = [item.expr.node for item in self.pattern.inner.items]
         return any(isinstance(one, exp.Star) or _is_column(one, name) for one in nodes)
 
-    def _outer(self) -> tuple[Output, ...] | None:
+    def _outer(self) -> tuple[OutputColumn, ...] | None:
         items = self.pattern.items
         if items is None or (len(items) == 1 and isinstance(items[0].expr.node, exp.Star)):
             return None
@@ -338,5 +341,5 @@ class TopNCompiler:
         for item in items:
             text = self.parser.characters(item.expr.span)
             plain = isinstance(item.expr.node, exp.Column)
-            found.append(Output(text, item.alias or (item.expr.node.name if plain else None), text))
+            found.append(OutputColumn(text, item.alias or (item.expr.node.name if plain else None), text))
         return tuple(found)

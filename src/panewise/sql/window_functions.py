@@ -9,8 +9,9 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import AnyWindow, Cumulating, Hopping, Session, Tumbling, rows
+from panewise.sql.calls import is_interval
 from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Argument, Expr, Span, Table, TableFunction
+from panewise.sql.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan
 
 # The names of the arguments, in the order in which they are given by position.
 _ORDER: Final[Mapping[str, tuple[str, ...]]] = {
@@ -42,7 +43,7 @@ class WindowSyntax:
     window: AnyWindow
     time: Expr | None
     function: str
-    span: Span
+    span: TextSpan
 
 
 def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
@@ -129,7 +130,7 @@ def window_of_call(
     if not least <= len(arguments) <= most:
         raise parser.fail(parser.characters(span), f"{name} is written as in Spark", f"write {wanted}", span)
     time = Expr(arguments[0], parser.span_of(arguments[0]))
-    if name == "session_window" and not isinstance(arguments[1], (exp.Literal, exp.Interval)):
+    if name == "session_window" and not (isinstance(arguments[1], exp.Literal) or is_interval(arguments[1])):
         text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
         column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
         return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
@@ -148,7 +149,7 @@ def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowS
         raise parser.fail(
             function, f"{function} has a column", f"write {function}(ts, INTERVAL '1' HOUR)", span
         )
-    read = Table(span, None, None, (), None, span)
+    read = NamedTable(span, None, None, (), None, span)
     arguments = tuple(Argument(None, one, rows=False) for one in places[1:])
     return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
+from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator
 from panewise.sql.calls import (
     CallSyntax,
@@ -19,11 +20,11 @@ from panewise.sql.calls import (
     has_aggregate,
 )
 from panewise.sql.emit import emission
-from panewise.sql.functions import Call, aggregate_of
+from panewise.sql.functions import AggregateCall, aggregate_of
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Computed, Output, Stage, Windows
-from panewise.sql.syntax import Emit, Expr, Item, Select, Span, TableFunction
+from panewise.sql.stages import Computed, OutputColumn, Stage, WindowsStage
+from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.texts import normal, one_line, quoted, replaced
 from panewise.sql.window_functions import WindowSyntax, window_of_call, window_of_table
 
@@ -72,7 +73,7 @@ class Columns:
         except SpecError as error:
             raise self.parser.fail(error.given, error.rule, error.remedy, call.span) from None
 
-    def _call(self, call: CallSyntax) -> Call:
+    def _call(self, call: CallSyntax) -> AggregateCall:
         values = list(call.arguments)
         if call.within is not None:
             values = [*(one.this for one in call.within.expressions), *values]
@@ -89,7 +90,7 @@ class Columns:
             columns = (self._all_of(places, distinct=call.distinct),)
         condition = call.condition
         tested = None if condition is None else self.name_of(Expr(condition, self.parser.span_of(condition)))
-        return Call(call.name, columns, constants, call.distinct, call.ignore_nulls, tested)
+        return AggregateCall(call.name, columns, constants, call.distinct, call.ignore_nulls, tested)
 
     def _all_of(self, places: list[Expr], *, distinct: bool) -> str:
         """Returns the name of a column that is null if one of several values is null."""
@@ -131,11 +132,11 @@ class Panes:
         Raises:
             SqlError: if it reads a column that is neither a key nor in an aggregate.
         """
-        changes: dict[Span, str] = {}
+        changes: dict[TextSpan, str] = {}
         self._visit(expr.node, changes)
         return replaced(self.columns.parser.sql, expr.span, changes)
 
-    def _visit(self, node: exp.Expr, changes: dict[Span, str]) -> None:
+    def _visit(self, node: exp.Expr, changes: dict[TextSpan, str]) -> None:
         parser = self.columns.parser
         if isinstance(node, exp.Query):
             raise parser.fail(
@@ -213,7 +214,7 @@ class Panes:
 
     def having(self, expr: Expr) -> str:
         """Returns the condition of HAVING, which may also use names of the SELECT list."""
-        changes: dict[Span, str] = {}
+        changes: dict[TextSpan, str] = {}
         self._visit(expr.node, changes)
         parser = self.columns.parser
         for node in expr.node.find_all(exp.Column):
@@ -257,7 +258,7 @@ class WindowCompiler:
         self.bounds: set[str] = set()
         self.renamed_time: str | None = None  # the column of the event time, if its rows call it otherwise
 
-    def compile(self, input: Stage, alias: str | None) -> Windows:  # noqa: A002 - the field's name
+    def compile(self, input: Stage, alias: str | None) -> WindowsStage:  # noqa: A002 - the field's name
         """Returns the stage over this input.
 
         Raises:
@@ -271,9 +272,9 @@ class WindowCompiler:
         where = None if self.select.where is None else self._where(self.select.where)
         spec = self._spec(window, list(keys.values()), panes)
         if retracts(spec) and not any(one.name == "op" for one in outputs):
-            outputs = (*outputs, Output("op", "op", "op"))
+            outputs = (*outputs, OutputColumn("op", "op", "op"))
         computed = tuple(one for one in self.columns.computed.values() if one.name in spec.columns_read)
-        return Windows(
+        return WindowsStage(
             input,
             alias,
             where,
@@ -409,7 +410,7 @@ class WindowCompiler:
             found.setdefault(normal(self.parser.characters(item.expr.span)), alias)
         return found
 
-    def _output(self, item: Item, panes: Panes) -> Output:
+    def _output(self, item: SelectItem, panes: Panes) -> OutputColumn:
         if isinstance(item.expr.node, exp.Star):
             rule = "the columns of a query with GROUP BY are keys, bounds and aggregates"
             raise self.parser.fail("*", rule, "name the columns", item.span)
@@ -417,7 +418,7 @@ class WindowCompiler:
         name = item.alias
         if name is None and isinstance(item.expr.node, exp.Column):
             name = item.expr.node.name
-        return Output(panes.text(item.expr), name, original)
+        return OutputColumn(panes.text(item.expr), name, original)
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator:
         fields = {**emission(self.emit, self.parser.fail, windows=window is not None), **self.options}
@@ -437,7 +438,7 @@ class WindowCompiler:
 
         return self._checked(make, self.emit.span if self.emit is not None and window is None else span)
 
-    def _checked(self, make: Callable[[], WindowOperator], span: Span) -> WindowOperator:
+    def _checked(self, make: Callable[[], WindowOperator], span: TextSpan) -> WindowOperator:
         try:
             return make()
         except SqlError:
@@ -463,8 +464,12 @@ class WindowCompiler:
 
 def retracts(spec: WindowOperator | Chain) -> bool:
     """Returns whether an operator emits retractions."""
-    first = spec.first if isinstance(spec, Chain) else spec
-    return first.accumulation == "retracting"
+    return spec.ports[INPUT].accumulation == "retracting"
+
+
+def is_first(spec: WindowOperator | Chain) -> TypeGuard[WindowOperator]:
+    """Returns whether an operator has no stages behind it."""
+    return spec.ports[INPUT] is spec
 
 
 def _count() -> Aggregate:
