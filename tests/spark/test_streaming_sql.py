@@ -192,7 +192,8 @@ def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
     stream = feed.stream().withWatermark("ts", "1 second")
     cases: Iterable[tuple[str, str]] = [
         ("SELECT sum(w) FROM t GROUP BY window(ts, '1 hour')", "column 'w'.*\n.*line 1, column 12"),
-        ("SELECT sum(f(v)) FROM t GROUP BY window(ts, '1 hour')", "UNRESOLVED_ROUTINE"),
+        ("SELECT sum(f(v)) FROM t GROUP BY window(ts, '1 hour')", "UNRESOLVED_ROUTINE.*line 1, column 12"),
+        ("SELECT f(sum(v)) AS x FROM t GROUP BY window(ts, '1 hour')", "UNRESOLVED_ROUTINE"),
         ("SELECT count(*) FROM nowhere GROUP BY window(ts, '1 hour')", "TABLE_OR_VIEW_NOT_FOUND"),
         (
             "SELECT count(*) AS n FROM t GROUP BY window(ts, '1 hour') ORDER BY n",

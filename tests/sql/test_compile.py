@@ -8,6 +8,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.sql import compile_sql, is_query, says_windows
+from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
     OURS,
@@ -360,3 +361,22 @@ def test_a_function_may_have_the_name_of_a_column() -> None:
     same = compile_sql("SELECT sum(v) OVER (ORDER BY ts) AS v FROM t").stage
     assert isinstance(same, OverStage)
     assert same.spec.columns[0].name == "sum(v) OVER (ORDER BY ts)"
+
+
+@pytest.mark.parametrize("words", FORMS, ids=" ".join)
+def test_each_form_of_emit(words: tuple[str, ...]) -> None:
+    """semantics 46.7"""
+    text = " ".join(words).replace(INTERVAL, "INTERVAL '1' HOUR").replace(ROWS, "3 ROWS")
+    form = FORMS[words]
+    spec = spec_of(f"SELECT count(*) AS n {TUMBLE} GROUP BY window_start, window_end EMIT {text}")
+    assert isinstance(spec, pw.WindowOperator)
+    assert form.meaning
+    if form.part in ("early", "late"):
+        assert isinstance(spec.trigger, pw.AfterWatermark)
+        part = getattr(spec.trigger, form.part)
+        assert (part is None) == (words == ("LATE", "NEVER"))
+        assert part is None or isinstance(part, type(form.value)) or isinstance(part, form.value)
+    elif form.part == "accumulation":
+        assert spec.accumulation == form.value
+    elif form.part == "lateness":
+        assert spec.allowed_lateness in ("unlimited", pw.Duration.of("1 hour"))

@@ -19,6 +19,7 @@ from panewise.spark.reports import PROGRESS
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sides_builder import begun
+from panewise.spark.sinks import empty
 from panewise.spec import Hopping, Tumbling, parts
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.expressions import tokens_of
@@ -73,6 +74,10 @@ class Runner:
             SqlError: if its rows have no end, and something can only be done at the end.
         """
         made = self.run(script.stage)
+        if isinstance(made, OperatorResult) and made.steps:
+            target = made.dataflow.unpacker("panes", all_columns=False).target
+            checked = made
+            self._guarded(lambda: checked._shaped(empty(self.session, target)))
         if script.tail is None:
             return made
         streaming = made.isStreaming if isinstance(made, DataFrame) else made.dataflow.df.isStreaming

@@ -140,7 +140,7 @@ class ChainCompiler(WindowCompiler):
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> Any:
         first, span = self.before.spec, self.select.span
         if self.emit is not None:
-            fields = emission(self.emit, self.parser.fail, windows=True)
+            fields = emission(self.emit, self.parser.fail)
             if not is_first(first):
                 rule = (
                     "EMIT of the innermost query says when its panes come, and those of the queries over it"

@@ -168,14 +168,14 @@ class _QueryCompiler:
         plain = not (select.group or select.having or select.qualify or select.distinct or select.others)
         if any(windows_in(one.node) or has_aggregate(one.node) for one in self._expressions(select)):
             plain = False
-        if not plain or emit is not None:
+        if not plain:
             if said:
                 rule = "a query with a join selects columns of its rows"
                 raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
             return None
         sides = tuple(JoinInput(stage, name, time) for stage, name, _, time in self._both(join, known))
         spark = None if said else self._spark(select, known)
-        return JoinCompiler(self.parser, select, join, (sides[0], sides[1]), spark).compile()
+        return JoinCompiler(self.parser, select, join, (sides[0], sides[1]), spark, emit=emit).compile()
 
     def _both(
         self, join: Join, known: Mapping[str, Stage]

@@ -97,13 +97,12 @@ FIRST_WORDS: Final = frozenset(words[0] for words in FORMS) | {"STREAM"}
 Failure: TypeAlias = Callable[[str, str, str, Any], SqlError]
 
 
-def emission(emit: Emit | None, fail: Failure, *, windows: bool) -> dict[str, Any]:
+def emission(emit: Emit | None, fail: Failure) -> dict[str, Any]:
     """Returns what EMIT says, as fields of a WindowOperator.
 
     Args:
         emit: the clause, None if there is none.
         fail: makes an error at a part of the text.
-        windows: whether windows have an end. Without one, panes follow the rows.
 
     Raises:
         SqlError: if two parts contradict each other.
@@ -121,7 +120,7 @@ def emission(emit: Emit | None, fail: Failure, *, windows: bool) -> dict[str, An
     if plan in ("final", "changes") and ({"early", "late"} & {*said}):
         rule = f"with {plan.upper()} the query says by itself when panes come"
         raise fail("EMIT", rule, "leave EARLY and LATE out, or this word", emit.span)
-    fields: dict[str, Any] = {"trigger": _trigger(plan, said, windows=windows)}
+    fields: dict[str, Any] = {"trigger": _trigger(plan, said)}
     if plan == "changes":
         fields["on_time"] = "if_pending"  # an unchanged window is no change
     if "accumulation" in said:
@@ -140,7 +139,7 @@ def _value(form: EmitForm, phrase: Phrase, fail: Failure) -> Any:
         raise fail(error.given, error.rule, error.remedy, phrase.span) from None
 
 
-def _trigger(plan: str, said: Mapping[str, Any], *, windows: bool) -> Trigger:
+def _trigger(plan: str, said: Mapping[str, Any]) -> Trigger:
     if plan == "final":
         return Never()
     early, late = said.get("early"), said.get("late", Always())

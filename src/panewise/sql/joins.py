@@ -11,6 +11,7 @@ from panewise.errors import SpecError, SqlError
 from panewise.spec import AsOf, Interval, JoinOperator, LastRows, SameWindow, Selected, Side, left, right
 from panewise.sql.calls import constant, is_interval
 from panewise.sql.chained import is_ours, timed
+from panewise.sql.emit import emission
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     AssignedStage,
@@ -21,7 +22,7 @@ from panewise.sql.stages import (
     SparkStage,
     Stage,
 )
-from panewise.sql.syntax import Expr, Join, Select
+from panewise.sql.syntax import Emit, Expr, Join, Select
 from panewise.sql.texts import quoted
 
 _HOWS: Final = {
@@ -93,6 +94,7 @@ class JoinCompiler:
         join: the join in its FROM.
         sides: the inputs.
         spark: the same query for Spark alone, if Spark has it.
+        emit: the EMIT clause, which is for a window join.
     """
 
     def __init__(
@@ -102,7 +104,10 @@ class JoinCompiler:
         join: Join,
         sides: tuple[JoinInput, JoinInput],
         spark: SparkStage | None,
+        *,
+        emit: Emit | None = None,
     ) -> None:
+        self.emit = emit
         self.parser, self.select, self.join, self.sides, self.spark = parser, select, join, sides, spark
         self.window: Any = None  # the match of a window join
         self.names = tuple((side.name or "").lower() for side in sides)
@@ -118,6 +123,11 @@ class JoinCompiler:
         self.window = self._window(found)
         if not said and not self._timed(found) and self.window is None:
             return None
+        if self.emit is not None and self.window is None:
+            rule = (
+                "the rows of a join come as soon as they are known; only a window join waits for its windows"
+            )
+            raise self.parser.fail("EMIT", rule, "leave it out", self.emit.span)
         if self.names[0] == self.names[1] or not all(self.names):
             raise self._fail(
                 "a join", "the sides of a join have different names", "add AS and a name to each"
@@ -340,9 +350,11 @@ class JoinCompiler:
             raise self._fail(
                 "two windows", "the sides of a window join have the same windows", "write them alike"
             )
+        fields = emission(self.emit, self.parser.fail)
+        fields.pop("on_time", None)  # a window join emits what has changed, and nothing else
         found.keys[:] = [pair for pair in found.keys if tuple(map(str.lower, pair)) not in bounds]
         stages = tuple(_without_bounds(side.stage) for side in self.sides)
-        return stages, self._made(lambda: SameWindow(one.window)), (one.time, other.time)
+        return stages, self._made(lambda: SameWindow(one.window, **fields)), (one.time, other.time)
 
     # The rest
 

@@ -206,7 +206,7 @@ class TopNCompiler:
     def _spec(
         self, table: Any, keys: list[str], aggregate: Aggregate, names: frozenset[str]
     ) -> WindowOperator:
-        fields = emission(self.pattern.emit, self.parser.fail, windows=table is not None)
+        fields = emission(self.pattern.emit, self.parser.fail)
         if table is None:
             if not fields:
                 fields = {"trigger": AfterWatermark(early=Always(), late=Always()), "on_time": "if_pending"}
@@ -299,7 +299,7 @@ class TopNCompiler:
         try:
             first: Any = before.spec
             if self.pattern.emit is not None and is_first(first):
-                first = respecified(first, **emission(self.pattern.emit, self.parser.fail, windows=True))
+                first = respecified(first, **emission(self.pattern.emit, self.parser.fail))
             spec = first.then(keys=keys, aggregates=aggregates)
         except SqlError:
             raise

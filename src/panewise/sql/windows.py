@@ -421,7 +421,7 @@ class WindowCompiler:
         return OutputColumn(panes.text(item.expr), name, original)
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator:
-        fields = {**emission(self.emit, self.parser.fail, windows=window is not None), **self.options}
+        fields = {**emission(self.emit, self.parser.fail), **self.options}
         if window is None:
             fields = {
                 **fields,
