@@ -219,6 +219,7 @@ def test_a_text_without_windows_gives_what_spark_gives(feed: Feed) -> None:
     both = "SELECT k FROM t WHERE v IN (SELECT max(v) FROM u) UNION ALL (SELECT u.k FROM u WHERE u.v = 1)"
     assert sorted(row.k for row in sql(both, **tables).collect()) == ["a", "b"]
     assert sql("SHOW TABLES").columns[0] == "namespace"
+    assert not [table.name for table in feed.spark.catalog.listTables() if "panewise" in table.name]
 
 
 def test_a_batch_that_only_spark_has_is_sparks(feed: Feed) -> None:

@@ -7,7 +7,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
-from panewise.sql import compile_sql, is_query, says_windows
+from panewise.sql import compile_sql
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
@@ -20,6 +20,7 @@ from panewise.sql.stages import (
     WindowsStage,
     walk,
 )
+from panewise.sql.words import is_query, says_windows
 from tests.sql.player import spec_of
 
 TUMBLE = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
@@ -375,7 +376,7 @@ def test_each_form_of_emit(words: tuple[str, ...]) -> None:
         assert isinstance(spec.trigger, pw.AfterWatermark)
         part = getattr(spec.trigger, form.part)
         assert (part is None) == (words == ("LATE", "NEVER"))
-        assert part is None or isinstance(part, type(form.value)) or isinstance(part, form.value)
+        assert part is None or type(part) in (type(form.value), form.value)
     elif form.part == "accumulation":
         assert spec.accumulation == form.value
     elif form.part == "lateness":

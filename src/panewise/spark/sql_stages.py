@@ -63,8 +63,8 @@ class Runner:
     def plain(self) -> DataFrame:
         """Returns what Spark makes of a text without windows."""
         frames = {name: frame_of(one) for name, one in self.tables.items()}
-        by_name = self._views(frames)
-        made: DataFrame = self._guarded(lambda: self.session.sql(named_tables(self.text, by_name)))
+        views = self._views(frames)
+        made: DataFrame = self._guarded(lambda: self._run_text(named_tables(self.text, views), views))
         return made
 
     def script(self, script: CompiledQuery) -> Made:
@@ -176,7 +176,19 @@ class Runner:
         for number, (_, alias) in enumerate(frames):
             name = "" if alias is None else f" AS {quoted(alias)}"
             text += f"{views[str(number)]}{name}{pieces[number + 1]}"
-        return self.session.sql(text)
+        return self._run_text(text, views)
+
+    def _run_text(self, text: str, views: Mapping[str, str]) -> DataFrame:
+        """Runs a text for Spark, and drops the views for it.
+
+        In a session of Spark Connect they stay, because the server reads the text when a result is wanted.
+        """
+        try:
+            return self.session.sql(text)
+        finally:
+            if hasattr(self.session, "_jsparkSession"):
+                for view in views.values():
+                    self.session.catalog.dropTempView(view)
 
     def _views(self, frames: Mapping[str, DataFrame]) -> dict[str, str]:
         """Returns the names of new temporary views of DataFrames."""
@@ -287,10 +299,11 @@ class Runner:
         known = {name.lower() for name in df.columns}
         time = SF.lit(None).cast("timestamp")
         bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
-        view = self._views({"t": df.withColumns(dict.fromkeys(bounds, time))})["t"]
+        views = self._views({"t": df.withColumns(dict.fromkeys(bounds, time))})
         alias = "" if stage.alias is None else f" AS {quoted(stage.alias)}"
         try:
-            return list(self.session.sql(f"{stage.naming[0]} {view}{alias} {stage.naming[1]}").columns)
+            text = f"{stage.naming[0]} {views['t']}{alias} {stage.naming[1]}"
+            return list(self._run_text(text, views).columns)
         except PySparkException:  # the list has columns that only panes have
             return None
 

@@ -5,6 +5,5 @@ Only this package imports sqlglot.
 
 from panewise.sql.compile import compile_sql
 from panewise.sql.to_sql import to_sql
-from panewise.sql.words import is_query, is_sparks, says_windows
 
-__all__ = ["compile_sql", "is_query", "is_sparks", "says_windows", "to_sql"]
+__all__ = ["compile_sql", "to_sql"]
