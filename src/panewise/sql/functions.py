@@ -135,7 +135,7 @@ def aggregate_of(call: AggregateCall, mask: Callable[[str, str], str]) -> Aggreg
     Raises:
         SpecError: if panewise does not have it, or it has other arguments.
 
-    >>> aggregate_of(Call("sum", ("v",), distinct=True), lambda condition, column: column).fn
+    >>> aggregate_of(AggregateCall("sum", ("v",), distinct=True), lambda condition, column: column).fn
     'sum_distinct'
     """
     made = _made(call)

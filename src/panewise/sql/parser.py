@@ -328,7 +328,7 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
         SqlError: at the first token that does not fit.
 
     >>> parse("SELECT k FROM t WHERE v > 3")[0].body.where.span
-    Span(start=22, end=27)
+    TextSpan(start=22, end=27)
     """
     parser = QueryParser(dialect="spark")
     parser.begin(sql, tokens_of(sql))

@@ -20,7 +20,7 @@ def quoted(name: str) -> str:
 def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
     """Returns the characters of a span, in which other texts stand for some spans in it.
 
-    >>> replaced("sum(v) / n + 1", Span(0, 10), {Span(0, 6): "`total`"})
+    >>> replaced("sum(v) / n + 1", TextSpan(0, 10), {TextSpan(0, 6): "`total`"})
     '`total` / n'
     """
     parts, at = [], span.start
