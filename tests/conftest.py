@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.engine.effort import FULL
 from tests.jvm import QUICK_JVM
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# No test depends on how fast the machine is.
-settings.register_profile("panewise", deadline=None)
+# No test depends on how fast the machine is. Tests with settings of their own have other numbers of examples.
+settings.register_profile("panewise", deadline=None, max_examples=100 if FULL else 25)
 settings.load_profile("panewise")
 
 # Set before any JVM or worker starts. Workers must run this Python; the driver must not look up a host name.
@@ -101,12 +102,18 @@ def _is_long(path: Path) -> bool:
     return _is_of_spark(path) or any(path.is_relative_to(_ROOT / "tests" / name) for name in _LONG)
 
 
+def _group(path: Path) -> str:
+    """Returns which tests with a session one process runs: two have a JVM, as each is slow at first."""
+    return "spark" if path.is_relative_to(_ROOT / "tests" / "spark") else "sessions"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they use.
 
     A test that requests the session is a spark test; `-m "not spark"` leaves out all of them. Spark tests,
     and all tests in the folders about Spark, depend on its version; `-m versions` selects them. `-m drawn`
-    selects the tests whose examples Hypothesis draws.
+    selects the tests whose examples Hypothesis draws. With `--dist loadgroup` a process runs a whole group:
+    tests with a session, or those of a file.
     """
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
@@ -116,5 +123,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if needs_session or _is_of_spark(item.path):
             item.add_marker(pytest.mark.versions)
+        item.add_marker(pytest.mark.xdist_group(_group(item.path) if needs_session else item.path.as_posix()))
     # Files with few long tests come first, so that the processes of a test run end at about the same time.
     items.sort(key=lambda item: not _is_long(item.path))

@@ -1,16 +1,31 @@
 """Parameters of a test of which `make test` takes the first ones, and `make nightly` the others."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import pytest
+
+from panewise.testing.strategies import ALL_KINDS
+
+# Scripts for these kinds of windows are drawn like those for the kind on the right.
+LIKE_ANOTHER: Final = {
+    "calendar": "tumbling",
+    "cumulating": "hopping",
+    "custom": "session",
+    "session_of_rows": "session",
+    "hopping_rows": "rows",
+}
 
 
 def first_here(values: Iterable[Any], count: int = 1) -> list[Any]:
     """Returns the parameters. A tuple is several. All but the first `count` are marked as nightly."""
-    return [
-        one
-        if number < count
-        else pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=pytest.mark.nightly)
-        for number, one in enumerate(values)
-    ]
+    return [one if number < count else nightly(one) for number, one in enumerate(values)]
+
+
+def nightly(value: Any) -> Any:
+    """Returns a parameter that is marked as nightly. A tuple is several."""
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.nightly)
+
+
+# The kinds of windows, for tests whose property hardly depends on them.
+FEW_KINDS: Final = [nightly(kind) if kind in LIKE_ANOTHER else kind for kind in ALL_KINDS]

@@ -158,6 +158,20 @@ def _parse_iso(text: str, name: str) -> int:
     return sum(int(count) * _UNITS[unit] for count, unit in units) + int(fraction.ljust(6, "0"))
 
 
+def signed_duration(value: DurationLike, name: str) -> Duration:
+    """Returns a duration that may be negative: a text may begin with a minus.
+
+    >>> signed_duration("-5 minutes", "lower"), signed_duration(7, "upper")
+    (Duration('-5 minutes'), Duration('7 microseconds'))
+
+    Raises:
+        SpecError: if the value is not a duration.
+    """
+    if isinstance(value, str) and value.strip().startswith("-"):
+        return Duration(-Duration.of(value.strip()[1:], name).us)
+    return Duration.of(value, name)
+
+
 def instant_us(value: "InstantLike", name: str = "instant") -> int:
     """Returns the microseconds since 1970-01-01 UTC of an aware datetime; an int already counts them.
 

@@ -43,62 +43,24 @@ class Family:
     testing: str
 
 
-WINDOWS: Final = Family(
-    "windows",
-    spec="panewise.spec.families.windows:PARTS",
-    engine="panewise.engine.windows.family:PARTS",
-    oracle="panewise.oracle.windows.interpreter:Interpreter",
-    testing="panewise.testing.families:PLAIN",
-)
-CHAIN: Final = Family(
-    "chain",
-    spec="panewise.spec.families.chain:PARTS",
-    engine="panewise.engine.chain.family:PARTS",
-    oracle="panewise.oracle.chain.interpreter:ChainInterpreter",
-    testing="panewise.testing.families:PLAIN",
-)
-OVER: Final = Family(
-    "over",
-    spec="panewise.spec.families.over:PARTS",
-    engine="panewise.engine.over.family:PARTS",
-    oracle="panewise.oracle.over.interpreter:OverInterpreter",
-    testing="panewise.testing.families:ONLY_INSERTS",
-)
-POLICY: Final = Family(
-    "policy",
-    spec="panewise.spec.families.policy:PARTS",
-    engine="panewise.engine.policy.family:PARTS",
-    oracle="panewise.oracle.policy.interpreter:PolicyInterpreter",
-    testing="panewise.testing.families:POLICY",
-)
-DEDUPLICATE: Final = Family(
-    "deduplicate",
-    spec="panewise.spec.families.deduplicate:PARTS",
-    engine="panewise.engine.deduplicate.family:PARTS",
-    oracle="panewise.oracle.deduplicate.interpreter:DeduplicateInterpreter",
-    testing="panewise.testing.families:PLAIN",
-)
-JOIN: Final = Family(
-    "join",
-    spec="panewise.spec.families.join:PARTS",
-    engine="panewise.engine.join.family:PARTS",
-    oracle="panewise.oracle.join.interpreter:JoinInterpreter",
-    testing="panewise.testing.families:JOIN",
-)
-WINDOWED_JOIN: Final = Family(
-    "windowed_join",
-    spec="panewise.spec.families.windowed_join:PARTS",
-    engine="panewise.engine.windowed_join.family:PARTS",
-    oracle="panewise.oracle.windowed_join.interpreter:WindowedJoinInterpreter",
-    testing="panewise.testing.families:JOIN",
-)
-COGROUP: Final = Family(
-    "cogroup",
-    spec="panewise.spec.families.cogroup:PARTS",
-    engine="panewise.engine.cogroup.family:PARTS",
-    oracle="panewise.oracle.cogroup.interpreter:CogroupInterpreter",
-    testing="panewise.testing.families:COGROUP",
-)
+def _family(name: str, interpreter: str, testing: str) -> Family:
+    return Family(
+        name,
+        spec=f"panewise.spec.families.{name}:PARTS",
+        engine=f"panewise.engine.{name}.family:PARTS",
+        oracle=f"panewise.oracle.{name}.interpreter:{interpreter}",
+        testing=f"panewise.testing.families:{testing}",
+    )
+
+
+WINDOWS: Final = _family("windows", "Interpreter", "PLAIN")
+CHAIN: Final = _family("chain", "ChainInterpreter", "PLAIN")
+OVER: Final = _family("over", "OverInterpreter", "ONLY_INSERTS")
+POLICY: Final = _family("policy", "PolicyInterpreter", "POLICY")
+DEDUPLICATE: Final = _family("deduplicate", "DeduplicateInterpreter", "PLAIN")
+JOIN: Final = _family("join", "JoinInterpreter", "JOIN")
+WINDOWED_JOIN: Final = _family("windowed_join", "WindowedJoinInterpreter", "JOIN")
+COGROUP: Final = _family("cogroup", "CogroupInterpreter", "COGROUP")
 # A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
 # last, because their documents have no field that marks them.
 FAMILIES: Final = (POLICY, OVER, DEDUPLICATE, WINDOWED_JOIN, JOIN, COGROUP, CHAIN, WINDOWS)

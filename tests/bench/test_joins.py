@@ -1,7 +1,6 @@
 """bench.joins: panewise and Spark's join give the same rows as a join by hand, and the data is as it says."""
 
 import math
-import re
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import pytest
 
 from bench import session
 from bench.joins import compare, data, flat, per_key, skew
-from bench.joins.compare import SHAPES, arguments
+from bench.joins.compare import SHAPES
 from bench.joins.queries import (
     NATIVE,
     AnyJoin,
@@ -202,23 +201,3 @@ def test_the_table_compares_with_the_first_number_of_rows_of_the_runner() -> Non
     ]
     times = [line.split()[-2:] for line in flat.table(results).splitlines()[1:]]
     assert times == [["1.00", "2.0"], ["1.00", "1.0"], ["1.50", "1.3"]]
-
-
-def test_arguments() -> None:
-    assert arguments([]).batch_rows == 1_000_000
-    assert arguments(["--batches", "3"]).batches == 3
-
-
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
-        (["--batches", "2"], r"--batches 2 \| the first 2 batches of a run are warm-up \| give 3 or more"),
-        (["--batch-rows", "1"], r"--batch-rows 1 \| each side has a row or more \| give a number such as"),
-    ],
-)
-def test_arguments_that_make_no_sense(
-    given: list[str], error: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        arguments(given)
-    assert re.search(error, capsys.readouterr().err)

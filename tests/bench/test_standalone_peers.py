@@ -1,4 +1,4 @@
-"""The comparison of `add_batch` with Bytewax and Pathway: arguments, sums, and the message without them.
+"""The comparison of `add_batch` with Bytewax and Pathway: the sums of all of them.
 
 `make bench-peers` runs the peers themselves.
 """
@@ -10,18 +10,6 @@ import pytest
 
 from bench import standalone_peers
 from bench.standalone import WINDOW, rows
-
-
-def test_defaults() -> None:
-    asked = standalone_peers.arguments([])
-    assert (asked.rows, asked.batches, asked.rounds, asked.run_once) == (1_000_000, 2, 3, None)
-
-
-@pytest.mark.parametrize("option", ["--rows", "--batches", "--rounds"])
-def test_what_makes_no_sense_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        standalone_peers.arguments([option, "0"])
-    assert "rows, batches and rounds are 1 or more | give a greater number" in capsys.readouterr().err
 
 
 def test_sums_by_key_and_window() -> None:
@@ -39,9 +27,3 @@ def test_a_run_has_the_sums_of_the_query(
     found = pl.read_parquet(tmp_path / "sums.parquet").sort("start", "k")
     assert found.equals(standalone_peers.expected(given))
     assert '"seconds": ' in capsys.readouterr().out
-
-
-def test_without_the_peers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(standalone_peers, "ENVIRONMENT", tmp_path)
-    with pytest.raises(SystemExit, match=r"peers have an environment of their own \| run make bench-peers"):
-        standalone_peers.seconds_of("Pathway, csv", tmp_path, 0, 1, pl.DataFrame())

@@ -23,8 +23,13 @@ _SLOW_IS_FINE = [
 
 
 FULL: Final = os.environ.get("PANEWISE_EXAMPLES") == "full"  # `make nightly` sets it
-_PART: Final = 4  # `make test` draws a quarter of the examples, and at least _LEAST
-_LEAST: Final = 5
+_PART: Final = 6  # `make test` draws a sixth of the examples, and at least _LEAST
+_LEAST: Final = 4
+
+
+def drawn(count: int) -> int:
+    """Returns how many examples a test draws that has this number in `make nightly`."""
+    return count if FULL else min(count, max(_LEAST, count // _PART))
 
 
 def examples(count: int) -> settings:
@@ -32,10 +37,9 @@ def examples(count: int) -> settings:
 
     `make test` draws fewer. These may be other examples than those that `make nightly` draws.
     """
-    count = count if FULL else min(count, max(_LEAST, count // _PART))
     return settings(
         phases=_PHASES,
-        max_examples=count,
+        max_examples=drawn(count),
         derandomize=True,
         database=None,
         deadline=None,

@@ -16,6 +16,7 @@ def test_every_window_and_every_accumulation_is_there() -> None:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_panes_of_all_kinds_late_and_invalid_rows(undisturbed: Expected) -> None:
     _, sinks = undisturbed("session-retracting", FILES)

@@ -1,6 +1,6 @@
 """Imports between the folders of engine/, spec/ and oracle/ run one way.
 
-In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- {chain, join}, over,
+In engine/: kernels <- {progress, aggregate, store} <- ingest <- windowing <- {windows <- {chain, join}, over,
 policy} <- the files of engine/. Operator families do not import one another, except that chains and joins
 import the window operators, and cogroups and windows over joins import joins. Code that several of them share
 is in a folder below them.
@@ -26,7 +26,6 @@ BELOW = {
     "windowing",
 }
 VALUES = {
-    "notebook",
     "windows",
     "triggers",
     "evictors",
@@ -34,6 +33,7 @@ VALUES = {
     "position",
     "fields",
     "column_types",
+    "column_values",
     "frames",
     "window_spec",
     "aggregates",
@@ -50,20 +50,20 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "progress": {"kernels"},
         "protocol": LOW,
         "aggregate": {"kernels"},
-        "ingest": {"kernels", "aggregate", "progress"},
+        "ingest": {"kernels", "aggregate", "progress", "store"},
         "windowing": LOW,
         "windows": SHARED | {"protocol"},
         "over": SHARED | {"protocol"},
         "policy": SHARED | {"protocol"},
         "deduplicate": LOW | {"protocol"},
         "join": SHARED | {"protocol", "windows"},
-        "chain": SHARED | {"protocol", "windows"},
-        "windowed_join": LOW | {"protocol", "join"},
-        "cogroup": SHARED | {"protocol", "windows", "join"},
+        "nested": LOW | {"protocol"},
+        "chain": SHARED | {"protocol", "windows", "nested"},
+        "windowed_join": LOW | {"protocol", "join", "nested"},
+        "cogroup": SHARED | {"protocol", "windows", "join", "nested"},
     },
     "spec": {
         "fields": set(),
-        "notebook": set(),
         "position": set(),
         "column_types": set(),
         "type_text": set(),
@@ -75,7 +75,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "evictors": {"windows"},
         "triggers": {"windows"},
         "aggregates": {"column_types", "column_values", "window_spec"},
-        "conditions": {"fields", "column_types", "aggregates"},
+        "conditions": {"column_types", "column_values", "aggregates"},
         "rules": {"windows", "triggers", "evictors", "position"},
         "protocol": {"aggregates", "column_types", "position", "watermarks", "windows"},
         "operators": VALUES | {"rules", "protocol"},

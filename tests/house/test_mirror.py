@@ -63,7 +63,6 @@ ELSEWHERE = {
     "spec/column_types.py": "spec/test_type_checks.py",
     "spec/fields.py": "spec/codec/test_codec.py",
     "spec/frames.py": "spec/operators/test_over.py",
-    "spec/notebook.py": "spec/test_display.py",
     "spec/operators/panes.py": "spec/operators/test_chain.py",
     "spec/rules/processing_time.py": "spec/operators/test_windows.py",
     "streamwindow.py": "spec/operators/test_policy.py",
@@ -71,7 +70,7 @@ ELSEWHERE = {
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",
-    "spec/windows/measure.py": "spec/rules/test_row_numbering.py",
+    "spec/windows/size_in_rows.py": "spec/rules/test_row_numbering.py",
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",
@@ -106,7 +105,7 @@ ELSEWHERE = {
     "testing/deduplicates.py": "engine/deduplicate/test_properties.py",
     "testing/edges.py": "testing/test_strategies.py",
     "testing/events.py": "testing/test_runner.py",
-    "testing/frames.py": "engine/over/test_properties.py",
+    "testing/over_specs.py": "engine/over/test_properties.py",
     "testing/ingest.py": "testing/test_runner.py",
     "testing/runtimes": "testing/test_runner.py",
     "testing/runtimes/spark.py": "spark/test_transcripts.py",
@@ -116,7 +115,7 @@ ELSEWHERE = {
     "testing/scripts.py": "testing/test_strategies.py",
     "testing/aggregates.py": "testing/test_strategies.py",
     "testing/triggers.py": "testing/test_strategies.py",
-    "testing/windows.py": "testing/test_strategies.py",
+    "testing/window_specs.py": "testing/test_strategies.py",
 }
 
 

@@ -143,28 +143,20 @@ PUBLIC = {  # functions that users call
 # What these two name goes: names of classes that are still defined twice, and parts with vague functions.
 NAMESAKES_LEFT = {
     "Emission",
-    "Entries",
     "Found",
     "Inputs",
     "Keys",
-    "Layout",
     "Node",
     "Numbered",
-    "OperatorState",
-    "Outputs",
-    "Retention",
-    "Rows",
     "Slices",
     "Step",
     "Tuples",
     "Waiting",
-    "WindowState",
-    "WindowTable",
     "_Joined",
     "_Step",
     "_Writer",
 }
-VAGUE_LEFT = {"checkpoints", "engine", "spark", "standalone", "state", "stores", "testing"}
+VAGUE_LEFT = {"engine", "spark", "testing"}
 
 
 def namesakes() -> list[str]:

@@ -1,7 +1,7 @@
 """Fixtures of the Spark tests: a stream of small Parquet files, and what the sinks have written."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,7 @@ from pyspark.sql import functions as SF
 
 from panewise.checkpoints.figures import CheckpointFigures
 from panewise.checkpoints.reader import read_files
-from panewise.spark import checkpoint_reader
+from panewise.spark import ParquetSink, checkpoint_reader
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 SCHEMA = {"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}
@@ -59,6 +59,35 @@ class Feed:
         return pl.DataFrame(self.spark.read.parquet(self.sink(name)).toArrow())
 
 
+def beside(feed: Feed, name: str) -> Feed:
+    """Returns another stream, in a folder of this name."""
+    (feed.folder / name).mkdir()
+    return Feed(feed.spark, feed.folder / name)
+
+
+def write(
+    feed: Feed, result: Any, checkpoint: str = "checkpoint", *, outputs: Iterable[str], **options: Any
+) -> Any:
+    """Writes outputs, each to the sink of its name, until all files are read; returns the query."""
+    sinks = {name: ParquetSink(feed.sink(name)) for name in outputs}
+    query = result.write(sinks, checkpoint=feed.sink(checkpoint), available_now=True, **options)
+    query.awaitTermination()
+    return query
+
+
+def pairs_so_far(feed: Feed, result: Any) -> list[tuple[Any, ...]]:
+    """Runs a join over what has come since its last run; returns the values of all its rows so far."""
+    write(feed, result, outputs=["rows"])
+    return sorted(feed.read("rows").select("v", "r_v").rows(), key=repr)
+
+
+def emitted(feed: Feed, df: DataFrame, name: str = "rows") -> pl.DataFrame:
+    """Runs a query of one's own until all files are read; returns what it emits."""
+    writer = df.writeStream.format("parquet").option("checkpointLocation", feed.sink(f"{name}-checkpoint"))
+    writer.trigger(availableNow=True).start(feed.sink(name)).awaitTermination()
+    return feed.read(name)
+
+
 def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -> CheckpointFigures:
     """Returns the state in a checkpoint, which is the same with Spark and without it."""
     found = read_files(checkpoint, batch)
@@ -80,14 +109,15 @@ def feed(spark: SparkSession, tmp_path: Path) -> Feed:
 
 
 @pytest.fixture
-def sums(feed: Feed) -> Callable[[], dict[Any, int]]:
-    """Returns a function that sums `s` by key and window: the + panes minus the - panes."""
+def other(feed: Feed) -> Feed:
+    """The right side, or another stream."""
+    return beside(feed, "right")
 
-    def read() -> dict[Any, int]:
-        signed = feed.read("panes").with_columns(
-            pl.when(pl.col("op") == "+").then("s").otherwise(-pl.col("s")).alias("s")
-        )
-        totals = signed.group_by("k", "window_start").agg(pl.col("s").sum())
-        return {(k, int((start - START).total_seconds())): s for k, start, s in totals.iter_rows()}
 
-    return read
+def sums(feed: Feed) -> dict[Any, int]:
+    """Returns the sums `s` by key and window: the + panes minus the - panes."""
+    signed = feed.read("panes").with_columns(
+        pl.when(pl.col("op") == "+").then("s").otherwise(-pl.col("s")).alias("s")
+    )
+    totals = signed.group_by("k", "window_start").agg(pl.col("s").sum())
+    return {(k, int((start - START).total_seconds())): s for k, start, s in totals.iter_rows()}

@@ -17,6 +17,7 @@ from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spark import windowed
 from panewise.testing import assert_panes, run
+from tests.nightly import first_here
 from tests.spark.conftest import best
 
 NAN = float("nan")
@@ -168,24 +169,6 @@ def test_every_type_of_column(spark: SparkSession) -> None:
     assert_frame_equal(left, right, rel_tol=1e-12)
 
 
-@pytest.mark.nightly
-def test_reduce_and_fold_over_micro_batches(spark: SparkSession) -> None:
-    """Closures reach the workers, and the states of batches are combined (semantics 24.14)."""
-    product = pw.UserAggregate.reduce("product", lambda one, other: one * other, result="bigint")
-    trail = pw.UserAggregate.fold(
-        "trail", "", lambda state, v: state + str(v), combine=lambda one, other: one + other, result="string"
-    )
-    spec = pw.WindowOperator(
-        window=pw.Tumbling(10), aggregates=[product("v").alias("p"), trail("v").alias("t")]
-    )
-    events: list[dict[str, Any]] = [
-        {"op": "add", "rows": [{"event_time": 1, "v": 2}, {"event_time": 2, "v": None}]},
-        {"op": "add", "rows": [{"event_time": 0, "v": 3}, {"event_time": 3, "v": 7}]},
-        {"op": "finish"},
-    ]
-    assert_panes(run(spec, events, "spark")[-1], [{"p": 42, "t": "2None37"}])
-
-
 def test_order_columns_of_pyspark(spark: SparkSession) -> None:
     """semantics 24.26: PySpark's asc and desc have the nulls where panewise has them; others are refused."""
     assert F.max_by("v", [SF.desc("a"), SF.col("b").asc()]) == F.max_by("v", ["a", F.asc("b")])
@@ -265,7 +248,7 @@ def test_structs_maps_and_decimals_of_users_with_filters(spark: SparkSession) ->
     assert (row["two"], row["last"], row["all"]) == ([None, Decimal("0.25")], None, [1, 2, None, 3])
 
 
-@pytest.mark.parametrize("runtime", ["spark", "standalone"])
+@pytest.mark.parametrize("runtime", first_here(["standalone", "spark"]))
 def test_results_of_users_over_micro_batches(spark: SparkSession, runtime: str) -> None:
     """semantics 24.20, 24.29: states of micro-batches merge, and the results are those of the oracle."""
     aggregates = [STATISTICS("v", "d").filter("ok").alias("a"), COUNTS("v").alias("b")]

@@ -7,19 +7,11 @@ import pytest
 
 import panewise as pw
 from panewise.errors import SpecError
-from panewise.spark import JoinResult, ParquetSink, joined
-from tests.nightly import first_here
-from tests.spark.conftest import Feed
+from panewise.spark import JoinResult, joined
+from tests.spark.conftest import Feed, write
 
 TOLERANCE = 4
 DELAY = "10 minutes"
-
-
-@pytest.fixture
-def other(feed: Feed) -> Feed:
-    """The right side."""
-    (feed.folder / "right").mkdir()
-    return Feed(feed.spark, feed.folder / "right")
 
 
 @pytest.fixture
@@ -34,30 +26,25 @@ def filled(feed: Feed, other: Feed) -> tuple[Feed, Feed]:
 
 
 def rows_of(result: JoinResult, feed: Feed) -> pl.DataFrame:
-    sink = feed.sink("rows")
-    given = {"checkpoint": feed.sink("checkpoint"), "available_now": True}
-    result.write(rows=ParquetSink(sink), **given).awaitTermination()  # type: ignore[arg-type]
-    return (
-        pl.DataFrame(feed.spark.read.parquet(sink).toArrow())
-        .select("ts", "k", "v", "r_ts", "r_v")
-        .sort(pl.all())
-    )
+    if result.rows.isStreaming:
+        write(feed, result, outputs=["rows"])
+    found = feed.read("rows") if result.rows.isStreaming else pl.DataFrame(result.rows.toArrow())
+    return found.select("ts", "k", "v", "r_ts", "r_v").sort(pl.all())
 
 
 @pytest.mark.parametrize(
     ("strategy", "far", "exact"),
-    first_here(
-        [
-            ("backward", TOLERANCE, True),
-            ("backward", TOLERANCE, False),
-            ("forward", TOLERANCE, True),
-            ("forward", None, False),
-            ("nearest", TOLERANCE, True),
-        ]
-    ),
+    [
+        ("backward", TOLERANCE, True),
+        ("backward", TOLERANCE, False),
+        ("forward", TOLERANCE, True),
+        ("forward", None, False),
+        ("nearest", TOLERANCE, True),
+    ],
 )
+@pytest.mark.parametrize("live", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_polars_finds_the_same_rows(
-    filled: tuple[Feed, Feed], strategy: str, far: int | None, exact: bool
+    filled: tuple[Feed, Feed], strategy: str, far: int | None, exact: bool, live: bool
 ) -> None:
     """The stream, the batch and join_asof of Polars agree (semantics 37.2, 37.22, 37.23)."""
     left, right = filled
@@ -76,13 +63,10 @@ def test_polars_finds_the_same_rows(
     )
     if strategy == "nearest":  # of two rows that are equally near Polars may take the later one
         expected = expected.with_columns(distance=(pl.col("ts") - pl.col("r_ts")).abs())
-    streams = (one.stream().withWatermark("ts", DELAY) for one in (left, right))
-    made = joined(*streams).on("k").prefix(right="r_")
-    made = made.as_of(strategy, tolerance, allow_exact_matches=exact)  # type: ignore[arg-type]
-    found = rows_of(made.finish("at_end").how("left"), left)
-    whole = joined(left.batch(), right.batch(), "ts").on("k").prefix(right="r_")
-    batch = whole.as_of(strategy, tolerance, allow_exact_matches=exact).how("left").rows  # type: ignore[arg-type]
-    assert pl.DataFrame(batch.toArrow()).select(found.columns).sort(pl.all()).equals(found)
+    sides = (one.stream().withWatermark("ts", DELAY) if live else one.batch() for one in (left, right))
+    made = joined(*sides, "ts").on("k").prefix(right="r_").finish("at_end")
+    result = made.as_of(strategy, tolerance, allow_exact_matches=exact).how("left")  # type: ignore[arg-type]
+    found = rows_of(result, left)
     if strategy == "nearest":
         found = found.with_columns(distance=(pl.col("ts") - pl.col("r_ts")).abs()).drop("r_ts", "r_v")
         expected = expected.drop("r_ts", "r_v")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,10 +13,10 @@ import panewise as pw
 from panewise import Window
 from panewise import functions as F
 from panewise.errors import DroppedLateRowsWarning, SetupError, SpecError
-from panewise.spark import ParquetSink, cogrouped, deduplicate, joined, over, policy_windows, windowed
+from panewise.spark import cogrouped, deduplicate, joined, over, policy_windows, windowed
 from panewise.streamwindow import count
 from tests.nightly import first_here
-from tests.spark.conftest import Feed, at
+from tests.spark.conftest import Feed, at, beside, emitted, write
 
 TWO = pw.Tumbling("2 minutes")
 SUM = F.sum("n").alias("n")
@@ -61,11 +60,10 @@ def windows(df: DataFrame) -> Any:
     return windowed(df, event_time="ts").groupBy("k").window(TWO).agg(SUM)
 
 
-def run(result: Any, feed: Feed, **outputs: str) -> dict[str, pl.DataFrame]:
-    """Writes outputs until all files are read, and returns them; `outputs` has the name of each sink."""
-    sinks = {output: ParquetSink(feed.sink(name)) for output, name in outputs.items()}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
-    return {output: feed.read(name) for output, name in outputs.items()}
+def run(feed: Feed, result: Any, *outputs: str) -> dict[str, pl.DataFrame]:
+    """Writes outputs until all files are read, and returns them."""
+    write(feed, result, outputs=outputs)
+    return {name: feed.read(name) for name in outputs}
 
 
 def by_window(panes: pl.DataFrame) -> dict[tuple[str, datetime], int]:
@@ -75,10 +73,9 @@ def by_window(panes: pl.DataFrame) -> dict[tuple[str, datetime], int]:
 def native_windows(df: DataFrame, feed: Feed) -> dict[tuple[str, datetime], int]:
     """Returns what Spark's own windows of two minutes contain."""
     sums = df.groupBy(SF.window("ts", "2 minutes"), "k").agg(SF.sum("n").alias("n"))
-    writer = sums.select("k", SF.col("window.start").alias("window_start"), "n").writeStream
-    writer = writer.format("parquet").option("checkpointLocation", feed.sink("native-checkpoint"))
-    writer.trigger(availableNow=True).start(feed.sink("native")).awaitTermination()
-    return by_window(pl.DataFrame(feed.spark.read.parquet(feed.sink("native")).toArrow()))
+    return by_window(
+        emitted(feed, sums.select("k", SF.col("window.start").alias("window_start"), "n"), "native")
+    )
 
 
 @pytest.mark.nightly
@@ -86,7 +83,7 @@ def native_windows(df: DataFrame, feed: Feed) -> dict[tuple[str, datetime], int]
 def test_windows_contain_what_those_of_spark_contain(
     minutes: Feed, upstream: Callable[[DataFrame], DataFrame]
 ) -> None:
-    found = run(windows(upstream(stream(minutes))), minutes, panes="panes", counts="counts")
+    found = run(minutes, windows(upstream(stream(minutes))), "panes", "counts")
     native = native_windows(upstream(stream(minutes)), minutes)
     assert by_window(found["panes"]) == native
     assert len(native) >= 2
@@ -108,7 +105,7 @@ FAMILIES: dict[str, Callable[[DataFrame], Any]] = {
 
 @pytest.mark.parametrize("family", first_here(FAMILIES))
 def test_no_row_of_spark_s_join_is_late_in_any_family(minutes: Feed, family: str) -> None:
-    counts = run(FAMILIES[family](paired(stream(minutes))), minutes, counts="counts")["counts"]
+    counts = run(minutes, FAMILIES[family](paired(stream(minutes))), "counts")["counts"]
     assert counts.select("late", "invalid").sum().row(0) == (0, 0)
     assert counts["applied"].sum() >= 12
 
@@ -141,7 +138,7 @@ SIDES = [
 def test_no_row_of_spark_s_join_is_late_on_a_side(minutes: Feed, family: str) -> None:
     """The left side is delayed by Spark; the rows of the right one drive its watermark (semantics 36.9)."""
     result = of_sides(paired(stream(minutes)), stream(minutes))[family]
-    found = run(result, minutes, left_counts="left", right_counts="right")
+    found = run(minutes, result, "left_counts", "right_counts")
     assert [counts["late"].sum() for counts in found.values()] == [0, 0]
     assert found["left_counts"]["applied"].sum() >= 12
     assert found["right_counts"]["applied"].sum() == 6 * MINUTES
@@ -153,7 +150,7 @@ def test_a_row_that_spark_s_window_accepts_is_not_late(feed: Feed) -> None:
     for seconds in ([10], [130, 20], [30], [250]):  # 20 and 30 are behind 130
         feed.put(*((s, "a", 1) for s in seconds))
     rows = stream(feed).select("ts", "k", SF.lit(1).alias("n"))
-    found = run(windows(rows), feed, panes="panes", counts="counts")
+    found = run(feed, windows(rows), "panes", "counts")
     assert by_window(found["panes"]) == native_windows(rows, feed)
     assert found["counts"]["late"].sum() == 0
 
@@ -164,7 +161,7 @@ def test_every_shard_judges_by_the_watermark_of_a_micro_batch_without_rows(feed:
     keys = "abcdefgh"
     for n, rows in enumerate(([(300, "a", 1)], [(10, k, 1) for k in keys], [(900, "a", 1)])):
         feed.put(*rows)
-        found = run(windows(stream(feed).withColumnRenamed("v", "n")), feed, panes="panes", late="late")
+        found = run(feed, windows(stream(feed).withColumnRenamed("v", "n")), "panes", "late")
         assert found["late"].height == (0 if n == 0 else len(keys))
     assert by_window(found["panes"]) == {("a", at(240)): 1}
 
@@ -203,9 +200,9 @@ def test_sides_that_follow_the_query(minutes: Feed) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("order", ["fast first", "slow first"])
-def test_a_union_of_streams_with_different_delays(feed: Feed, order: str, tmp_path: Path) -> None:
+def test_a_union_of_streams_with_different_delays(feed: Feed, order: str) -> None:
     """No row of the slow stream is late, whichever stream comes first (semantics 36.10)."""
-    other, right = (Feed(feed.spark, tmp_path / name) for name in made("slow", "right", within=tmp_path))
+    other, right = (beside(feed, name) for name in ("slow", "right"))
     for n in range(4):
         feed.put((60 * n, "a", n), (60 * n + 50, "a", n))
         other.put((60 * n - 30, "b", n))  # 20 seconds behind the file before of the fast stream
@@ -215,15 +212,15 @@ def test_a_union_of_streams_with_different_delays(feed: Feed, order: str, tmp_pa
     pairs = joined(left, stream(right), "ts").on("k").within(0, 0).select("k", ("left", "v")).how("inner")
     assert pairs.spec.left.watermark is None
     assert pairs.spec.right.watermark == pw.StreamTime(0, per="all")
-    found = run(pairs, feed, rows="rows", left_late="late")
+    found = run(feed, pairs, "rows", "left_late")
     assert found["left_late"].height == 0
     assert sorted(found["rows"]["k"]) == ["a"] * 8 + ["b"] * 3
 
 
 @pytest.mark.nightly
-def test_a_union_with_the_greatest_watermark(feed: Feed, tmp_path: Path) -> None:
+def test_a_union_with_the_greatest_watermark(feed: Feed) -> None:
     """semantics 36.10: rows of the slow stream are late, as Spark's policy says, and none is lost."""
-    other, right = (Feed(feed.spark, tmp_path / name) for name in made("slow", "right", within=tmp_path))
+    other, right = (beside(feed, name) for name in ("slow", "right"))
     for n in range(4):
         feed.put((60 * n, "a", n), (60 * n + 50, "a", n))
         other.put((60 * n - 120, "b", n))
@@ -232,20 +229,13 @@ def test_a_union_with_the_greatest_watermark(feed: Feed, tmp_path: Path) -> None
     pairs = joined(left, right.stream().withWatermark("ts", "1 hour"), "ts").on("k").within(0, 0)
     feed.spark.conf.set("spark.sql.streaming.multipleWatermarkPolicy", "max")
     try:
-        found = run(pairs.select("k", ("left", "v")).how("inner"), feed, rows="rows", left_counts="counts")
+        found = run(feed, pairs.select("k", ("left", "v")).how("inner"), "rows", "left_counts")
     finally:
         feed.spark.conf.unset("spark.sql.streaming.multipleWatermarkPolicy")
     assert found["left_counts"]["late"].sum() > 0
     assert found["rows"].filter(pl.col("k") == "a").height >= 4
     counts = found["left_counts"].select("rows_in", "applied", "late", "invalid").sum().row(0)
     assert counts[0] == sum(counts[1:]) == 12
-
-
-def made(*names: str, within: Path) -> tuple[str, ...]:
-    """Makes folders, and returns their names."""
-    for name in names:
-        (within / name).mkdir()
-    return names
 
 
 def test_streams_that_are_one(feed: Feed) -> None:

@@ -75,7 +75,7 @@ def test_the_first_stage(shards: list[int], *, late_wanted: bool) -> None:
     for shard in shards:
         mail = ShardBatch.read((one["kind"], one["payload"]) for one in envelopes if one["shard"] == shard)
         mail.control["finish"] = 1
-        panes.append(Output.joined(list(step(operator_for(spec, SCHEMA), mail, 0, None))).panes)
+        panes.append(Output.merged(list(step(operator_for(spec, SCHEMA), mail, 0, None))).panes)
     assert pl.concat(panes).select("k", "s").sort("k").equals(rows.select("k", s="v"))
 
 

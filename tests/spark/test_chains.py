@@ -1,20 +1,19 @@
 """Tests of chains in real queries: restarts, timers, several shards, and batch DataFrames."""
 
+from functools import partial
 from typing import Any
 
 import polars as pl
 import pytest
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
-from panewise.errors import SpecError, StateError
+from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark import ParquetSink, WindowResult, windowed
+from panewise.spark import WindowResult, windowed
 from panewise.spark.dataflow import Dataflow
-from panewise.testing import run as play
-from tests.spark.conftest import Feed, read_state
+from tests.spark.conftest import Feed, beside, read_state, write
 
 SUM = F.sum("n").alias("n")
 PANE = ["window_start", "n", "timing", "index", "op"]
@@ -36,15 +35,13 @@ def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> WindowResult:
     return described.agg(F.count().alias("n"), F.max("ts").alias("last"))
 
 
-def run(feed: Feed, result: WindowResult, checkpoint: str = "checkpoint") -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "counts")}
-    result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
+run = partial(write, outputs=("panes", "late", "counts"))
 
 
 @pytest.mark.soak
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     """A run for each file emits the same as one run (semantics 33). Late rows are the operator's (30.9)."""
-    other = Feed(feed.spark, feed.folder / "other") if (feed.folder / "other").mkdir() is None else feed
+    other = beside(feed, "other")
     chain = {"keys": ["k"], "aggregates": [SUM, F.count().alias("values"), F.max("last").alias("last")]}
     for n in range(3):
         rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 31, -50)] + [(None, "a", n)]
@@ -112,22 +109,6 @@ def test_batch_dataframes(feed: Feed) -> None:
     assert sorted(plus.collect()) == sorted(native.collect())
 
 
-def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
-    spec = pw.WindowOperator(
-        keys=["a", "b"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting"
-    )
-    chain = spec.then(keys=["a"], aggregates=[SUM])
-    script = [
-        {"op": "add", "rows": [{"event_time": t, "a": t % 7, "b": t % 3} for t in range(40)]},
-        {"op": "finish"},
-    ]
-    order = lambda pane: (pane["window_end"], pane["a"])  # noqa: E731
-    assert (
-        sorted(play(chain, script, "spark", shards=3)[1]["panes"], key=order)
-        == play(chain, script)[1]["panes"]
-    )
-
-
 def test_what_is_refused(feed: Feed) -> None:
     feed.put((0, "a", 1))
     batch = keyed(feed, batch=True)
@@ -141,6 +122,3 @@ def test_what_is_refused(feed: Feed) -> None:
     with pytest.raises(SpecError, match=r"'n' over k: string \| sum takes numbers"):
         batch.then(aggregates=[F.sum("k").alias("n")])
     assert "Shards: one, as a stage" in batch.then(aggregates=[SUM]).explain()
-    run(feed, keyed(feed).then(keys=["k"], aggregates=[SUM]))
-    with pytest.raises(StateError, match=r"a changed specification \(then: "):
-        run(feed, keyed(feed).then(keys=["k"], aggregates=[F.max("n").alias("n")]))

@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from pyspark.sql import DataFrame
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, WindowBuilder, WindowResult, windowed
+from panewise.spark import WindowBuilder, windowed
 from tests.nightly import first_here
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, beside, write
 
-SINKS = ("panes", "late", "counts")
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 YEARS_40 = 40 * 365 * 86_400
 
@@ -21,9 +21,7 @@ def minutes(df: DataFrame) -> WindowBuilder:
     return windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
 
 
-def run(feed: Feed, result: WindowResult) -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+run = partial(write, outputs=("panes", "late", "counts"))
 
 
 @pytest.mark.nightly
@@ -55,6 +53,7 @@ def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> No
     assert feed.read("late")["reason"].to_list() == ["expired"]
 
 
+@pytest.mark.nightly
 def test_windows_of_processing_time(feed: Feed) -> None:
     """Windows of processing time need neither event times nor a watermark (semantics 6.7, 6.8).
 
@@ -78,11 +77,11 @@ def test_windows_of_processing_time(feed: Feed) -> None:
     assert feed.read("late").is_empty()
 
 
-@pytest.mark.parametrize(("policy", "sent"), first_here([("min", [1]), ("max", [1, 2, 4])]))
+@pytest.mark.nightly
+@pytest.mark.parametrize(("policy", "sent"), [("min", [1]), ("max", [1, 2, 4])])
 def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sent: list[int]) -> None:
     """The stream that is behind decides the watermark, unless Spark's policy is `max` (semantics 12.5)."""
-    (feed.folder / "other").mkdir()
-    other = Feed(feed.spark, feed.folder / "other")
+    other = beside(feed, "other")
     feed.put((0, "ahead", 1), (70, "ahead", 2), (500, "ahead", 3))
     other.put((65, "behind", 4), (75, "behind", 0))
     both = (
@@ -99,28 +98,7 @@ def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sen
     assert sorted(feed.read("panes")["s"]) == sent
 
 
-@pytest.mark.nightly
-def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
-    """Rows of fast keys do not make those of slow keys late, in any number of shards (semantics 12.8)."""
-    feed.put(*((n * 100, f"key {n}", 1) for n in range(8)), (3, "key 0", 2))
-    feed.put(*((n * 100 + 61, f"key {n}", 3) for n in range(8)), (59, "key 0", 4))
-    feed.put((2, "key 0", 5), (0, "key 7", 6))
-    described = minutes(feed.stream()).watermark(pw.StreamTime("1 second")).order_by("ts")
-    found = []
-    for shards in (1, 5):
-        feed.sink = lambda name, shards=shards: str(feed.folder / f"{name}-{shards}")  # type: ignore[method-assign,misc]
-        run(feed, described.shards(shards).agg(F.sum("v").alias("s")))
-        panes = feed.read("panes").sort("k", "window_start").select("k", "window_start", "s", "timing").rows()
-        late = sorted(
-            (row["k"], row["v"], by) for row, by in feed.read("late").select("row", "late_by").rows()
-        )
-        found.append((panes, late))
-    assert found[0] == found[1]
-    assert [(k, s) for k, _, s, _ in found[0][0] if k == "key 0"] == [("key 0", 7)]
-    assert found[0][1] == [("key 0", 5, 58_000_000), ("key 7", 6, 760_000_000)]
-
-
-@pytest.mark.parametrize(("ticking", "sent"), [(True, [("EARLY", 3)]), (False, [])])
+@pytest.mark.parametrize(("ticking", "sent"), first_here([(True, [("EARLY", 3)]), (False, [])]))
 def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(
     feed: Feed, ticking: bool, sent: list[tuple[str, int]]
 ) -> None:

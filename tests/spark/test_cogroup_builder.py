@@ -1,5 +1,7 @@
 """Cogroups in real queries (semantics 43 to 43.8)."""
 
+from functools import partial
+
 import polars as pl
 import pytest
 from pyspark.sql import functions as SF
@@ -8,8 +10,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.cli import main
 from panewise.errors import SpecError
-from panewise.spark import CogroupResult, ParquetSink, apply, cogrouped, windowed
-from tests.spark.conftest import Feed, read_state
+from panewise.spark import CogroupResult, apply, cogrouped, windowed
+from tests.spark.conftest import Feed, read_state, write
 
 TEN = pw.Tumbling("10 seconds")
 SURPLUS = pw.UserMergeAggregate(
@@ -22,13 +24,6 @@ SURPLUS = pw.UserMergeAggregate(
     result="bigint",
 )
 PANE = ["k", "window_start", "n", "total", "values", "m", "other", "surplus"]
-
-
-@pytest.fixture
-def other(feed: Feed) -> Feed:
-    """The right side."""
-    (feed.folder / "right").mkdir()
-    return Feed(feed.spark, feed.folder / "right")
 
 
 def put(feed: Feed, other: Feed, *turns: int) -> None:
@@ -53,9 +48,7 @@ def described(feed: Feed, other: Feed, *, stream: bool) -> CogroupResult:
     )
 
 
-def run(result: CogroupResult, feed: Feed) -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "left_late", "right_counts")}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+run = partial(write, outputs=("panes", "left_late", "right_counts"))
 
 
 def sums_of_spark(feed: Feed, other: Feed) -> pl.DataFrame:
@@ -82,9 +75,9 @@ def test_a_stream_emits_what_a_batch_and_spark_emit(
 ) -> None:
     """semantics 43.4: a null key is a key. A restart changes nothing; another cogroup is refused."""
     put(feed, other, 0, 1)
-    run(described(feed, other, stream=True), feed)
+    run(feed, described(feed, other, stream=True))
     put(feed, other, 2, 30)
-    run(described(feed, other, stream=True), feed)
+    run(feed, described(feed, other, stream=True))
     batch = pl.DataFrame(described(feed, other, stream=False).panes.toArrow())
     plain = [name for name in PANE if name != "values"]
     assert ordered(batch, plain).equals(ordered(sums_of_spark(feed, other), plain))

@@ -17,10 +17,9 @@ import panewise.spark.compat
 from panewise.errors import SpecError
 from panewise.spark.compat import Window, disable, enable, enabled, result_of
 from panewise.spark.compat import functions as F
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, emitted
 from tests.spark.test_over_builder import assert_equal, made, native, put_some, windows
 
-Job = Callable[[Any, DataFrame], DataFrame]
 W = Window.partitionBy("k").orderBy("ts")
 METHODS = ("withColumn", "withColumns", "select")
 
@@ -64,16 +63,6 @@ def job(sql: Any, df: DataFrame) -> DataFrame:
     )
 
 
-def collected(feed: Feed, df: DataFrame, name: str = "rows") -> pl.DataFrame:
-    query = (
-        df.writeStream.format("parquet")
-        .option("checkpointLocation", feed.sink(f"{name}-checkpoint"))
-        .trigger(availableNow=True)
-    )
-    query.start(feed.sink(name)).awaitTermination()
-    return feed.read(name)
-
-
 def stream(feed: Feed) -> DataFrame:
     return feed.stream().withWatermark("ts", "10 seconds")
 
@@ -83,7 +72,7 @@ def test_the_same_code_on_a_stream_and_on_a_batch(feed: Feed) -> None:
     wanted = pl.DataFrame(job(pyspark.sql, feed.batch()).toArrow())
     assert_equal(pl.DataFrame(job(panewise.spark.compat, feed.batch()).toArrow()), wanted.sort("k", "ts"))
     feed.put((10_000, "z", 1), (20_000, "z", 1))
-    found = collected(feed, job(panewise.spark.compat, stream(feed)))
+    found = emitted(feed, job(panewise.spark.compat, stream(feed)))
     told = found.filter(pl.col("k") != "z").select(wanted.columns).sort("k", "ts")
     assert told.height == feed.batch().count() - 2 - 2 * 3, (
         "the last two rows of a key wait for what lead looks at"
@@ -98,7 +87,7 @@ def test_every_function_of_a_frame(feed: Feed) -> None:
     feed.put(*((10_000 + n, k, 1) for n in range(3) for k in "abc"), (20_000, "z", 1))
     wanted = native(feed)
     columns = made(F, windows(Window, W, spark=False))
-    found = collected(feed, stream(feed).withColumns(columns))
+    found = emitted(feed, stream(feed).withColumns(columns))
     assert found.height >= rows
     assert_equal(found, wanted.join(found, on=["k", "ts"], how="semi").sort("k", "ts"))
 
@@ -113,7 +102,7 @@ def test_keys_may_be_null_and_expressions(feed: Feed) -> None:
 
     wanted = pl.DataFrame(asked(pyspark.sql, feed.batch()).toArrow()).filter(pl.col("v") > 0).sort("ts")
     assert (
-        collected(feed, asked(panewise.spark.compat, stream(feed)))
+        emitted(feed, asked(panewise.spark.compat, stream(feed)))
         .filter(pl.col("v") > 0)
         .sort("ts")
         .equals(wanted)
@@ -132,7 +121,7 @@ def test_a_column_may_be_made_anew_after_a_function_has_read_it(feed: Feed) -> N
     wanted = pl.DataFrame(asked(pyspark.sql, feed.batch()).toArrow()).filter(pl.col("k") == "a").sort("ts")
     assert wanted["V"].to_list() == [10, 30]
     found = asked(panewise.spark.compat, stream(feed))
-    assert collected(feed, found).filter(pl.col("k") == "a").sort("ts").equals(wanted)
+    assert emitted(feed, found).filter(pl.col("k") == "a").sort("ts").equals(wanted)
     with pytest.raises(SpecError, match="'V', a new column"):
         found.withColumn("x", F.sum("v").over(W))
 
@@ -168,13 +157,14 @@ def test_a_range_in_words_is_one_in_batch_too(feed: Feed) -> None:
         feed.batch().orderBy(column).collect()
 
 
+@pytest.mark.nightly
 def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
     feed.put((0, "a", 1), (None, "a", 2))
     df = stream(feed).withColumn("before", F.lag("v").over(W)).withColumn("plain", F.lit(1))
     assert result_of(df).spec == result_of(stream(feed).withColumn("x", F.lag("v").over(W))).spec, (
         "names are the same at each start"
     )
-    assert collected(feed, result_of(df).invalid, "invalid")["reason"].to_list() == ["event time is null"]
+    assert emitted(feed, result_of(df).invalid, "invalid")["reason"].to_list() == ["event time is null"]
     with pytest.raises(
         SpecError, match=r"^rows of result_of\(df\) \| .* lack the columns that Spark computes"
     ):

@@ -10,16 +10,14 @@ import pytest
 
 from tests.spark.conftest import Feed
 
-STREAMED = [["a", 2, 3], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]]
-BATCH = [["a", 3, 103], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]]
+FIRST = ((0, "a", 1), (5, "a", 2), (7, "b", 3), (130, "a", 5), (None, "b", 1))
+SUMS = [["a", 2, 3], ["a", 1, 5], ["b", 1, 3]]
+STREAMED = [*SUMS, ["c", 1, 9]]
+BATCH = [["a", 3, 103], *STREAMED[1:]]
 
 
 def run(feed: Feed, part: str) -> Any:
     """Runs a part of the job; returns what it writes."""
-    feed.put((0, "a", 1), (5, "a", 2), (7, "b", 3))
-    feed.put((130, "a", 5), (None, "b", 1))
-    feed.put()  # the watermark moves before the next rows (semantics 18.3)
-    feed.put((1, "a", 100), (300, "c", 9))
     job = Path(__file__).parent / "connect_job.py"
     done = subprocess.run(
         [sys.executable, str(job), str(feed.path), str(feed.folder), part],
@@ -33,14 +31,24 @@ def run(feed: Feed, part: str) -> Any:
     return json.loads(lines[0].removeprefix("told "))
 
 
+@pytest.fixture
+def feed(tmp_path: Path) -> Feed:
+    return Feed(None, tmp_path)  # type: ignore[arg-type] - the job has a session of its own
+
+
 @pytest.mark.spark
 def test_a_stream_and_a_batch_through_connect(feed: Feed) -> None:
-    assert run(feed, "smoke") == ["pyspark.sql.connect.session", STREAMED, BATCH]
+    feed.put(*FIRST)
+    assert run(feed, "smoke") == ["pyspark.sql.connect.session", SUMS, SUMS]
 
 
 @pytest.mark.spark
 @pytest.mark.nightly
 def test_all_through_connect(feed: Feed) -> None:
+    feed.put(*FIRST[:3])
+    feed.put(*FIRST[3:])
+    feed.put()  # the watermark moves before the next rows (semantics 18.3)
+    feed.put((1, "a", 100), (300, "c", 9))
     assert run(feed, "all") == {
         "connect": "pyspark.sql.connect.session",
         "refused": True,

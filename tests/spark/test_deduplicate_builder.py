@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -11,10 +12,10 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
-from panewise.spark import DeduplicateResult, ParquetSink, apply, deduplicate, windowed
+from panewise.spark import DeduplicateResult, apply, deduplicate, windowed
 from panewise.spark.checkpoint_reader import read_state
 from tests.nightly import first_here
-from tests.spark.conftest import START, Feed
+from tests.spark.conftest import START, Feed, write
 
 FAR = "1 minute"  # farther than any two rows of these streams of one key that are copies
 
@@ -24,9 +25,7 @@ def ours(feed: Feed, *, batch: bool = False) -> Any:
     return deduplicate(stream, "ts").on("k")
 
 
-def run(result: Any, feed: Feed, *outputs: str) -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in outputs or ("rows", "late", "invalid", "counts")}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+run = partial(write, outputs=("rows", "late", "invalid", "counts"))
 
 
 def put_copies(feed: Feed, first: int, files: int = 2) -> None:
@@ -44,11 +43,11 @@ def put_copies(feed: Feed, first: int, files: int = 2) -> None:
 def test_a_stream_emits_what_spark_emits(feed: Feed) -> None:
     """Without late rows the chosen keys are those of Spark's own deduplication, also over a restart."""
     put_copies(feed, 0)
-    run(ours(feed).within(FAR), feed)
+    run(feed, ours(feed).within(FAR))
     with pytest.raises(StateError, match=r"^a changed specification \(within: 60000000 -> 120000000\)"):
-        run(ours(feed).within("2 minutes"), feed)
+        run(feed, ours(feed).within("2 minutes"))
     put_copies(feed, 2, 1)
-    run(ours(feed).within(FAR), feed)
+    run(feed, ours(feed).within(FAR))
     rows = feed.read("rows")
     assert sorted(rows["k"]) == sorted({row.k for row in feed.batch().select("k").collect()})
     native = feed.stream().withWatermark("ts", FAR).dropDuplicatesWithinWatermark(["k"])
@@ -69,7 +68,7 @@ def test_late_and_invalid_rows_are_outputs(feed: Feed) -> None:
     feed.put((0, "a", 1), (1, "a", 2), (None, "b", 3), (30, "c", 4))
     feed.put((31, "d", 5))
     feed.put((2, "a", 6), (2, "x", 7), (40, "c", 8))
-    run(ours(feed).within("15 seconds"), feed)
+    run(feed, ours(feed).within("15 seconds"))
     assert sorted(feed.read("rows")["v"]) == [1, 4, 5]
     late = feed.read("late").unnest("row").sort("v")
     assert late.select("k", "v", "reason").rows() == [("a", 6, "behind"), ("x", 7, "behind")]
@@ -83,10 +82,10 @@ def test_late_and_invalid_rows_are_outputs(feed: Feed) -> None:
 def test_complete_groups_of_a_stream_are_those_of_a_batch(feed: Feed, keep: Any) -> None:
     """Rows are taken in the order of event time, so restarts and micro-batches change nothing (45.4)."""
     put_copies(feed, 0)
-    run(ours(feed).within(FAR, keep=keep, by="event_time"), feed, "rows")
+    run(feed, ours(feed).within(FAR, keep=keep, by="event_time"))
     put_copies(feed, 2, 1)
     feed.put((1000, "end", 0))
-    run(ours(feed).within(FAR, keep=keep, by="event_time"), feed, "rows")
+    run(feed, ours(feed).within(FAR, keep=keep, by="event_time"))
     batch = pl.DataFrame(ours(feed, batch=True).within(FAR, keep=keep, by="event_time").rows.toArrow())
     before = batch.filter(pl.col("k") != "end").sort("k")
     assert feed.read("rows").select(before.columns).sort("k").equals(before)
@@ -101,7 +100,7 @@ def test_the_latest_row_of_each_key_with_retractions(feed: Feed) -> None:
     """Rows that are not retracted are the latest of each key (semantics 45.8)."""
     put_copies(feed, 0)
     result = ours(feed).within("unlimited", keep="last", by="event_time", emit="retracting")
-    run(result, feed, "rows")
+    run(feed, result)
     net: Counter[Any] = Counter()
     for k, v, op in feed.read("rows").select("k", "v", "op").iter_rows():
         net[k, v] += 1 if op == "+" else -1
@@ -120,7 +119,7 @@ def test_deduplicate_then_window(feed: Feed) -> None:
         once = ours(feed, batch=batch).within(FAR, by="event_time")
         return windowed(once).window(pw.Tumbling("20 seconds")).agg(F.count().alias("n"))
 
-    run(unique(batch=False), feed, "panes", "late")
+    run(feed, unique(batch=False), outputs=("panes", "late"))
     found = {
         (row.window_start.replace(tzinfo=START.tzinfo) - START).total_seconds(): row.n
         for row in unique(batch=True).panes.collect()
@@ -136,7 +135,7 @@ def test_a_deduplication_behind_windows(feed: Feed) -> None:
     feed.put((0, "a", 1), (11, "a", 1), (21, "b", 1), (100, "c", 1))
     panes = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k")
     panes = panes.options(timestamp="window_time").window(pw.Tumbling("10 seconds"))
-    run(deduplicate(panes.agg(F.count().alias("n"))).on("k").within(FAR), feed, "rows")
+    run(feed, deduplicate(panes.agg(F.count().alias("n"))).on("k").within(FAR))
     assert sorted(feed.read("rows")["k"]) == ["a", "b"]
 
 

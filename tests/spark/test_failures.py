@@ -11,7 +11,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.spark import ParquetSink, QueryError, WindowResult, windowed
 from panewise.spark.failures import reason_of
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, emitted, write
 
 CHANGED = "StateError: a changed specification (allowed_lateness: 60000000 -> 120000000) | "
 WORKER = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage
@@ -87,23 +87,14 @@ def minutes(df: DataFrame, lateness: str) -> WindowResult:
     return described.agg(F.sum("v").alias("s"))
 
 
-def own(feed: Feed, lateness: str) -> None:
-    writer = (
-        minutes(feed.stream(), lateness)
-        .panes.writeStream.format("noop")
-        .option("checkpointLocation", feed.sink("own"))
-    )
-    writer.trigger(availableNow=True).start().awaitTermination()
-
-
 @pytest.mark.nightly
 def test_a_query_of_ones_own(feed: Feed) -> None:
     """An error of panewise in a worker is reported in one line, without a traceback."""
     feed.put((0, "a", 1))
-    own(feed, "1 minute")
+    emitted(feed, minutes(feed.stream(), "1 minute").panes)
     feed.put((1, "a", 1))
     with pytest.raises(StreamingQueryException) as caught:
-        own(feed, "2 minutes")
+        emitted(feed, minutes(feed.stream(), "2 minutes").panes)
     report = str(caught.value)
     assert f"panewise.errors.{CHANGED}" in report
     assert "Traceback (most recent call last)" not in report
@@ -111,11 +102,10 @@ def test_a_query_of_ones_own(feed: Feed) -> None:
 
 
 def test_a_written_query(feed: Feed) -> None:
+    """A changed specification is found in the state itself if the record beside the checkpoint is missing."""
     feed.put((0, "a", 1))
     written = {"panes": ParquetSink(feed.sink("panes"))}
-    minutes(feed.stream(), "1 minute").write(
-        **written, checkpoint=feed.sink("checkpoint"), available_now=True
-    ).awaitTermination()
+    write(feed, minutes(feed.stream(), "1 minute"), outputs=written)
     shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")  # else write() refuses the change
     feed.put((1, "a", 1))
     query = minutes(feed.stream(), "2 minutes").write(

@@ -16,7 +16,7 @@ from panewise.testing.chains import chains
 from panewise.testing.compare import same
 from panewise.testing.families import POLICY
 from panewise.testing.join_events import join_events, join_types
-from panewise.testing.policies import stream_events, stream_types, stream_windows
+from panewise.testing.policy_specs import stream_events, stream_types, stream_windows
 from panewise.testing.runtimes import spark as on_spark
 from panewise.testing.strategies import (
     ALL_KINDS,
@@ -34,6 +34,7 @@ from panewise.testing.strategies import (
     windowed_streams,
 )
 from tests.engine.effort import examples
+from tests.nightly import LIKE_ANOTHER
 from tests.spark import in_process
 from tests.spark.in_process import Cut
 from tests.spark.test_transcripts import DOCUMENTS, named
@@ -109,7 +110,8 @@ def expects_invalid(document: Any) -> bool:
 def drawn() -> Iterator[Any]:
     """Yields for each kind of specification a strategy of specifications, one of events, and the types."""
     for kind in ALL_KINDS:
-        yield pytest.param(specs(kind), events, types_of, id=kind)
+        marks = [pytest.mark.nightly] if kind in LIKE_ANOTHER else []
+        yield pytest.param(specs(kind), events, types_of, id=kind, marks=marks)
     of_first: Callable[[Any], Any] = lambda chain: events(chain.first)  # noqa: E731
     yield pytest.param(chains(), of_first, lambda chain: types_of(chain.first), id="chain")
     yield pytest.param(frame_specs(), frame_events, types_of, id="over")

@@ -73,7 +73,7 @@ def test_shards_see_the_same_watermark(data: st.DataObject, partitions: int) -> 
             mail = ShardBatch.read((row["kind"], row["payload"]) for row in sent if row["shard"] == shard)
             mail.control |= {"finish": 1} if event.op == "finish" else {}
             stored = StoredOperator.load(spec, columns, RunLibrary(store, Cache()), len(SHARDS))
-            outputs.append(Output.joined(list(step(stored.operator, mail, event.to, None))))
+            outputs.append(Output.merged(list(step(stored.operator, mail, event.to, None))))
             marks.add(stored.operator.state.clocks.watermark)
             if stored.changed:
                 stored.commit()

@@ -1,5 +1,6 @@
 """Tests of inputs whose watermarks are driven by rows (semantics 12.9), in streaming queries over a union."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,17 +9,11 @@ from pyspark.sql import functions as S
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, WindowResult, windowed
+from panewise.spark import WindowResult, windowed
 from panewise.testing import run
-from tests.spark.conftest import START, Feed
-
-SINKS = ("panes", "late", "invalid", "counts")
-
-
-def feeds(feed: Feed) -> tuple[Feed, Feed]:
-    """Returns the feed, and another one beside it."""
-    (feed.folder / "other").mkdir()
-    return feed, Feed(feed.spark, feed.folder / "other")
+from panewise.testing.runtimes import spark as on_spark
+from tests.spark import in_process
+from tests.spark.conftest import START, Feed, beside, write
 
 
 def union(one: Feed, other: Feed) -> DataFrame:
@@ -42,9 +37,7 @@ def sums(df: DataFrame, shards: int = 3, **inputs: Any) -> WindowResult:
     return (described.clock("1 millisecond") if inputs else described).agg(F.sum("v").alias("s"))
 
 
-def drain(feed: Feed, result: WindowResult) -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+drain = partial(write, outputs=("panes", "late", "invalid", "counts"))
 
 
 def told(feed: Feed) -> list[tuple[Any, ...]]:
@@ -77,7 +70,7 @@ def test_the_least_of_a_union_whose_streams_take_turns(feed: Feed) -> None:
 
     Each batch has a run of its own, which begins with the checkpoint of the run before.
     """
-    one, other = feeds(feed)
+    one, other = feed, beside(feed, "other")
     batches = [
         [(0.0, "a", 1, "one"), (70.0, "a", 2, "other")],
         [(65.0, "b", 4, "one"), (200.0, "c", 8, "one")],
@@ -99,7 +92,7 @@ def test_the_least_of_a_union_whose_streams_take_turns(feed: Feed) -> None:
 @pytest.mark.nightly
 def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None:
     """A clock stream makes an input idle, also in later runs without rows (semantics 12.6, 12.7)."""
-    one, other = feeds(feed)
+    one, other = feed, beside(feed, "other")
     one.put((0.0, "a", 1), (70.0, "b", 2), (3.0, "c", 4))
     other.put((15.0, "a", 8))
     result = sums(union(one, other), idle_after="1 microsecond")
@@ -115,8 +108,7 @@ def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None
     assert len(told(feed)) == 2
 
 
-@pytest.mark.usefixtures("spark")
-def test_windows_close_by_the_clock_alone_in_every_shard() -> None:
+def test_windows_close_by_the_clock_alone_in_every_shard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows complete when an input becomes idle: with several shards and restarts as in the oracle."""
     inputs = {
         "kind": "inputs",
@@ -149,6 +141,7 @@ def test_windows_close_by_the_clock_alone_in_every_shard() -> None:
         add((9, "key 5", "a", 1)),
         {"op": "clock", "to": 120},
     ]
+    monkeypatch.setattr(on_spark, "play", in_process.play)
     wanted, got = (
         run(spec | {"watermark": inputs}, events),
         run(spec | {"watermark": inputs}, events, "spark", shards=3),

@@ -5,42 +5,27 @@ Spark's own join of two streams gives the expected rows. Names, restarts, shards
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
-from panewise.spark import JoinBuilder, JoinResult, ParquetSink, apply, joined, policy_windows, windowed
-from panewise.spec.protocol import parts
+from panewise.spark import JoinBuilder, JoinResult, apply, joined, policy_windows, windowed
 from panewise.streamwindow import count
-from panewise.testing import run as play
-from panewise.testing.compare import same
-from panewise.testing.join_events import join_events, join_types
-from panewise.testing.joins import join_specs
 from tests.nightly import first_here
-from tests.spark.conftest import Feed, at, read_state
+from tests.spark.conftest import Feed, at, beside, emitted, read_state, write
 
 OUTPUTS = (
     "rows",
     *(f"{side}_{kind}" for side in ("left", "right") for kind in ("late", "invalid", "counts")),
 )
 DELAY = "10 seconds"
-# Each example is a query, so there are few, and none is made smaller.
-FEW = settings(max_examples=3, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
-
-
-@pytest.fixture
-def other(feed: Feed) -> Feed:
-    """The right side."""
-    (feed.folder / "right").mkdir()
-    return Feed(feed.spark, feed.folder / "right")
 
 
 def streams(feed: Feed, other: Feed) -> JoinBuilder:
@@ -56,9 +41,7 @@ def described(builder: JoinBuilder) -> JoinBuilder:
     return builder.on("k").within("-2 seconds", "5 seconds").prefix(right="r_")
 
 
-def run(result: JoinResult, feed: Feed, checkpoint: str = "checkpoint") -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in OUTPUTS}
-    result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
+run = partial(write, outputs=OUTPUTS)
 
 
 def table(df: DataFrame) -> pl.DataFrame:
@@ -106,7 +89,7 @@ def test_processing_time_is_a_column_and_the_clock(feed: Feed, other: Feed) -> N
     now = pw.FixedLag("0 seconds")
     described = joined(*sides, event_time="at").on("k").watermark(left=now, right=now).prefix(right="r_")
     result = described.within("-1 hour", "1 hour").how("inner")
-    run(result, feed)
+    run(feed, result)
     assert feed.read("left_late").height == feed.read("right_late").height == 0
     found = feed.read("rows").select("v", "r_v").rows()
     assert sorted(found) == [(1, 10), (1, 20), (2, 10), (2, 20), (3, 30)]
@@ -260,12 +243,10 @@ def test_spark_emits_the_same(feed: Feed, other: Feed, how: Any) -> None:
     put_some(feed, other, keys="abcd" if how == "full" else [*"abcd", None])
     for side in (feed, other):
         side.put((2000, "z", 0))
-    made = native(*(one.stream().withWatermark("ts", DELAY) for one in (feed, other)), how).writeStream
-    made = made.format("parquet").option("checkpointLocation", feed.sink("theirs")).trigger(availableNow=True)
-    query = made.start(feed.sink("native"))
-    run(chosen_as(streams(feed, other), how), feed)
-    query.awaitTermination()
-    wanted, found = (feed.read(name).select(names(how)) for name in ("native", "rows"))
+    theirs = native(*(one.stream().withWatermark("ts", DELAY) for one in (feed, other)), how)
+    wanted = emitted(feed, theirs, "native").select(names(how))
+    run(feed, chosen_as(streams(feed, other), how))
+    found = feed.read("rows").select(names(how))
     assert wanted.height > 30
     assert found.sort(wanted.columns).equals(wanted.sort(wanted.columns))
 
@@ -290,12 +271,10 @@ def test_restarts_shards_and_batches_change_nothing(feed: Feed, other: Feed) -> 
             ]
             all_rows[side] += rows
             side.put(*rows, *([(-50, "a", -1)] if n == 2 and side is feed else []), (None, "b", -2))
-        run(streams(feed, other).shards(3).how("full"), feed)
-    run(streams(feed, other).shards(3).finish("at_end").how("full"), feed)
+        run(feed, streams(feed, other).shards(3).how("full"))
+    run(feed, streams(feed, other).shards(3).finish("at_end").how("full"))
     rows = feed.read("rows")
-    for one in (feed, other):
-        (one.folder / "once").mkdir()
-    twins = [Feed(one.spark, one.folder / "once") for one in (feed, other)]
+    twins = [beside(one, "once") for one in (feed, other)]
     for twin, rows_of in zip(twins, all_rows.values(), strict=True):
         twin.put(*rows_of)
     wanted = table(batches(*twins).how("full").rows)
@@ -320,7 +299,7 @@ def test_the_watermark_of_the_query_is_that_of_no_side(feed: Feed, other: Feed) 
         side.put((0, "a", 2))
         side.put((1, "a", 3))
     lag = pw.FixedLag("100000 days")
-    run(streams(feed, other).watermark(left=lag, right=lag).how("inner"), feed)
+    run(feed, streams(feed, other).watermark(left=lag, right=lag).how("inner"))
     assert sorted(zip(*feed.read("rows").select("v", "r_v"), strict=True)) == [
         (1, 1),
         (2, 2),
@@ -357,26 +336,6 @@ def test_a_self_join_and_two_operators_in_one_query(feed: Feed) -> None:
     assert feed.read("events")["s"].to_list() == [2]
     observed = {name for progress in query.recentProgress for name in progress.observedMetrics or {}}
     assert observed == {"panewise", "panewise_2"}
-
-
-@pytest.mark.nightly
-@FEW
-@given(data=st.data())
-def test_drawn_joins_emit_what_the_oracle_emits(spark: SparkSession, data: st.DataObject) -> None:
-    """In one shard, and in three where rows of different keys do not meet."""
-    spec = data.draw(join_specs())
-    script = data.draw(join_events(spec, max_events=6))
-    wanted = play(spec, script, types=join_types(spec))
-    shards = 3 if parts(spec).one_shard(spec) is None else 1
-    found = play(spec, script, "spark", types=join_types(spec), shards=shards)
-    for event, mine, right in zip(script, found, wanted, strict=True):
-        for part in right:
-            assert same(ordered(mine)[part], ordered(right)[part]), (event, part, mine[part], right[part])
-
-
-def ordered(output: dict[str, Any]) -> dict[str, Any]:
-    """Returns the output with its rows in an order that the number of shards does not change."""
-    return {name: part if name == "counts" else sorted(part, key=repr) for name, part in output.items()}
 
 
 @pytest.mark.parametrize(
@@ -460,14 +419,15 @@ def test_what_is_refused_on_streams(feed: Feed, other: Feed) -> None:
     assert not hasattr(result, "late")
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_of_another_join_is_refused(feed: Feed, other: Feed) -> None:
     feed.put((0, "a", 1))
     other.put((0, "a", 1))
-    run(streams(feed, other).how("inner"), feed)
+    run(feed, streams(feed, other).how("inner"))
     for changed, name in (
         (streams(feed, other).how("left"), "how"),
         (streams(feed, other).within(0, 1).how("inner"), "match"),
         (streams(feed, other).allowed_lateness(right="1 second").how("inner"), "right"),
     ):
         with pytest.raises(StateError, match=rf"a changed specification \(.*{name}"):
-            run(changed, feed)
+            run(feed, changed)

@@ -1,37 +1,21 @@
 """Joins with the last and the latest rows in real queries (semantics 37.4 to 37.9)."""
 
-import polars as pl
 import pytest
 from pyspark.sql import functions as SF
 
 from panewise import Tumbling
 from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spark import JoinBuilder, JoinResult, ParquetSink, deduplicate, joined, windowed
+from panewise.spark import JoinBuilder, ParquetSink, deduplicate, joined, windowed
 from panewise.streamwindow import delta, time
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, pairs_so_far
 
 DELAY = "10 minutes"
-
-
-@pytest.fixture
-def other(feed: Feed) -> Feed:
-    """The right side."""
-    (feed.folder / "right").mkdir()
-    return Feed(feed.spark, feed.folder / "right")
 
 
 def streams(feed: Feed, other: Feed) -> JoinBuilder:
     left, right = (one.stream().withWatermark("ts", DELAY) for one in (feed, other))
     return joined(left, right).on("k").prefix(right="r_")
-
-
-def emitted(result: JoinResult, feed: Feed) -> list[tuple[object, ...]]:
-    """Runs the query over what has come since its last run, and returns all rows so far."""
-    sink = ParquetSink(feed.sink("rows"))
-    result.write(rows=sink, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
-    found = pl.DataFrame(feed.spark.read.parquet(feed.sink("rows")).toArrow())
-    return sorted(found.select("v", "r_v").rows(), key=repr)
 
 
 @pytest.mark.nightly
@@ -40,20 +24,21 @@ def test_windows_last_from_run_to_run(feed: Feed, other: Feed) -> None:
     result = streams(feed, other).rows(2, left=time("1 day")).how("left")
     other.put((1, "a", 1), (2, "a", 2), (3, "a", 3), (3, "b", 9))
     feed.put((4, "a", 10), (5, "c", 11))
-    assert emitted(result, feed) == [(10, 2), (10, 3)]
+    assert pairs_so_far(feed, result) == [(10, 2), (10, 3)]
     other.put((0, "c", 4))
-    assert emitted(result, feed) == [(10, 2), (10, 3), (11, 4)]
+    assert pairs_so_far(feed, result) == [(10, 2), (10, 3), (11, 4)]
 
 
+@pytest.mark.nightly
 def test_latest_rows_from_run_to_run(feed: Feed, other: Feed) -> None:
     """semantics 37.7, 37.8, 33: each run is a reading of the clock, and rows of earlier runs are paired."""
     result = streams(feed, other).latest("1 day", deletes=(None, "v")).how("inner")
     other.put((5, "a", 1), (5, "b", 2))
     feed.put((6, "a", 10), (1, "b", 11))
-    assert emitted(result, feed) == [(10, 1), (11, 2)]
+    assert pairs_so_far(feed, result) == [(10, 1), (11, 2)]
     other.put((7, "a", 3), (7, "b", None))
     feed.put((8, "a", 12), (9, "b", 13))
-    assert emitted(result, feed) == [(10, 1), (10, 3), (11, 2), (12, 3)]
+    assert pairs_so_far(feed, result) == [(10, 1), (10, 3), (11, 2), (12, 3)]
 
 
 def without_times(feed: Feed, other: Feed) -> JoinBuilder:
@@ -67,12 +52,13 @@ def test_rows_without_event_times_from_run_to_run(feed: Feed, other: Feed) -> No
     assert result.rows.columns == ["k", "v", "r_v", "op", "missing"]
     other.put((None, "a", 1), (None, "b", 2))
     feed.put((None, "a", 10), (None, "c", 11))
-    assert emitted(result, feed) == [(10, 1), (11, None)]
+    assert pairs_so_far(feed, result) == [(10, 1), (11, None)]
     other.put((None, "a", 3), (None, "c", 4))
     feed.put((None, "a", 12), (None, "b", 13), (None, "c", 14))
-    assert emitted(result, feed) == [(10, 1), (11, None), (12, 3), (13, 2), (14, 4)]
+    assert pairs_so_far(feed, result) == [(10, 1), (11, None), (12, 3), (13, 2), (14, 4)]
 
 
+@pytest.mark.nightly
 def test_the_watermark_of_the_query_is_not_that_of_rows_without_event_times(feed: Feed, other: Feed) -> None:
     """semantics 36.13: a stream may have a watermark; no row is late by it."""
     left, right = (one.stream().withWatermark("ts", "0 seconds") for one in (feed, other))
@@ -80,10 +66,11 @@ def test_the_watermark_of_the_query_is_not_that_of_rows_without_event_times(feed
     for second, value in ((500, 1), (100, 2), (3, 3)):
         other.put((second, "a", value))
         feed.put((second, "a", 10 * value))
-        found = emitted(result, feed)
+        found = pairs_so_far(feed, result)
     assert {(10, 1), (20, 2), (30, 3)} <= set(found)
 
 
+@pytest.mark.nightly
 def test_a_lookup_over_a_lookup(feed: Feed, other: Feed) -> None:
     """semantics 36.13, 42.5: rows without event times are the input of a join that needs none."""
     first = without_times(feed, other).rows(1).how("left")

@@ -13,11 +13,11 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import Window
 from panewise import functions as F
-from panewise.spark import ParquetSink, WindowBuilder, configure, over, policy_windows, windowed
+from panewise.spark import WindowBuilder, configure, over, policy_windows, windowed
 from panewise.spark.metrics import NAMES, joined
 from panewise.streamwindow import count
 from tests.nightly import first_here
-from tests.spark.conftest import START, Feed, read_state
+from tests.spark.conftest import START, Feed, emitted, read_state, write
 
 ROWS = [
     ((0, "a", 1), (1, "a", 2), (None, "a", 3), (2, None, 4)),
@@ -103,45 +103,35 @@ def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
     assert feed.read("out").height == (1 if name == "late rows" else expected["panes"])
 
 
-def saved(feed: Feed, output: DataFrame) -> pl.DataFrame:
-    writer = (
-        output.writeStream.format("parquet")
-        .option("checkpointLocation", feed.sink("checkpoint"))
-        .trigger(availableNow=True)
-    )
-    writer.start(feed.sink("out")).awaitTermination()
-    return feed.read("out")
-
-
 @pytest.mark.nightly
 def test_counts_of_a_query_whose_panes_have_text_in_lists(feed: Feed) -> None:
     """Such panes are encoded before the state is committed. No count of the step is lost (semantics 15.1)."""
     for rows in ROWS:
         feed.put(*rows)
         feed.put()  # the watermark moves before the next rows (semantics 18.3)
-    counts = saved(
+    counts = emitted(
         feed, minutes(feed.stream()).trigger(pw.Always()).agg(F.collect_list("k").alias("l")).counts
     )
     assert counts.select(pl.col("rows_in", "applied", "late", "invalid").sum()).row(0) == (7, 4, 1, 2)
 
 
+@pytest.mark.nightly
 def test_panes_beside_invalid_rows_with_text_in_lists(feed: Feed) -> None:
     keys = [chr(ord("a") + n) for n in range(12)]
     feed.put((None, "a", 0), *((0, key, 1) for key in keys))
     stream = feed.stream().withColumn("tags", SF.array("k"))
-    panes = saved(feed, minutes(stream).trigger(pw.Always()).agg(F.count("tags").alias("n")).panes)
+    panes = emitted(feed, minutes(stream).trigger(pw.Always()).agg(F.count("tags").alias("n")).panes)
     assert sorted(panes["k"]) == keys
 
 
+@pytest.mark.nightly
 def test_a_written_query(feed: Feed) -> None:
     """The metrics are the sums of the counts (semantics 15.5)."""
     for rows in ROWS:
         feed.put(*rows)
         feed.put()  # the watermark moves before the next rows (semantics 18.3)
     result = minutes(feed.stream()).agg(F.sum("v").alias("s"))
-    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "counts")}
-    query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)
-    query.awaitTermination()
+    query = write(feed, result, outputs=("panes", "late", "counts"))
     counts = feed.read("counts").select(name for name in NAMES if name != "panes").sum().row(0, named=True)
     assert totals(query.query) == {**counts, "panes": 1} == metrics(7, 4, 1, 2, 1)
 
@@ -151,10 +141,7 @@ def test_a_micro_batch_says_what_is_stored(feed: Feed) -> None:
     for rows in (*ROWS[:2], ((91, "c", 1), (3, "a", 6))):
         feed.put(*rows)
     result = minutes(feed.stream()).allowed_lateness("5 minutes").agg(F.sum("v").alias("s"))
-    query = result.write(
-        panes=ParquetSink(feed.sink("panes")), checkpoint=feed.sink("checkpoint"), available_now=True
-    )
-    query.awaitTermination()
+    query = write(feed, result, outputs=["panes"])
     of_batch = [one.observedMetrics["panewise"].asDict() for one in query.recentProgress]
     of_rows = [one for one in of_batch if one["rows_in"]]
     assert [one["shards"] for one in of_rows] == [2, 2, 2]
@@ -181,9 +168,7 @@ def test_late_rows_by_reason(feed: Feed, output: str) -> None:
         feed.put(*rows)
         feed.put()  # the watermark moves before the next rows (semantics 18.3)
     result = minutes(feed.stream()).agg(F.sum("v").alias("s"))
-    sinks = {output: ParquetSink(feed.sink(output))}
-    query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)
-    query.awaitTermination()
+    query = write(feed, result, outputs=[output])
     told = [one.observedMetrics["panewise"]["late_by_reason"] for one in query.recentProgress]
     assert [one for one in told if one] == [{"expired": 1}]
 

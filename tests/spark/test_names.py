@@ -1,5 +1,6 @@
 """Tests of what PySpark accepts for a column's name: Columns, lists, expressions, another case, dots."""
 
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -12,9 +13,7 @@ import panewise.functions as F
 from panewise import StreamWindow, WindowListener
 from panewise.errors import SpecError
 from panewise.spark import (
-    ParquetSink,
     WindowBuilder,
-    WindowResult,
     apply,
     over,
     policy_windows,
@@ -22,7 +21,7 @@ from panewise.spark import (
 )
 from panewise.spark.names import quoted
 from panewise.streamwindow import count
-from tests.spark.conftest import Feed, best
+from tests.spark.conftest import Feed, best, emitted, write
 
 ROWS = ((0, "a", 1), (1, "A", 2), (2, "b", None), (3, "b", 4), (4, None, 4), (5, None, 5))
 
@@ -36,9 +35,7 @@ def rows_of(df: DataFrame, *names: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in df.select(*columns).collect()), key=repr)
 
 
-def written(feed: Feed, result: WindowResult, **more: Any) -> None:
-    sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("panes", "late", "invalid")}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True, **more).awaitTermination()
+written = partial(write, outputs=("panes", "late", "invalid"))
 
 
 def test_keys_and_aggregates_are_columns_and_expressions(feed: Feed) -> None:
@@ -200,6 +197,7 @@ def test_dotted_names_and_maps_on_a_stream(feed: Feed) -> None:
     assert invalid["row"]["m"] == {"x": 3}
 
 
+@pytest.mark.nightly
 def test_panes_of_maps_alone_leave_the_step_as_columns(feed: Feed) -> None:
     feed.put((0, "a", 1), (5, "a", 2))
     feed.put((200, "a", 1))
@@ -212,12 +210,7 @@ def test_panes_of_maps_alone_leave_the_step_as_columns(feed: Feed) -> None:
         .agg(F.first("m").alias("m"))
         .panes
     )
-    query = (
-        panes.writeStream.format("parquet")
-        .option("checkpointLocation", feed.sink("checkpoint"))
-        .trigger(availableNow=True)
-    )
-    query.start(feed.sink("panes")).awaitTermination()
+    emitted(feed, panes, "panes")
     assert [
         row["m"] for row in feed.spark.read.parquet(feed.sink("panes")).orderBy("window_end").collect()
     ] == [{"x": 1}, {"x": 1}]
@@ -339,13 +332,7 @@ def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
         (pytest.approx(float("nan"), nan_ok=True), None),
     ]
     assert feed.read("invalid").is_empty()
-    query = (
-        single.panes.writeStream.format("parquet")
-        .option("checkpointLocation", feed.sink("c2"))
-        .trigger(availableNow=True)
-    )
-    query.start(feed.sink("single")).awaitTermination()
-    assert sorted(feed.read("single")["n"].to_list()) == [2, 2, 2]
+    assert sorted(emitted(feed, single.panes, "single")["n"]) == [2, 2, 2]
 
 
 def test_two_expressions_of_one_name_are_refused(feed: Feed) -> None:
@@ -445,13 +432,8 @@ def test_panes_of_such_names_leave_the_step_as_columns(feed: Feed) -> None:
     described = windowed(df, event_time="__time").groupBy("__end").window(pw.Tumbling("1 minute"))
     for name in ("__sum", "__metrics"):
         panes = described.agg(F.sum("__row").alias(name)).panes
-        query = (
-            panes.writeStream.format("parquet")
-            .option("checkpointLocation", feed.sink(f"checkpoint {name}"))
-            .trigger(availableNow=True)
-        )
-        query.start(feed.sink(f"panes {name}")).awaitTermination()
-        found = feed.spark.read.parquet(feed.sink(f"panes {name}")).orderBy("window_end").collect()
+        emitted(feed, panes, name)
+        found = feed.spark.read.parquet(feed.sink(name)).orderBy("window_end").collect()
         assert [(row["__end"], row[name]) for row in found] == [("a", 3), ("a", 1)]
 
 

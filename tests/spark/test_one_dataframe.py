@@ -107,7 +107,7 @@ def test_two_queries_at_the_same_time(feed: Feed, source: Input) -> None:
         first.processAllAvailable()
         one.taken += rows
         with live(other) as second:
-            for _ in range(4):
+            for _ in range(2):
                 rows = source.put()
                 for query, started in ((one, first), (other, second)):
                     started.processAllAvailable()
@@ -125,6 +125,7 @@ def test_a_loop_in_a_notebook(feed: Feed, source: Input) -> None:
             query.run(source.put())
 
 
+@pytest.mark.nightly
 def test_a_checkpoint_that_is_restored_from_an_older_copy(feed: Feed, source: Input) -> None:
     query = Query(daily(feed).panes, feed.sink("checkpoint"))
     query.run(source.put())

@@ -4,32 +4,28 @@ Spark's own window functions give the expected results. Restarts, timers, shards
 """
 
 import random
+from functools import partial
 from typing import Any
 
 import polars as pl
 import pytest
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as SparkWindow
 from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import Window
 from panewise import functions as F
-from panewise.errors import SetupError, SpecError, StateError
-from panewise.spark import OverResult, ParquetSink, apply, over, windowed
-from panewise.testing import run as play
-from tests.spark.conftest import Feed, read_state
-
-TEN_SECONDS = 10_000_000
+from panewise.errors import SetupError, SpecError
+from panewise.spark import apply, over, windowed
+from tests.spark.conftest import Feed, beside, read_state, write
 
 
 def ours(feed: Feed, *, batch: bool = False, event_time: str | None = "ts") -> Any:
     return over(feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds"), event_time)
 
 
-def run(result: OverResult, feed: Feed, checkpoint: str = "checkpoint") -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in ("rows", "late", "invalid", "counts")}
-    result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
+run = partial(write, outputs=("rows", "late", "invalid", "counts"))
 
 
 def test_columns_one_after_another_are_one_operator(feed: Feed) -> None:
@@ -142,7 +138,7 @@ def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
     The end of input emits the rows that wait.
     """
     put_some(feed)
-    run(ours(feed).finish("at_end").withColumns(COLUMNS), feed)
+    run(feed, ours(feed).finish("at_end").withColumns(COLUMNS))
     assert_equal(feed.read("rows"), native(feed))
     counts = feed.read("counts").sum()
     assert counts["rows_in"][0] == counts["applied"][0] == feed.batch().count()
@@ -190,8 +186,7 @@ def test_a_batch_answers_as_spark_does(feed: Feed) -> None:
 @pytest.mark.soak
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     """A run for each file emits the same as one run, late and invalid rows included (semantics 33, 29.3)."""
-    (feed.folder / "other").mkdir()
-    other = Feed(feed.spark, feed.folder / "other")
+    other = beside(feed, "other")
     w = Window.partitionBy("k").orderBy("ts")
     columns = {
         "total": F.sum("v").over(w.rowsBetween(-2, 0)),
@@ -205,10 +200,10 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
         ]
         feed.put(*rows)
         other.put(*rows)
-        run(ours(other).withColumns(columns), other)
+        run(other, ours(other).withColumns(columns))
     for one in (feed, other):
         one.put((1000, "z", 0))
-        run(ours(one).finish("at_end").withColumns(columns), one)
+        run(one, ours(one).finish("at_end").withColumns(columns))
     shown = [one.read("rows").select("k", "ts", "v", *columns).sort("k", "ts") for one in (feed, other)]
     assert shown[0].equals(shown[1])
     for part in ("late", "invalid"):
@@ -221,7 +216,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
 def test_rows_are_sent_by_timers(feed: Feed) -> None:
     """The micro-batch without data that follows emits, in every shard, the rows that have passed."""
     feed.put(*((1 + n / 100, f"key {n % 10}", n) for n in range(40)), (30, "key 0", 1))
-    run(ours(feed).withColumn("before", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))), feed)
+    run(feed, ours(feed).withColumn("before", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))))
     assert feed.read("rows")["before"].to_list().count(None) == 10
     assert feed.read("rows").height == 40
     state = read_state(feed.spark, feed.sink("checkpoint")).operators[0]
@@ -257,27 +252,6 @@ def test_rows_go_through_a_window_after_it(feed: Feed) -> None:
         .panes
     )
     assert [row.steps for row in panes.collect()] == [9]
-
-
-@pytest.mark.nightly
-def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
-    columns = [
-        pw.OverColumn(F.sum("v").alias("s"), pw.Frame("rows", -2, 0)),
-        pw.OverColumn(F.lead("v").alias("next")),
-    ]
-    spec = pw.OverOperator(keys=["a"], columns=columns)
-    rows = [{"event_time": t * 7 % 40, "a": t % 7, "v": t} for t in range(40)]
-    script = [
-        {"op": "add", "rows": rows[:20]},
-        {"op": "watermark", "to": 9},
-        {"op": "add", "rows": rows[20:]},
-        {"op": "finish"},
-    ]
-    order = lambda row: (row["event_time"], row["a"])  # noqa: E731
-    wanted = play(spec, script)
-    for mine, right in zip(play(spec, script, "spark", shards=3), wanted, strict=True):
-        assert sorted(mine["panes"], key=order) == right["panes"]
-        assert mine["counts"] == right["counts"]
 
 
 def test_the_result_has_what_an_over_operator_has(feed: Feed) -> None:
@@ -362,6 +336,3 @@ def test_what_is_refused(feed: Feed) -> None:
         _ = ours(feed).withColumn("lag(v, 1, x)", F.lag("v", 1, "x").over(w)).rows
     with pytest.raises(SpecError, match=r"option 'lateness' \| the options are"):
         ours(feed).options(lateness=1)
-    run(ours(feed).withColumn("total", total), feed)
-    with pytest.raises(StateError, match=r"a changed specification \(columns: "):
-        run(ours(feed).withColumn("total", F.max("v").over(w)), feed)

@@ -68,7 +68,7 @@ def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytes
     mail = ShardBatch.read((one["kind"], one["payload"]) for one in reversed(envelopes))
     assert len(mail.ports[INPUT].rows) == 7
     mail.control["finish"] = 1
-    panes = Output.joined(list(step(operator_for(spec, schema), mail, 0, None))).panes
+    panes = Output.merged(list(step(operator_for(spec, schema), mail, 0, None))).panes
     assert panes["all"].to_list() == [list(range(20))]
 
 

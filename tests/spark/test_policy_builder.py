@@ -10,11 +10,10 @@ from pyspark.sql import functions as SF
 
 from panewise import Position, SpecError, StreamWindow, WindowListener
 from panewise import functions as F
-from panewise.spark import ParquetSink, PolicyBuilder, PolicyResult, apply, policy_windows
+from panewise.spark import PolicyBuilder, PolicyResult, apply, policy_windows
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time
 from panewise.testing import run
-from tests.nightly import first_here
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, write
 
 ROWS = [{"k": k, "v": v} for k, v in [("a", 1), ("b", 2), ("a", 3), ("a", 4), ("b", 5), ("a", 6)]]
 
@@ -75,17 +74,15 @@ SPEC = StreamWindow.sliding(
 )
 
 
-def write(feed: Feed, spec: StreamWindow, **options: Any) -> None:
-    result = apply(feed.stream(), spec, **options)
-    sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("events", "invalid", "counts")}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+def run_stream(feed: Feed, spec: StreamWindow, **options: Any) -> None:
+    write(feed, apply(feed.stream(), spec, **options), outputs=("events", "invalid", "counts"))
 
 
 def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
     feed.put(*((n, row["k"], row["v"]) for n, row in enumerate(ROWS[:4])))
-    write(feed, SPEC)
+    run_stream(feed, SPEC)
     feed.put((4, "b", 5), (5, "a", 6), (6, None, 7))
-    write(feed, SPEC)
+    run_stream(feed, SPEC)
     rows = [{**row, "ts": n} for n, row in enumerate(ROWS)]
     wanted = [(pane["k"], pane["total"]) for pane in run(SPEC, [{"op": "add", "rows": rows}])[0]["panes"]]
     assert sorted(feed.read("events").select("k", "total").rows()) == sorted(wanted)
@@ -104,7 +101,7 @@ def test_time_passes_between_micro_batches(feed: Feed) -> None:
     )
     for n in range(3):
         feed.put((n, "a", n))
-        write(feed, spec)
+        run_stream(feed, spec)
     assert [
         [row["v"] for row in tuples]
         for tuples in feed.read("events").sort("processing_time")["tuples"].to_list()
@@ -134,7 +131,7 @@ def test_a_listener_on_a_stream(feed: Feed) -> None:
     spec = StreamWindow.tumbling(count(2), partition_by=["k"], listener=TOTAL, order=["ts"])
     for n, row in enumerate(ROWS):
         feed.put((n, row["k"], row["v"]))
-    write(feed, spec, finish="at_end", shards=3)
+    run_stream(feed, spec, finish="at_end", shards=3)
     got = sorted(feed.read("events").select("k", "event", "total").rows())
     assert got == [
         ("a", "EVICTION", 4),
@@ -143,39 +140,6 @@ def test_a_listener_on_a_stream(feed: Feed) -> None:
         ("b", "EVICTION", 7),
         ("b", "FINAL", 7),
     ]
-
-
-SUM = {"aggregates": [F.sum("v").alias("total")], "partition_by": ["k"], "order": ["ts"]}
-KEPT = {
-    "the state of listeners": StreamWindow.tumbling(
-        count(2), partition_by=["k"], listener=TOTAL, order=["ts"]
-    ),
-    "the reference of a delta": StreamWindow.sliding(count(9), delta("v", 2), **SUM),
-    "which partitions are there": StreamWindow.sliding(
-        count(3), partition_eviction=partition_count(1), events=["TRIGGER", "PARTITION_EVICTION"], **SUM
-    ),
-    "which tuples a delta holds": StreamWindow.sliding(delta("ts", "2 seconds"), count(2), **SUM),
-}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("kept", first_here(KEPT))
-def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
-    """A restart keeps the state of listeners, partitions and policies (semantics 10.24)."""
-    rows = [(n, row["k"], row["v"]) for n, row in enumerate(ROWS)]
-    feed.put(*rows[:3])
-    write(feed, KEPT[kept])
-    feed.put(*rows[3:])
-    write(feed, KEPT[kept], finish="at_end")
-    given = [{"k": k, "v": v, "ts": n * 1_000_000} for n, k, v in rows]
-    steps = run(
-        KEPT[kept],
-        [{"op": "add", "rows": given[:3]}, {"op": "add", "rows": given[3:]}, {"op": "finish"}],
-        "oracle",
-    )
-    wanted = [(pane["k"], pane["event"], pane["total"]) for step in steps for pane in step["panes"]]
-    assert len(wanted) > 1
-    assert sorted(feed.read("events").select("k", "event", "total").rows()) == sorted(wanted)
 
 
 REFUSED = [

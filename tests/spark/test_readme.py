@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as SF
 
 from panewise.spark.compat import disable
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, emitted
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 COLUMNS = ["origin", "scheduled", "delay", "worse_by", "three_in_a_row"]
@@ -36,16 +36,6 @@ def flights(df: DataFrame) -> DataFrame:
     return df.withColumnsRenamed({"ts": "scheduled", "k": "origin", "v": "delay"})
 
 
-def collected(feed: Feed, df: DataFrame) -> pl.DataFrame:
-    query = (
-        df.writeStream.format("parquet")
-        .option("checkpointLocation", feed.sink("checkpoint"))
-        .trigger(availableNow=True)
-    )
-    query.start(feed.sink("rows")).awaitTermination()
-    return feed.read("rows")
-
-
 def test_one_import_makes_batch_code_run_on_a_stream(feed: Feed) -> None:
     """The code after the import also runs with pyspark itself, and gives the same rows (semantics 29.12)."""
     feed.put(*((10 * n, "ab"[n % 2], n * n) for n in range(8)))
@@ -59,7 +49,7 @@ def test_one_import_makes_batch_code_run_on_a_stream(feed: Feed) -> None:
     assert_frame_equal(batch.sort("origin", "scheduled"), wanted)
     feed.put((9000, "z", 0))
     feed.put((9001, "z", 0))
-    found = collected(feed, made(ours, flights(feed.stream()))["flights"])
+    found = emitted(feed, made(ours, flights(feed.stream()))["flights"])
     assert_frame_equal(found.select(COLUMNS).sort("origin", "scheduled"), wanted)
     disable()
 

@@ -1,5 +1,7 @@
 """Tests of row number windows in streaming queries."""
 
+from functools import partial
+
 import polars as pl
 import pytest
 from pyspark.sql import types as T
@@ -7,15 +9,10 @@ from pyspark.sql import types as T
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spark import ParquetSink, WindowResult, windowed
-from tests.spark.conftest import Feed
+from panewise.spark import windowed
+from tests.spark.conftest import Feed, write
 
-SINKS = ("panes", "late", "invalid", "counts")
-
-
-def run(feed: Feed, result: WindowResult) -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+run = partial(write, outputs=("panes", "late", "invalid", "counts"))
 
 
 @pytest.mark.nightly
@@ -64,6 +61,7 @@ def test_late_and_invalid_rows(feed: Feed) -> None:
     assert sorted(invalid) == [(0, "event time is null"), (4, "gap")]
 
 
+@pytest.mark.nightly
 def test_sessions_that_the_rows_of_others_end(feed: Feed) -> None:
     """Sessions of rows have one shard, though Spark has two partitions (semantics 9.5, 9.7)."""
     feed.put((0, "a", 1), (1, "a", 2), (2, "b", 3))

@@ -10,14 +10,13 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import InputError, SpecError
 from panewise.spark import ParquetSink, joined
-from tests.spark.conftest import Feed, at
+from tests.spark.conftest import Feed, at, beside, write
 
 
 @pytest.fixture
 def table(feed: Feed) -> Feed:
     """The static side. It has a row without a partner's key, and one with a null key."""
-    (feed.folder / "table").mkdir()
-    made = Feed(feed.spark, feed.folder / "table")
+    made = beside(feed, "table")
     made.put((0, "a", 1), (10, "a", 2), (5, "b", 3), (7, None, 4), (1, "c", 5))
     return made
 
@@ -27,19 +26,15 @@ def test_a_static_side_is_that_of_the_first_start(feed: Feed, table: Feed) -> No
     left = feed.stream().withWatermark("ts", "5 seconds")
     result = joined(left, table.batch(), "ts").on("k").as_of().prefix(right="r_").how("left")
 
-    def run() -> None:
-        sinks = {"rows": ParquetSink(feed.sink("rows")), "left_late": ParquetSink(feed.sink("late"))}
-        result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
-
     feed.put((12, "a", 0), (4, "b", 1))
-    run()
+    write(feed, result, outputs=("rows", "left_late"))
     assert sorted(feed.read("rows").select("k", "v", "r_v").rows()) == [("a", 0, 2), ("b", 1, None)]
     table.put((11, "a", 9))
     feed.put((13, "a", 2), (9, "b", 3), (8, None, 4), (30, "c", 5), (3, "a", 6))
-    run()
+    write(feed, result, outputs=("rows", "left_late"))
     found = sorted(feed.read("rows").select("v", "k", "r_v").rows())
     assert found == [(0, "a", 2), (1, "b", None), (2, "a", 2), (3, "b", 3), (4, None, None), (5, "c", 5)]
-    assert [row["v"] for row in feed.read("late")["row"]] == [6]
+    assert [row["v"] for row in feed.read("left_late")["row"]] == [6]
 
 
 @pytest.fixture
@@ -65,8 +60,7 @@ def test_a_static_side_is_one_batch_even_if_spark_cuts_it(feed: Feed, table: Fee
     began = joined(left, table.batch(), "ts").on("k").order_by(right="v").as_of().prefix(right="r_")
     feed.put((9, "d", 0))
     feed.put((9, "d", 1), (9, "e", 1))
-    options = {"checkpoint": feed.sink("checkpoint"), "available_now": True}
-    began.how("left").write(rows=ParquetSink(feed.sink("rows")), **options).awaitTermination()  # type: ignore[arg-type]
+    write(feed, began.how("left"), outputs=["rows"])
     assert dict(feed.read("rows").select("k", "r_v").iter_rows()) == {"d": 2, "e": 2}
 
 
@@ -84,8 +78,7 @@ def test_windows_follow_the_watermark_of_the_stream(feed: Feed, table: Feed) -> 
     daily = pairs.then(keys=["k"], window=pw.Tumbling("10 seconds"), aggregates=[F.sum("r_v").alias("s")])
     feed.put((1, "a", 0), (6, "a", 1), (6, "b", 2))
     feed.put((45, "x", 0))
-    options = {"checkpoint": feed.sink("checkpoint"), "available_now": True}
-    daily.write(panes=ParquetSink(feed.sink("panes")), **options).awaitTermination()  # type: ignore[arg-type]
+    write(feed, daily, outputs=["panes"])
     found = feed.read("panes").select("k", "window_start", "s").sort("k", "window_start").rows()
     assert [(k, (start - at(0)).total_seconds(), s) for k, start, s in found] == [
         ("a", 0.0, 1),

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from panewise.engine.ingest.output import Counts, Output
-from panewise.spark import ParquetSink, joined
+from panewise.spark import joined
 from panewise.spark import step as step_module
 from panewise.spark.step import Outputs
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, write
 from tests.spark.test_metrics import totals
 
 SIDE = 600  # rows of each side, all of one key: more pairs than MANY
@@ -30,17 +30,13 @@ def test_panes_are_passed_on_once_and_counts_stay(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.nightly
-def test_many_pairs_arrive_once(feed: Feed) -> None:
-    (feed.folder / "right").mkdir()
-    other = Feed(feed.spark, feed.folder / "right")
+def test_many_pairs_arrive_once(feed: Feed, other: Feed) -> None:
     for one in (feed, other):
         one.put(*((n % 60, "a", n) for n in range(SIDE)))
     streams = (one.stream().withWatermark("ts", "1 hour") for one in (feed, other))
     result = joined(*streams).on("k").within(-60_000_000, 60_000_000).prefix(right="r_").how("left")
-    sinks = {"rows": ParquetSink(feed.sink("rows")), "left_counts": ParquetSink(feed.sink("counts"))}
-    query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)  # type: ignore[arg-type]
-    query.awaitTermination()
+    query = write(feed, result, outputs=("rows", "left_counts"))
     pairs = feed.read("rows")
     assert pairs.height == pairs.select("v", "r_v").n_unique() == SIDE * SIDE > step_module.MANY
-    assert feed.read("counts")["applied"].sum() == SIDE
+    assert feed.read("left_counts")["applied"].sum() == SIDE
     assert totals(query.query)["panes"] == SIDE * SIDE

@@ -1,19 +1,18 @@
 """Tests of the operator in streaming queries: watermark, timers, sinks, restart, end of input."""
 
-import shutil
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
-from panewise.spark import ParquetSink, WindowBuilder, WindowQuery, WindowResult, windowed
-from tests.spark.conftest import Feed, at
+from panewise.spark import ParquetSink, WindowBuilder, windowed
+from tests.spark.conftest import Feed, at, beside, emitted, sums, write
 
 AGGREGATES = (F.count().alias("n"), F.sum("v").alias("s"))
 
@@ -32,11 +31,7 @@ def minutes(df: DataFrame, **options: Any) -> WindowBuilder:
     return described.options(**{"on_time": "if_pending", **options})
 
 
-def run(feed: Feed, result: WindowResult, checkpoint: str = "checkpoint") -> WindowQuery:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "invalid", "counts")}
-    query = result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True)
-    query.awaitTermination()
-    return query
+run = partial(write, outputs=("panes", "late", "invalid", "counts"))
 
 
 def identity_holds(feed: Feed) -> bool:
@@ -48,15 +43,26 @@ def identity_holds(feed: Feed) -> bool:
     )
 
 
-def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+@pytest.fixture(scope="module")
+def played(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Feed:
+    """A query that was run to its end. It has panes of all timings, late rows, invalid rows and counts."""
+    feed = Feed(spark, tmp_path_factory.mktemp("played"))
     feed.put((0, "a", 1), (5, "a", 2), (7, "b", 3))
     feed.put((130, "a", 5), (3, "a", 7), (8, None, 1), (None, "b", 1))
     feed.put((400, "c", 9))
     feed.put((None, "c", 0))  # W is 390 in this micro-batch, and so before the next one
     feed.put((1, "a", 100), (350, "c", 1))  # the first row is late, the second is not
+    again(feed)
+    return feed
+
+
+def again(feed: Feed) -> None:
     run(feed, minutes(feed.stream(), null_keys=False).finish("at_end").agg(*AGGREGATES))
 
-    assert sums() == {("a", 0): 10, ("b", 0): 3, ("a", 120): 5, ("c", 360): 9, ("c", 300): 1}
+
+def test_panes_late_and_invalid_rows_from_one_query(played: Feed) -> None:
+    feed = played
+    assert sums(feed) == {("a", 0): 10, ("b", 0): 3, ("a", 120): 5, ("c", 360): 9, ("c", 300): 1}
     late = feed.read("late").drop("batch_id").to_dicts()
     assert [(row["row"]["v"], row["reason"], row["partial"], row["late_by"]) for row in late] == [
         (100, "expired", False, 389_000_000)
@@ -75,8 +81,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     In both a micro-batch without rows follows each file. So the watermark moves at the same places (18.3).
     """
     batches = [[(n * 20 + d, "abc"[(n + d) % 3], d) for d in (0, 7, 31, -50)] for n in range(4)]
-    (feed.folder / "other").mkdir()
-    other = Feed(feed.spark, feed.folder / "other")
+    other = beside(feed, "other")
     sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late")}
     query = minutes(feed.stream()).agg(*AGGREGATES).write(**sinks, checkpoint=feed.sink("checkpoint"))
     for batch in batches:
@@ -92,36 +97,25 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     assert late[0] == late[1]
 
 
-def test_a_batch_that_is_repeated_writes_the_same_once(feed: Feed) -> None:
+def forget(log: Path, first: int) -> None:
+    """Deletes the entries of a log of Spark's from a micro-batch on."""
+    for path in log.glob("[0-9]*"):
+        if int(path.name) >= first:
+            path.unlink()
+            (log / f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def test_a_batch_that_is_repeated_writes_the_same_once(played: Feed) -> None:
     """The driver died after the sinks were written and before the batch was committed (semantics 35)."""
-    feed.put((0, "a", 1))
-    feed.put((70, "a", 2), (1, "a", 3))
-    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
-    before = feed.read("panes").sort(pl.all())
-    commits = sorted((Path(feed.sink("checkpoint")) / "commits").glob("[0-9]*"))
-    last = int(commits[-1].name)
-    commits[-1].unlink()
-    (commits[-1].parent / f".{last}.crc").unlink(missing_ok=True)
-    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
-    assert feed.read("panes").filter(pl.col("batch_id") <= last).sort(pl.all()).equals(before)
+    before, checkpoint = played.read("panes").sort(pl.all()), Path(played.sink("checkpoint"))
+    last = max(before["batch_id"])
+    forget(checkpoint / "offsets", last + 1)
+    forget(checkpoint / "commits", last)
+    again(played)
+    assert played.read("panes").sort(pl.all()).equals(before)
 
 
 @pytest.mark.nightly
-def test_a_silent_shard_is_woken_by_the_watermark(feed: Feed) -> None:
-    """The micro-batch without data that follows completes the windows of keys without new rows."""
-    feed.put(*((1, f"key {n}", n) for n in range(40)))
-    feed.put((300, "key 0", 1))
-    described = (
-        windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts")
-        .groupBy("k")
-        .window(pw.Tumbling("1 minute"))
-    )
-    run(feed, described.agg(*AGGREGATES))
-    panes = feed.read("panes")
-    assert sorted(panes["s"]) == list(range(40))
-    assert set(panes["timing"]) == {"ON_TIME"}
-
-
 def test_the_watermark_is_that_of_the_query(feed: Feed) -> None:
     """W is in whole milliseconds, and there is none while Spark's watermark is 0 (semantics 12.1)."""
     before_1970 = -1_800_000_000.0
@@ -135,22 +129,7 @@ def test_the_watermark_is_that_of_the_query(feed: Feed) -> None:
 
 
 @pytest.mark.nightly
-def test_sessions_and_collections(feed: Feed) -> None:
-    feed.put((0, "a", 1), (20, "a", 2))
-    feed.put((35, "a", 3), (0, "b", 9))
-    feed.put((100, "a", 4), (300, "z", 0))
-    described = (
-        windowed(feed.stream().withWatermark("ts", "1 minute"), event_time="ts")
-        .groupBy("k")
-        .window(pw.Session("30 seconds"))
-    )
-    run(feed, described.finish("at_end").agg(F.collect_list("v").alias("l"), F.median("v").alias("m")))
-    rows = feed.read("panes").sort("k", "window_start").select("k", "l", "m").rows()
-    assert rows == [("a", [1, 2, 3], 2.0), ("a", [4], 4.0), ("b", [9], 9.0), ("z", [0], 0.0)]
-
-
-@pytest.mark.nightly
-def test_the_input_may_end_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+def test_the_input_may_end_in_a_later_run(feed: Feed) -> None:
     feed.put((0, "a", 1))
     never = (
         windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts")
@@ -158,9 +137,9 @@ def test_the_input_may_end_in_a_later_run(feed: Feed, sums: Callable[[], dict[An
         .window(pw.Tumbling("1 minute"))
     )
     run(feed, never.agg(*AGGREGATES))
-    assert sums() == {}
+    assert sums(feed) == {}
     run(feed, never.finish("at_end").agg(*AGGREGATES))
-    assert sums() == {("a", 0): 1}
+    assert sums(feed) == {("a", 0): 1}
 
 
 @pytest.mark.nightly
@@ -188,53 +167,8 @@ def test_a_changed_specification_is_refused_before_the_query_starts(feed: Feed) 
         run(feed, minutes(feed.stream()).shards(6).agg(*AGGREGATES))
 
 
-def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> None:
-    """A change is also found if the note beside the checkpoint is missing.
-
-    A query that was started without write() has no such note.
-    """
-    feed.put((0, "a", 1))
-    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
-    shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")
-    feed.put((1, "a", 1))
-    with pytest.raises(Exception, match="a changed specification"):
-        run(feed, minutes(feed.stream()).accumulation("discarding").agg(*AGGREGATES))
-
-
-@pytest.mark.nightly
-def test_rows_are_preaggregated_unless_late_rows_are_written(
-    feed: Feed, sums: Callable[[], dict[Any, int]]
-) -> None:
-    """Panes and counts are the same with and without pre-aggregation."""
-    for n in range(4):
-        feed.put(*((n * 60 + d, "ab"[d % 2], d) for d in (1, 2, 3, -400)))
-    with_late = minutes(feed.stream()).agg(*AGGREGATES)
-    run(feed, with_late)
-    expected, counts = (
-        sums(),
-        feed.read("counts").select("rows_in", "applied", "late", "invalid", "partially_late").sum(),
-    )
-    shutil.rmtree(feed.sink("panes"))
-    shutil.rmtree(feed.sink("counts"))
-    only = {name: ParquetSink(feed.sink(name)) for name in ("panes", "counts")}
-    minutes(feed.stream()).agg(*AGGREGATES).write(
-        **only, checkpoint=feed.sink("other"), available_now=True
-    ).awaitTermination()
-    assert sums() == expected
-    assert (
-        feed.read("counts")
-        .select("rows_in", "applied", "late", "invalid", "partially_late")
-        .sum()
-        .equals(counts)
-    )
-    assert counts["late"].item() > 0
-
-
-def test_processing_time_is_that_of_the_micro_batch(feed: Feed) -> None:
-    feed.put((0, "a", 1), (1, "b", 1))
-    feed.put((2, "a", 1))
-    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
-    times = feed.read("panes").group_by("batch_id").agg(pl.col("processing_time").n_unique())
+def test_processing_time_is_that_of_the_micro_batch(played: Feed) -> None:
+    times = played.read("panes").group_by("batch_id").agg(pl.col("processing_time").n_unique())
     assert times["processing_time"].to_list() == [1] * times.height
 
 
@@ -248,13 +182,7 @@ def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
     result = minutes(feed.stream()).agg(*AGGREGATES)
     expected_outputs = {"panes": [1, 3], "late": [4], "invalid": [2, 5], "counts": [2, 1, 1, 1]}
     for name, expected in expected_outputs.items():
-        writer = (
-            getattr(result, name)
-            .writeStream.format("parquet")
-            .option("checkpointLocation", feed.sink(f"cp_{name}"))
-        )
-        writer.trigger(availableNow=True).start(feed.sink(name)).awaitTermination()
-        frame = feed.read(name)
+        frame = emitted(feed, getattr(result, name), name)
         value = {"panes": "s", "counts": "rows_in"}.get(name)
         values = frame[value] if value else frame["row"].struct.field("v")
         assert sorted(values) == sorted(expected), name

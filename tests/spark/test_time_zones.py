@@ -13,11 +13,12 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.families import INPUT
-from panewise.spark import ParquetSink, WindowResult, windowed
+from panewise.spark import WindowResult, windowed
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
 from panewise.spark.types import in_utc
-from tests.spark.conftest import START, Feed
+from tests.nightly import first_here
+from tests.spark.conftest import START, Feed, emitted, write
 
 ZONE = "spark.sql.session.timeZone"
 ZONES = ["+05:30", "GMT+8", "UTC+01:00", "Z", "PST"]  # accepted by Spark, and not in the IANA database
@@ -87,10 +88,7 @@ def test_a_stream_written_with_late_rows(feed: Feed, spark: SparkSession, name: 
     feed.put()  # the watermark moves before the next rows (semantics 18.3)
     feed.put((3, "a", 7))
     with zone(spark, name):
-        sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("panes", "late")}
-        described(feed.stream(), at_end=True).write(
-            **sinks, checkpoint=feed.sink("checkpoint"), available_now=True
-        ).awaitTermination()
+        write(feed, described(feed.stream(), at_end=True), outputs=("panes", "late"))
         assert micros(spark.read.parquet(feed.sink("panes")), "window_start", "last") == PANES
         late = spark.read.parquet(feed.sink("late"))
         at = BERLIN_DAY + HOUR + 3_000_000
@@ -105,16 +103,11 @@ def test_a_query_of_ones_own(feed: Feed, spark: SparkSession, name: str) -> None
     feed.put((0, "a", 1), (40, "a", 2))
     feed.put((86_400 * 3, "a", 3))
     with zone(spark, name):
-        writer = (
-            described(feed.stream())
-            .panes.writeStream.format("parquet")
-            .option("checkpointLocation", feed.sink("own"))
-        )
-        writer.trigger(availableNow=True).start(feed.sink("panes")).awaitTermination()
+        emitted(feed, described(feed.stream()).panes, "panes")
         assert micros(spark.read.parquet(feed.sink("panes")), "window_start", "last") == PANES[:1]
 
 
-@pytest.mark.parametrize("name", ["GMT+8", "Z"])
+@pytest.mark.parametrize("name", first_here(["GMT+8", "Z"]))
 def test_a_batch_dataframe(feed: Feed, spark: SparkSession, name: str) -> None:
     feed.put((0, "a", 1), (40, "a", 2), (86_400, "a", 3), (None, "a", 9))
     with zone(spark, name):

@@ -9,9 +9,9 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, cogrouped, deduplicate, joined, over, windowed
+from panewise.spark import cogrouped, deduplicate, joined, over, windowed
 from panewise.spark.checks import watermark_columns
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, emitted, write
 
 HALF = pw.Tumbling("30 seconds")
 COUNT = F.count().alias("n")
@@ -39,10 +39,9 @@ def panes(df: DataFrame, **options: Any) -> Any:
     return described.options(**options).agg(COUNT)
 
 
-def emitted(feed: Feed, df: DataFrame, name: str) -> list[Row]:
+def rows_of(feed: Feed, df: DataFrame, name: str) -> list[Row]:
     """Runs a query to its end, and returns what it emits."""
-    writer = df.writeStream.format("parquet").option("checkpointLocation", feed.sink(f"{name}_checkpoint"))
-    writer.trigger(availableNow=True).start(feed.sink(name)).awaitTermination()
+    emitted(feed, df, name)
     return sorted(feed.spark.read.parquet(feed.sink(name)).collect())
 
 
@@ -58,18 +57,15 @@ def test_sparks_windows_over_panes(halves: Feed) -> None:
     Source: semantics 42.11
     """
     counts = stream(halves).groupBy(SF.window("ts", "30 seconds"), "k").agg(SF.count("*").alias("n"))
-    of_spark = emitted(halves, minutes(counts, SF.window("window", "1 minute")), "of_spark")
+    of_spark = rows_of(halves, minutes(counts, SF.window("window", "1 minute")), "of_spark")
     assert (
-        emitted(halves, minutes(panes(stream(halves)).panes, SF.window("timestamp", "1 minute")), "beside")
+        rows_of(halves, minutes(panes(stream(halves)).panes, SF.window("timestamp", "1 minute")), "beside")
         == of_spark
     )
     assert len(of_spark) == 2
     sums = windowed(panes(stream(halves))).groupBy("k").window(pw.Tumbling("1 minute"))
-    query = sums.agg(F.sum("n").alias("n")).write(
-        panes=ParquetSink(halves.sink("second")), checkpoint=halves.sink("checkpoint"), available_now=True
-    )
-    query.awaitTermination()
-    rows = halves.spark.read.parquet(halves.sink("second")).select("k", "window_start", "n").collect()
+    write(halves, sums.agg(F.sum("n").alias("n")), outputs=["panes"])
+    rows = halves.spark.read.parquet(halves.sink("panes")).select("k", "window_start", "n").collect()
     assert sorted(map(tuple, rows)) == list(map(tuple, of_spark))
 
 
@@ -84,7 +80,7 @@ def test_sparks_deduplication_of_the_rows_of_a_join(halves: Feed) -> None:
     rows = pairs(stream(halves), stream(halves)).rows
     first = rows.dropDuplicatesWithinWatermark(["k", "v", "ts"]).select("k", "ts", "v")
     batch = pairs(halves.batch(), halves.batch()).rows.select("k", "ts", "v").distinct()
-    assert emitted(halves, first, "first") == sorted(batch.collect())
+    assert rows_of(halves, first, "first") == sorted(batch.collect())
 
 
 @pytest.mark.nightly
@@ -100,16 +96,18 @@ def test_sparks_join_of_the_rows_of_a_join(halves: Feed) -> None:
     def stream_of(live: bool) -> DataFrame:
         return stream(halves) if live else halves.batch()
 
-    found = emitted(halves, triples(True), "triples")
+    found = rows_of(halves, triples(True), "triples")
     assert found == sorted(triples(False).collect())
     assert len(found) > 10
 
 
-def test_sparks_windows_over_a_deduplication(halves: Feed) -> None:
+def test_sparks_windows_over_a_deduplication(feed: Feed) -> None:
     """They count each value once. Its row is emitted when it arrives, and is not late for them."""
-    once = deduplicate(stream(halves), "ts").on("v").within("1 hour")
+    feed.put(*((7 * i % 30, "ab"[i % 2], i) for i in range(10)))
+    feed.put(*((90 + 7 * i % 30, "ab"[i % 2], i) for i in range(10)))
+    once = deduplicate(stream(feed), "ts").on("v").within("1 hour")
     counts = once.rows.groupBy(SF.window("ts", "30 seconds"), "k").count().select("k", "count")
-    assert emitted(halves, counts, "once") == [Row(k="a", count=5), Row(k="b", count=5)]
+    assert rows_of(feed, counts, "once") == [Row(k="a", count=5), Row(k="b", count=5)]
 
 
 TIMELY: dict[str, Callable[[DataFrame], DataFrame]] = {

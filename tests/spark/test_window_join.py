@@ -7,37 +7,33 @@ import pytest
 
 import panewise as pw
 from panewise.errors import SpecError
-from panewise.spark import ParquetSink, joined
-from tests.spark.conftest import Feed
+from panewise.spark import joined
+from tests.spark.conftest import Feed, write
 
 DELAY = "10 minutes"
 NAMES = ["ts", "k", "v", "r_ts", "r_v", "window_start", "window_end"]
 
 
 @pytest.fixture
-def filled(feed: Feed) -> tuple[Feed, Feed]:
+def filled(feed: Feed, other: Feed) -> tuple[Feed, Feed]:
     """Both sides with rows in two files, of which none is late."""
-    (feed.folder / "right").mkdir()
-    sides, chosen = (feed, Feed(feed.spark, feed.folder / "right")), random.Random(5)
+    sides, chosen = (feed, other), random.Random(5)
     for side in sides:
         for _ in range(2):
             side.put(*((chosen.randrange(60), chosen.choice("abc"), chosen.randrange(9)) for _ in range(20)))
     return sides
 
 
-def test_spark_joins_the_same_rows_of_each_window(filled: tuple[Feed, Feed]) -> None:
+@pytest.mark.parametrize("live", [False, pytest.param(True, marks=pytest.mark.nightly)])
+def test_spark_joins_the_same_rows_of_each_window(filled: tuple[Feed, Feed], *, live: bool) -> None:
     """The stream, the batch, and Spark's join of windows agree; an event time is that of its window."""
     left, right = filled
-    streams = (one.stream().withWatermark("ts", DELAY) for one in filled)
-    made = joined(*streams).on("k").window(pw.Hopping("10 seconds", "5 seconds")).prefix(right="r_")
-    sink = left.sink("rows")
+    sides = (one.stream().withWatermark("ts", DELAY) if live else one.batch() for one in filled)
+    made = joined(*sides, "ts").on("k").window(pw.Hopping("10 seconds", "5 seconds")).prefix(right="r_")
     result = made.finish("at_end").how("full")
-    result.write(
-        rows=ParquetSink(sink), checkpoint=left.sink("checkpoint"), available_now=True
-    ).awaitTermination()
-    found = pl.DataFrame(left.spark.read.parquet(sink).toArrow())
-    whole = joined(left.batch(), right.batch(), "ts").on("k").prefix(right="r_")
-    batch = pl.DataFrame(whole.window(pw.Hopping("10 seconds", "5 seconds")).how("full").rows.toArrow())
+    if live:
+        write(left, result, outputs=["rows"])
+    found = left.read("rows") if live else pl.DataFrame(result.rows.toArrow())
     left.batch().createOrReplaceTempView("l")
     right.batch().createOrReplaceTempView("r")
     windows = "(SELECT *, window(ts, '10 seconds', '5 seconds') AS w FROM {})"
@@ -48,7 +44,6 @@ def test_spark_joins_the_same_rows_of_each_window(filled: tuple[Feed, Feed]) -> 
     )
     wanted = pl.DataFrame(expected.toArrow()).sort(pl.all())
     assert wanted.equals(found.select(NAMES).sort(pl.all()))
-    assert wanted.equals(batch.select(NAMES).sort(pl.all()))
     last = pl.col("window_end") - pl.duration(microseconds=1)
     assert found.select((pl.col("join_time") == last).all()).item()
     assert found["missing"].null_count() < found.height

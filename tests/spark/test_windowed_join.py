@@ -1,5 +1,7 @@
 """Windows over joins in real queries (semantics 42)."""
 
+from functools import partial
+
 import polars as pl
 import pytest
 from pyspark.sql import functions as SF
@@ -7,18 +9,11 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spark import JoinBuilder, ParquetSink, WindowedJoinResult, apply, joined
-from tests.spark.conftest import Feed, read_state
+from panewise.spark import JoinBuilder, WindowedJoinResult, apply, joined
+from tests.spark.conftest import Feed, read_state, write
 
 SUMS = [F.count().alias("pairs"), F.sum("r_v").alias("total"), F.max("join_time").alias("latest")]
 PANE = ["k", "window_start", "window_end", "pairs", "total", "latest"]
-
-
-@pytest.fixture
-def other(feed: Feed) -> Feed:
-    """The right side."""
-    (feed.folder / "right").mkdir()
-    return Feed(feed.spark, feed.folder / "right")
 
 
 def described(builder: JoinBuilder) -> WindowedJoinResult:
@@ -33,9 +28,7 @@ def put(feed: Feed, other: Feed, *turns: int) -> None:
     other.put(*((10 * n + (3 * i) % 10, "abd"[i % 3], i) for n in turns for i in range(7)))
 
 
-def run(result: WindowedJoinResult, feed: Feed) -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "left_late", "left_counts")}
-    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+run = partial(write, outputs=("panes", "left_late", "left_counts"))
 
 
 def streams(feed: Feed, other: Feed) -> WindowedJoinResult:
@@ -46,9 +39,9 @@ def streams(feed: Feed, other: Feed) -> WindowedJoinResult:
 def test_a_stream_emits_what_a_batch_emits(feed: Feed, other: Feed) -> None:
     """Also over a restart; each window once, when the output watermark has passed it (semantics 42.2)."""
     put(feed, other, 0, 1)
-    run(streams(feed, other), feed)
+    run(feed, streams(feed, other))
     put(feed, other, 2, 30)
-    run(streams(feed, other), feed)
+    run(feed, streams(feed, other))
     panes, late = feed.read("panes"), feed.read("left_late")
     assert late.is_empty()
     assert set(panes["timing"]) == {"ON_TIME"}

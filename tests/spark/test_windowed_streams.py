@@ -1,29 +1,14 @@
 """Windowed stream joins in real queries (semantics 37.14 to 37.18)."""
 
-import polars as pl
 import pytest
 
 from panewise import JoinWindow, Tumbling, rows
 from panewise.errors import SpecError
-from panewise.spark import JoinResult, ParquetSink, joined
-from tests.spark.conftest import Feed
+from panewise.spark import joined
+from tests.spark.conftest import Feed, pairs_so_far
 
 
-@pytest.fixture
-def other(feed: Feed) -> Feed:
-    """The right side."""
-    (feed.folder / "right").mkdir()
-    return Feed(feed.spark, feed.folder / "right")
-
-
-def emitted(result: JoinResult, feed: Feed) -> list[tuple[object, ...]]:
-    """Runs the query over what has come since its last run, and returns all rows so far."""
-    sink = ParquetSink(feed.sink("rows"))
-    result.write(rows=sink, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
-    found = pl.DataFrame(feed.spark.read.parquet(feed.sink("rows")).toArrow())
-    return sorted(found.select("v", "r_v").rows())
-
-
+@pytest.mark.nightly
 def test_rows_wait_from_run_to_run(feed: Feed, other: Feed) -> None:
     """semantics 37.16, 37.17, 33: a left row is released once its window is complete.
 
@@ -34,10 +19,10 @@ def test_rows_wait_from_run_to_run(feed: Feed, other: Feed) -> None:
     result = began.streams(JoinWindow(Tumbling("10 seconds"), early=None), JoinWindow(rows(2))).how("inner")
     other.put((1, "a", 1), (2, "a", 2), (3, "a", 3), (3, "b", 9))
     feed.put((4, "a", 10), (9, "b", 11), (2, None, 12))
-    assert emitted(result, feed) == []
+    assert pairs_so_far(feed, result) == []
     feed.put((10, "b", 13))
     other.put((14, "a", 4))
-    assert emitted(result, feed) == [(10, 3), (10, 4), (11, 9)]
+    assert pairs_so_far(feed, result) == [(10, 3), (10, 4), (11, 9)]
 
 
 def test_batches_and_what_is_refused(feed: Feed, other: Feed) -> None:

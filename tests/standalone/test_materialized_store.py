@@ -116,37 +116,30 @@ def test_late_rows_change_the_results_of_windows_that_are_not_expired() -> None:
     assert totals(store) == {("a", 0): 11, ("a", 50): 2}
 
 
-def test_a_closed_window_has_the_result_of_all_its_rows() -> None:
-    """semantics 31.13: closing empties the window in the same step."""
+@pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+@pytest.mark.parametrize(
+    ("window", "fields", "rows", "expected"),
+    [
+        # Closing empties the window in the step of its rows.
+        (TEN, {"trigger": AfterCount(2)}, ((5, 1), (5, 2), (5, 3)), {0: 3}),
+        # Each step evaluates all windows of the key (12.8), also the closed one.
+        (
+            TEN,
+            {"trigger": AfterCount(1), "watermark": StreamTime()},
+            ((1, 5), (2, 7), (12, 1)),
+            {0: 5, 10: 1},
+        ),
+        # The row at 3 makes a window right after it, which has the row at 5 alone (7.2).
+        (Sliding(10, anchor="both"), {}, ((5, 1), (3, 10)), {-7: 10, -5: 11, 4: 1}),
+    ],
+)
+def test_results_of_windows(window: Any, fields: Any, rows: Any, expected: dict[int, int]) -> None:
+    """semantics 31.13, 7.2, 12.8"""
     store = windows()
-    with pytest.warns(DataLossWarning):
-        once = spec(trigger=AfterCount(2))
-    operator = StandaloneOperator(once, TYPES, materialize=store)
-    for v in (1, 2, 3):
-        operator.add_message(message(5, v))
-    assert operator.live()["closed"].to_list() == [True]
-    assert totals(store) == {("a", 0): 3}
-
-
-def test_a_sliding_window_that_a_row_makes_without_being_in_it() -> None:
-    """semantics 31.13, 7.2: the window right after the row at 3 has the row at 5 alone."""
-    store = windows()
-    operator = StandaloneOperator(spec(Sliding(10, anchor="both")), TYPES, materialize=store)
-    operator.add_message(message(5, 1))
-    operator.add_message(message(3, 10))
-    assert totals(store) == {("a", -7): 10, ("a", -5): 11, ("a", 4): 1}
-
-
-def test_a_closed_window_keeps_its_result_when_the_watermark_of_its_key_moves() -> None:
-    """semantics 31.13, 12.8: the step evaluates all windows of the key."""
-    store = windows()
-    with pytest.warns(DataLossWarning):
-        once = spec(trigger=AfterCount(1), watermark=StreamTime())
-    operator = StandaloneOperator(once, TYPES, materialize=store)
-    operator.add_message(message(1, 5))
-    operator.add_message(message(2, 7))
-    operator.add_message(message(12, 1))
-    assert totals(store) == {("a", 0): 5, ("a", 10): 1}
+    operator = StandaloneOperator(spec(window, **fields), TYPES, materialize=store)
+    for time, v in rows:
+        operator.add_message(message(time, v))
+    assert totals(store) == {("a", start): total for start, total in expected.items()}
 
 
 def test_the_result_of_a_closed_window_survives_a_reset() -> None:

@@ -193,19 +193,6 @@ def test_a_full_disk_leaves_the_last_commit(tmp_path: Path) -> None:
         assert totals(again.drain()) == [1]
 
 
-def test_a_torn_file_is_refused(tmp_path: Path) -> None:
-    """semantics 31.5"""
-    with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
-        for number in range(50):
-            operator.add_message(message(1, number, f"key {number}"))
-        operator.flush()
-    file = tmp_path / FILE
-    file.write_bytes(file.read_bytes()[:-4096])
-    with pytest.raises(StateError) as caught, StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
-        operator.finish()
-    assert str(caught.value).count(" | ") == 2
-
-
 def test_a_commit_removes_the_runs_of_the_state_before_a_reset(tmp_path: Path) -> None:
     """semantics 33.3: what is stored is the state after the reset."""
     with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:

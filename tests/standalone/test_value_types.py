@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import Tumbling, WindowOperator
@@ -18,6 +18,7 @@ from panewise.standalone import StandaloneOperator
 from panewise.standalone.schema import dtype_of
 from panewise.testing.compare import assert_entries
 from panewise.testing.nested import column_types, values_of
+from tests.engine.effort import examples
 
 SPEC = WindowOperator(window=Tumbling(10), aggregates=[F.collect_list("c").alias("all")])
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001 - it has no zone
@@ -39,7 +40,7 @@ def value_and_type(draw: st.DrawFn) -> tuple[Any, str]:
     return draw(values_of(kind) | column_types(2).flatmap(values_of)), kind
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(value_and_type())
 def test_messages_and_batches_accept_the_same(made: tuple[Any, str]) -> None:
     value, kind = made

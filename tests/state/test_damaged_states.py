@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, ShardFigures
@@ -20,6 +20,7 @@ from panewise.engine.store.cache import Cache
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.run_format import decode
+from tests.engine.effort import examples
 from tests.state.make_golden import CASES, SCHEMA, formats_of, read, rows
 
 STATES = [(name, number) for name in sorted(CASES) for number in formats_of(name)]
@@ -46,7 +47,7 @@ VALUES: list[Any] = [
     {"x": 1},
 ]
 Shard = dict[str, bytes]
-LIMITS = settings(max_examples=100, derandomize=True, database=None, deadline=None)
+LIMITS = examples(100)
 
 
 def shard_of(name: str, number: int) -> Shard:

@@ -56,23 +56,19 @@ def test_long_values_are_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("pragma", "parts"),
+    ("pragma", "text"),
     [
-        (
-            "application_id=7",
-            ["", "the file of a store is one that panewise wrote", "give another directory"],
-        ),
+        ("application_id=7", " | the file of a store is one that panewise wrote | give another directory"),
         (
             "user_version=2",
-            [
-                " of format 2",
-                "this version of panewise reads format 1",
-                "use the version of panewise that wrote it",
-            ],
+            (
+                " of format 2 | this version of panewise reads format 1 | "
+                "use the version of panewise that wrote it"
+            ),
         ),
     ],
 )
-def test_other_files_are_refused(pragma: str, parts: list[str], tmp_path: Path) -> None:
+def test_other_files_are_refused(pragma: str, text: str, tmp_path: Path) -> None:
     """semantics 31.5"""
     FileRunStore(tmp_path).close()
     database = sqlite3.connect(tmp_path / FILE)
@@ -80,7 +76,7 @@ def test_other_files_are_refused(pragma: str, parts: list[str], tmp_path: Path) 
     database.close()
     with pytest.raises(StateError) as caught:
         FileRunStore(tmp_path)
-    assert str(caught.value).split(" | ") == [f"{tmp_path / FILE}{parts[0]}", *parts[1:]]
+    assert str(caught.value) == f"{tmp_path / FILE}{text}"
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

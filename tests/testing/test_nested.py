@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import OverOperator, Session, StreamWindow, Tumbling, WindowOperator
@@ -17,6 +17,7 @@ from panewise.streamwindow import count
 from panewise.testing import TestStream, run, transcripts
 from panewise.testing.compare import assert_entries
 from panewise.testing.nested import column_types, values_of
+from tests.engine.effort import examples
 
 RUNTIMES = ("engine", "standalone")
 
@@ -72,7 +73,7 @@ AGGREGATES = [
 ]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows_of_a_type(), st.sampled_from([Tumbling(10), Session(3)]))
 def test_windows(made: tuple[str, list[dict[str, Any]]], window: Any) -> None:
     """Every value keeps its nulls and empty lists (semantics 31.20, 31.22)."""
@@ -93,7 +94,7 @@ def test_over(made: tuple[str, list[dict[str, Any]]]) -> None:
     same_everywhere(spec, events_of(rows), {"c": kind, "key": "string"})
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows_of_a_type())
 def test_policies(made: tuple[str, list[dict[str, Any]]]) -> None:
     kind, rows = made
@@ -102,7 +103,7 @@ def test_policies(made: tuple[str, list[dict[str, Any]]]) -> None:
     same_everywhere(spec, events, {"c": kind, "key": "string"})
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows_of_a_type(), rows_of_a_type())
 def test_join(left: tuple[str, list[dict[str, Any]]], right: tuple[str, list[dict[str, Any]]]) -> None:
     (kind, lefts), (other, rights) = left, right

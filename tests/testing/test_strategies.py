@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, seed, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from panewise import (
@@ -52,6 +52,8 @@ from panewise.testing.strategies import (
     windowed_streams,
 )
 from tests.engine.effort import FEW
+from tests.nightly import LIKE_ANOTHER
+from tests.testing.reached import check_reached
 
 Events = list[dict[str, Any]]
 
@@ -227,44 +229,24 @@ NOT_OF_COUNTED = NOT_OF_GLOBAL | {"watermark", "late behind"}
 NOT_OF_SLIDING_ROWS = (
     NOT_OF_COUNTED | NOT_OF_SLIDING | {"timing EARLY", "op -", "time firing", "row at start", "row at end"}
 )
-ROUNDS, SAMPLES = 96, 50
 
-
-# Scripts for these kinds are drawn like those for the kind on the right. As a check takes minutes, only the
-# soak run makes it.
-LIKE_ANOTHER = {
-    "calendar": "tumbling",
-    "cumulating": "hopping",
-    "custom": "session",
-    "session_of_rows": "session",
-    "hopping_rows": "rows",
-}
+# As a check takes minutes, only the soak run makes it for kinds that are like another.
 KINDS = [pytest.param(kind, marks=pytest.mark.soak) if kind in LIKE_ANOTHER else kind for kind in ALL_KINDS]
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_edge_class_is_generated(kind: str) -> None:
-    """Each class is reached within ROUNDS fixed samples. The examples of a single sample are much alike."""
-    counts: Counter[str] = Counter()
     wanted = COMMON_CLASSES | CLASSES_OF_KINDS[kind]
     left_out = {"global": NOT_OF_GLOBAL, "sliding": NOT_OF_SLIDING, "sliding_rows": NOT_OF_SLIDING_ROWS}
     wanted -= left_out.get(kind, NOT_OF_COUNTED if kind in COUNTED_KINDS else set())
-    for number in range(ROUNDS):
 
-        @seed(number)
-        @settings(max_examples=SAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-        @given(data=st.data())
-        def collect(data: st.DataObject) -> None:
-            spec = data.draw(specs(kind))
-            script = data.draw(events(spec))
-            counts.update(classes(spec, script, run(spec, script, types=types_of(spec), windows=True)))
+    def drawn(data: st.DataObject, _: int) -> set[str]:
+        spec = data.draw(specs(kind))
+        script = data.draw(events(spec))
+        return classes(spec, script, run(spec, script, types=types_of(spec), windows=True))
 
-        collect()
-        missing = {name for name in wanted if not counts[name]}
-        if not missing:
-            return
-    assert not missing, dict(counts.most_common())
+    check_reached(wanted, drawn, rounds=96, samples=50)
 
 
 DAYS = {"airport": "string", "day": "date", "cost": "decimal(4,1)"}

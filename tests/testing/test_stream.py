@@ -39,12 +39,13 @@ from panewise.streamwindow import count
 from panewise.testing import Step, TestStream, run
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.compare import same
-from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs, window_join_specs
-from panewise.testing.policies import TYPES, stream_events, stream_windows
-from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
+from panewise.testing.over_specs import frame_events, frame_specs
+from panewise.testing.policy_specs import TYPES, stream_events, stream_windows
+from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import FEW
+from tests.nightly import FEW_KINDS
 
 SUMS = WindowOperator(
     keys=["k"],
@@ -302,7 +303,7 @@ def test_an_expected_map_may_be_a_dict() -> None:
 
 @FEW
 @given(data=st.data())
-@pytest.mark.parametrize("kind", ALL_KINDS)
+@pytest.mark.parametrize("kind", FEW_KINDS)
 def test_the_progress_agrees_with_the_windows(kind: str, data: st.DataObject) -> None:
     """The windows are those of `run(windows=True)`, and complete once the watermark has reached their end."""
     spec = data.draw(specs(kind))

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from panewise.spec.operators.join.streams import WindowedStreams
@@ -10,6 +9,7 @@ from panewise.testing import run
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs
 from panewise.testing.matches.streams import windowed_streams
+from tests.testing.reached import check_reached
 
 SIDES = ("left", "right")
 WANTED = {
@@ -27,18 +27,8 @@ WANTED = {
 
 
 def test_every_class_is_drawn() -> None:
-    found = set[str]()
-
-    @settings(
-        max_examples=80,
-        database=None,
-        derandomize=True,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(data=st.data())
-    def collect(data: st.DataObject) -> None:
-        spec = data.draw(join_specs(match=data.draw(windowed_streams())))
+    def drawn(data: st.DataObject, _: int) -> set[str]:
+        spec, found = data.draw(join_specs(match=data.draw(windowed_streams()))), set[str]()
         script = data.draw(join_events(spec))
         assert isinstance(spec.match, WindowedStreams)
         for side, window in spec.match.windows.items():
@@ -53,6 +43,6 @@ def test_every_class_is_drawn() -> None:
         for event, output in zip(script, outputs, strict=True):
             if output["panes"]:
                 found.add(f"pairs by {event['op']}")
+        return found
 
-    collect()
-    assert not WANTED - found
+    check_reached(WANTED, drawn, rounds=4, samples=40)

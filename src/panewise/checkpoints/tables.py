@@ -4,7 +4,8 @@ Runs are read one after the other. If a shard has many rows, those of each run a
 parts, which wait in temporary files. Rows of one key are in one part, so each part can be inspected as if it
 were a shard.
 
-Invariant: of several rows of a window the newest is valid, and the last run is the newest.
+Invariant: of several rows of a window the newest is valid, and the last run is the newest. Each run is read
+once for each table and choice of columns, however many parts there are.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
 from panewise import functions as F
@@ -44,10 +44,8 @@ def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], 
     The outputs are panes, late, invalid and counts. It returns when all files are processed. About once a
     second it calls `on_batch` with the number of the last finished micro-batch.
     """
-    schema = spark.read.parquet(str(source)).schema
-    flights = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
     result = (
-        windowed(flights.withWatermark("scheduled", DELAY), event_time="scheduled")
+        windowed(stream(spark, source).withWatermark("scheduled", DELAY), event_time="scheduled")
         .groupBy("origin")
         .window(pw.Tumbling(SIZE))
         .trigger(pw.AfterWatermark(early=pw.AfterCount(EARLY), late=pw.Always()))
@@ -65,6 +63,12 @@ def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], 
         available_now=True,
     )
     follow(query, on_batch)
+
+
+def stream(spark: SparkSession, source: Path) -> DataFrame:
+    """Returns the rows of a folder of Parquet files as a stream, one file in each micro-batch."""
+    schema = spark.read.parquet(str(source)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
 
 
 def follow(query: WindowQuery, on_batch: Callable[[int], None]) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.port import Port
+from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import INPUT, part
 from panewise.spec import Specification
@@ -82,7 +83,44 @@ class OperatorState(Protocol):
         ...
 
 
-class Operator(Protocol):
+class Stateful(Protocol):
+    """What has a state that a checkpoint stores: an operator, or a member of a nested one."""
+
+    @property
+    def state(self) -> OperatorState:
+        """The state. It is replaced, never changed."""
+        ...
+
+    @state.setter
+    def state(self, state: Any) -> None: ...
+
+    @property
+    def changed(self) -> bool:
+        """Whether the tables have changed since the operator was made."""
+        ...
+
+    def header(self) -> dict[str, Any]:
+        """Returns everything of the state that is not in a table, as JSON values."""
+        ...
+
+    def with_header(self, header: Mapping[str, Any]) -> OperatorState:
+        """Returns the state with the values of a header.
+
+        Raises:
+            StateError: if a value cannot be one of this operator's.
+        """
+        ...
+
+    def horizons(self, clocks: Any) -> Mapping[str, int | None]:
+        """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
+        ...
+
+    def next_due(self) -> int | None:
+        """Returns a watermark at or before the first one at which something is due; None: nothing is."""
+        ...
+
+
+class Operator(Stateful, Protocol):
     """An operator on Polars frames. It knows no runtime and reads no clock.
 
     Every method that takes an event emits what is due, and returns it as :class:`Output`. The `port` of an
@@ -105,41 +143,8 @@ class Operator(Protocol):
         ...
 
     @property
-    def state(self) -> OperatorState:
-        """The state. It is replaced, never changed."""
-        ...
-
-    @state.setter
-    def state(self, state: Any) -> None: ...
-
-    @property
-    def changed(self) -> bool:
-        """Whether the tables have changed since the operator was made."""
-        ...
-
-    @property
     def clocks_are_own(self) -> bool:
         """Whether rows drive the watermark, so that a runtime cannot give it again after a restart."""
-        ...
-
-    def header(self) -> dict[str, Any]:
-        """Returns everything of the state that is not in a table, as JSON values."""
-        ...
-
-    def with_header(self, header: Mapping[str, Any]) -> OperatorState:
-        """Returns the state with the values of a header.
-
-        Raises:
-            StateError: if a value cannot be one of this operator's.
-        """
-        ...
-
-    def horizons(self, clocks: Any) -> Mapping[str, int | None]:
-        """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
-        ...
-
-    def next_due(self) -> int | None:
-        """Returns a watermark at or before the first one at which something is due; None: nothing is."""
         ...
 
     def output_watermark(self) -> int | None:
@@ -168,19 +173,8 @@ class Operator(Protocol):
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
         ...
 
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the port found valid."""
-        ...
-
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials that :meth:`Port.combine` returned."""
-        ...
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks of inputs after a batch of :meth:`add_valid`, if rows drive them.
-
-        `latest` has the highest event time of the valid rows of each input.
-        """
         ...
 
     def add_together(
@@ -188,9 +182,9 @@ class Operator(Protocol):
     ) -> Iterable[Output]:
         """Adds valid rows of several ports as one batch, then moves the watermarks that rows drive.
 
-        `latest` has, by port, what :meth:`advance_inputs` takes. The state is at once that after the batch.
-        The outputs may be made when they are requested, so that they need not be in memory together. They
-        are requested before the state is stored.
+        `latest` has, by port, the highest event time of the valid rows of each input. The state is at once
+        that after the batch. The outputs may be made when they are requested, so that they need not be in
+        memory together. They are requested before the state is stored.
         """
         ...
 
@@ -205,6 +199,17 @@ class Operator(Protocol):
     def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
         """Replaces the replay marks of a port by those of the rows that all shards have received."""
         ...
+
+
+@dataclass(frozen=True)
+class EvaluatedPanes:
+    """What one evaluation of a step emits, and the clocks at which it does.
+
+    A step has several evaluations if rows are evaluated one by one, or if its rows move a watermark.
+    """
+
+    clocks: Clocks
+    panes: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -301,6 +306,22 @@ class EngineParts:
     tables: Callable[[Any], tuple[str, ...]]
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
+
+
+def on_call(reference: str) -> Callable[..., Any]:
+    """Returns a function that imports what a reference names when it is called, and calls it.
+
+    Where rows are only packed, a plan is enough. So operators are imported when they are built.
+
+    >>> on_call("math:hypot")(3, 4)
+    5.0
+    """
+    return lambda *given: part(reference)(*given)
+
+
+def with_one_input(reference: str) -> Callable[[Any, Schemas], Operator]:
+    """Returns a function that builds operators with one input, of a class that it imports when called."""
+    return lambda spec, schemas: part(reference)(spec, schemas[INPUT])
 
 
 def engine_parts(spec: Specification) -> EngineParts:

@@ -188,7 +188,7 @@ class StepOutput:
         for output in given:
             if output.late.height or output.invalid.height or output.counts != Counts():
                 found.setdefault(output.port, []).append(output)
-        joined = (Output.joined(of_port) for of_port in found.values())
+        joined = (Output.merged(of_port) for of_port in found.values())
         return cls(pl.concat(panes) if panes else given[0].panes, tuple(joined))
 
     @property

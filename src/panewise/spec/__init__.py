@@ -79,7 +79,7 @@ from panewise.spec.windows.kinds import (
     merging,
     merging_at_touch,
 )
-from panewise.spec.windows.measure import Rows, length, rows
+from panewise.spec.windows.size_in_rows import Rows, length, rows
 from panewise.spec.windows.sliding import Sliding
 
 __all__ = [

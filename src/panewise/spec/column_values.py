@@ -13,9 +13,9 @@ from panewise.spec.type_text import TypeTree, parse, quoted
 
 MISFIT: Final = object()  # the result of `ColumnType.fit` for a value of another type
 _EXACT = 200  # more digits than any decimal(p,s) has, so that no value is rounded before it is validated
-_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _SIMPLE: Final = (
-    *_BITS,
+    *BITS,
     "float",
     "double",
     "string",
@@ -25,7 +25,7 @@ _SIMPLE: Final = (
     "timestamp_ntz",
     "binary",
 )
-_NUMBERS: Final = (*_BITS, "float", "double", "decimal")
+_NUMBERS: Final = (*BITS, "float", "double", "decimal")
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - the beginning of times without a zone
 _MICROSECOND: Final = timedelta(microseconds=1)
 ENTRY: Final = ("key", "value")  # the fields of an entry of a map
@@ -105,8 +105,8 @@ class ColumnType:
     def _number(self, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             return MISFIT
-        if self.name in _BITS:
-            return value if is_whole_of(value, _BITS[self.name]) else MISFIT
+        if self.name in BITS:
+            return value if is_whole_of(value, BITS[self.name]) else MISFIT
         return {"float": _float, "double": _double, "decimal": self._decimal}[self.name](value)
 
     @property

@@ -11,7 +11,7 @@ from panewise.chrono import Duration
 from panewise.spec.describe import describe
 from panewise.spec.protocol import Specification
 from panewise.spec.windows.kinds import Calendar, Cumulating, Global, Hopping, Session, Tumbling
-from panewise.spec.windows.measure import Rows
+from panewise.spec.windows.size_in_rows import Rows
 from panewise.spec.windows.sliding import Sliding
 
 _WIDTH: Final = 420  # pixels of the axis

@@ -4,13 +4,15 @@ A reader is a function of a value and its path, such as "window.size". It return
 raises SpecError with the path. Documents consist of dicts and lists, as JSON does.
 """
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError
+from panewise.errors import SpecError, SpecWarning
 
 Reader: TypeAlias = Callable[[Any, str], Any]
 
@@ -210,9 +212,18 @@ def number_or_us(value: Any, name: str) -> Any:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Returns whether a value is a finite int or float.
+    """Returns whether a value is an int or float, finite as a float.
 
-    >>> is_finite_number(0.5), is_finite_number(True), is_finite_number(float("nan"))
-    (True, False, False)
+    >>> [is_finite_number(value) for value in (0.5, True, float("nan"), 10**400)]
+    [True, False, False, False]
     """
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max
+
+
+@contextmanager
+def silently() -> Iterator[None]:
+    """Ignores warnings of specifications that are made of one that has warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        yield

@@ -106,6 +106,15 @@ class Specification(Protocol):
         ...
 
 
+class Shown:
+    """Is shown as HTML in notebooks, by :mod:`panewise.spec.display`."""
+
+    def _repr_html_(self) -> str:
+        """Returns the words of the specification, and the timeline of its windows if it has any."""
+        html: str = part("panewise.spec.display").html_of(self)
+        return html
+
+
 class Carried(Protocol):
     """Builds the type of a pane column that carries values of input columns unchanged."""
 

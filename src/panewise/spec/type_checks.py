@@ -7,6 +7,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type, check_bytes
+from panewise.spec.column_values import BITS, is_whole_of
 from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.spec.position import Position
 from panewise.spec.protocol import Entry, Specification, Types, parts
@@ -143,17 +144,12 @@ def check_delta(policy: DeltaPolicy, kind: Type) -> None:
         )
 
 
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-
-
 def is_of_type(value: object, kind: Type) -> bool:
     """Returns whether a value of Python, given as a default, is of a type."""
     if isinstance(value, bool) or kind == BOOLEAN:
         return isinstance(value, bool) and kind == BOOLEAN
     if kind.is_integer:
-        return isinstance(value, int) and -(2 ** (_BITS[kind.kind] - 1)) <= value < 2 ** (
-            _BITS[kind.kind] - 1
-        )
+        return is_whole_of(value, BITS[kind.kind])
     if kind.kind == "decimal":
         precision, scale = kind.digits
         return isinstance(value, int) and abs(value) < 10 ** (precision - scale)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, NoReturn, Protocol
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
 from panewise.spec.frames import Frame
 
@@ -205,8 +205,6 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _time(bound: Any, name: str) -> int:
-    if isinstance(bound, str) and bound.strip().startswith("-"):
-        return -Duration.of(bound.strip()[1:], name).us
     if isinstance(bound, int) and not isinstance(bound, bool):
         return bound  # negative, or Window.unboundedPreceding or unboundedFollowing
-    return Duration.of(bound, name).us
+    return signed_duration(bound, name).us

@@ -110,12 +110,12 @@ class Buffer:
         by_port = dict[str, list[Message]]()
         for message, port, _ in self._waiting:
             by_port.setdefault(port, []).append(message)
-        made = {
+        batches = {
             port: fitted(self.spec.ports[port], self.schemas[port], messages)
             for port, messages in by_port.items()
         }
-        return {port: one.frame for port, one in made.items()}, {
-            port: one.misfits for port, one in made.items() if one.misfits
+        return {port: one.frame for port, one in batches.items()}, {
+            port: one.misfits for port, one in batches.items() if one.misfits
         }
 
     def clear(self) -> list[WaitingMessage]:

@@ -8,8 +8,8 @@ If they are evaluated later, together with others of their kind, every output is
 - a watermark, given or moved by a message, completes no window: neither one of the state nor one of a message
   that waits.
 
-What waits has emitted nothing. So it is evaluated before a step that may emit, and when somebody looks at the
-state or the counts.
+What waits has emitted nothing. So it is evaluated before a step that may emit, and when the state or the
+counts are read. To decide costs a test of each value, and a look at the state once for each evaluation.
 """
 
 from datetime import datetime
@@ -58,10 +58,6 @@ class Deferral:
     def enabled(self) -> bool:
         """Whether messages of this operator may wait."""
         return self._ends is not None
-
-    def stop(self) -> None:
-        """Ends the deferral."""
-        self._ends = None
 
     def reset(self) -> None:
         """Drops the cached time at which the state is due, after a reset has replaced the state."""

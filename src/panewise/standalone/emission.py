@@ -95,7 +95,7 @@ class Numbering:
 
     def emission(self, output: Output, misfits: tuple[Message, ...] = ()) -> "tuple[Emission, Numbering]":
         """Returns an output with its numbers, and the numbers after it."""
-        made = Emission(
+        emission = Emission(
             output.panes,
             output.late,
             output.invalid,
@@ -113,7 +113,7 @@ class Numbering:
             late=self.late + output.late.height,
             invalid=self.invalid + output.invalid.height,
         )
-        return made, after
+        return emission, after
 
     def at_least(self, other: "Numbering") -> "Numbering":
         """Returns the higher one of each number of this and the other numbering."""

@@ -150,6 +150,7 @@ class AsyncFront(Generic[T]):
     """
 
     def __init__(self, operator: Front[T, Core], capacity: int) -> None:
+        # Both fronts are of one module: this one accepts the outputs in place of the caller of the other one.
         self._delivery, self._core, self._capacity = operator._delivery, operator._core, capacity
         self._outputs, self._changes = self._delivery.outputs, self._delivery.changes
         self._close = operator.close

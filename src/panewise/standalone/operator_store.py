@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from panewise.errors import InputError
 from panewise.state import RunStore
@@ -58,5 +58,4 @@ def opened(store: Any) -> tuple[OperatorStore, Close]:
         rule = "a store is a directory, or an object with the methods of OperatorStore"
         remedy = "give the path of a directory"
         raise InputError(f"store={store!r}, without {missing[0]}()", rule, remedy)
-    made: OperatorStore = store
-    return made, lambda: None
+    return cast(OperatorStore, store), lambda: None

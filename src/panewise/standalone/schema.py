@@ -56,10 +56,10 @@ def dtype_of(name: str, given: Any) -> pl.DataType:
             return polars_type(ColumnType.parse(given))
         except InputError as error:
             raise _unknown(name, given) from error
-    made = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given
-    if not isinstance(made, pl.DataType):
+    dtype = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given
+    if not isinstance(dtype, pl.DataType):
         raise _unknown(name, given)
-    return made
+    return dtype
 
 
 def _unknown(name: str, given: Any) -> InputError:

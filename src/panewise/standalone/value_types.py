@@ -90,14 +90,14 @@ class _OfPolars(ColumnType):
         if isinstance(value, bool) and self.dtype.is_numeric():
             return MISFIT
         try:
-            made = pl.Series([value], dtype=self.dtype, strict=True)
+            column = pl.Series([value], dtype=self.dtype, strict=True)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
             return MISFIT
-        if made.dtype != self.dtype or made.null_count() or _is_beyond(value, made):
+        if column.dtype != self.dtype or column.null_count() or _is_beyond(value, column):
             return MISFIT
-        return made.to_physical().item() if self.dtype.is_temporal() else value
+        return column.to_physical().item() if self.dtype.is_temporal() else value
 
 
-def _is_beyond(value: Any, made: pl.Series) -> bool:
+def _is_beyond(value: Any, column: pl.Series) -> bool:
     """Returns whether a finite number became infinite."""
-    return made.dtype.is_float() and not made.is_finite().all() and math.isfinite(value)
+    return column.dtype.is_float() and not column.is_finite().all() and math.isfinite(value)

@@ -131,6 +131,6 @@ def _has_text(dtype: pl.DataType) -> bool:
 
 def _made(dtype: object) -> pl.DataType:
     """Returns a type as an instance of its class."""
-    made = dtype() if isinstance(dtype, type) else dtype
-    assert isinstance(made, pl.DataType)
-    return made
+    instance = dtype() if isinstance(dtype, type) else dtype
+    assert isinstance(instance, pl.DataType)
+    return instance

@@ -1,6 +1,7 @@
 """Snapshots of a durable map: an iterator of RocksDB, merged with a snapshot of the pending changes.
 
-The changes take precedence. A key whose change is a tombstone has no entry.
+The changes take precedence. A key whose change is a tombstone has no entry. An entry costs a step of the
+iterator, and a search if another scan of the snapshot has moved it since.
 """
 
 from collections.abc import Iterator
@@ -11,10 +12,10 @@ from panewise.calls import Calls
 from panewise.stores.memory_map import MemorySnapshot
 from panewise.stores.ordered_map import after, closed_error
 from panewise.stores.rocks import StoreErrors
-from panewise.stores.scans import GeneratedScan, scan_of
+from panewise.stores.scans import Closing, GeneratedScan, scan_of
 
 
-class DurableSnapshot:
+class DurableSnapshot(Closing):
     """A durable map as it was when the snapshot was opened, with the changes that were pending.
 
     An iterator of RocksDB is a snapshot of the files. All scans and reads of a snapshot share one iterator.
@@ -67,12 +68,6 @@ class DurableSnapshot:
         """Closes the snapshot. RocksDB may then delete the old versions that the snapshot has pinned."""
         self._stored = None
         self._changes.close()
-
-    def __enter__(self) -> "DurableSnapshot":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def is_open(self) -> bool:
         """Returns whether the snapshot has the files open."""

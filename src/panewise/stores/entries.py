@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from panewise.calls import Calls, one_thread_at_a_time
+from panewise.stores.scans import Closing
 
 E = TypeVar("E")
 
 
-class Entries(Iterator[E], Generic[E]):
+class Entries(Iterator[E], Closing, Generic[E]):
     """The entries of a range as they were when the iterator was opened (semantics 34.3).
 
     It is an iterator and a context manager. Close it, or use it in a `with` block, unless you read it to its
@@ -57,9 +58,3 @@ class Entries(Iterator[E], Generic[E]):
         release, self._release = self._release, None
         if release is not None:
             release()
-
-    def __enter__(self) -> "Entries[E]":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()

@@ -20,7 +20,7 @@ from sortedcontainers import SortedDict, SortedList
 from panewise.calls import Calls, one_thread_at_a_time
 from panewise.errors import InputError
 from panewise.stores.ordered_map import closed_error
-from panewise.stores.scans import GeneratedScan, scan_of
+from panewise.stores.scans import Closing, GeneratedScan, scan_of
 
 V = TypeVar("V")
 _ABSENT: Any = object()
@@ -181,7 +181,7 @@ class MemoryMap(PlainMemoryMap[V]):
     close = one_thread_at_a_time(PlainMemoryMap.close)
 
 
-class MemorySnapshot(Generic[V]):
+class MemorySnapshot(Closing, Generic[V]):
     """A map in memory as it was when the snapshot was opened."""
 
     def __init__(self, entries: PlainMemoryMap[V]) -> None:
@@ -206,12 +206,6 @@ class MemorySnapshot(Generic[V]):
         if self._map is not None:
             self._map._snapshots.pop(id(self), None)
             self._map, self.before = None, SortedDict()
-
-    def __enter__(self) -> "MemorySnapshot[V]":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def _entries(self, start: bytes, end: bytes | None, backward: bool) -> Iterator[tuple[bytes, V]]:
         """Yields the entries of a range. After a change of the map it looks for its place again.

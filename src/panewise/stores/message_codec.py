@@ -110,13 +110,9 @@ class MessageCodec:
 
     def prefix(self, session_key: KeyValue | None, fields: bytes | None) -> tuple[bytes, bool]:
         """Returns what the keys begin with, and whether their positions follow directly."""
-        if not self._sessions:
-            if self.equal_first and fields is not None:
-                return PREFIX + fields, True
-            return PREFIX, not self.equal_first
-        if session_key is None:
+        if self._sessions and session_key is None:
             return PREFIX, False
-        prefix = PREFIX + encode_key(session_key)
+        prefix = PREFIX + (encode_key(session_key) if self._sessions else b"")
         if self.equal_first and fields is not None:
             return prefix + fields, True
         return prefix, not self.equal_first

@@ -1,12 +1,27 @@
 """Scans over entries that a generator yields."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from panewise.calls import Calls, one_thread_at_a_time
 
 
-class GeneratedScan(Iterator[tuple[bytes, Any]]):
+class Closing(ABC):
+    """What is closed at the end of a `with` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Releases what it pins; further calls change nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class GeneratedScan(Iterator[tuple[bytes, Any]], Closing):
     """The entries that an iterator yields, until it is closed or has ended."""
 
     def __init__(self, entries: Iterator[tuple[bytes, Any]]) -> None:
@@ -33,12 +48,6 @@ class GeneratedScan(Iterator[tuple[bytes, Any]]):
         self._entries = iter(())
         while self._on_close:
             self._on_close.pop()()
-
-    def __enter__(self) -> "GeneratedScan":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 class CheckedScan(GeneratedScan):

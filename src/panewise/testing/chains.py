@@ -23,7 +23,7 @@ from panewise.spec import (
 )
 from panewise.spec.aggregates.aggregate import PAIRS
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES, types_of
-from panewise.testing.windows import specs
+from panewise.testing.window_specs import specs
 
 _ROUNDED = PAIRS | {"skewness", "kurtosis"}
 _NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
@@ -31,7 +31,7 @@ _NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
 
 @st.composite
 def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixed: Any) -> Chain:
-    """Draws chains of an operator, as :func:`panewise.testing.windows.specs` draws it, and of stages.
+    """Draws chains of an operator, as :func:`panewise.testing.window_specs.specs` draws it, and of stages.
 
     Args:
         kind: kind of the window, such as "session". Default: all.

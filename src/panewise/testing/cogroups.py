@@ -14,7 +14,7 @@ from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.testing.aggregates import aggregates
 from panewise.testing.joins import two_sides, watermarks_of_sides
 from panewise.testing.samples import USER_AGGREGATES
-from panewise.testing.windows import KINDS, specs
+from panewise.testing.window_specs import KINDS, specs
 
 __all__ = ["USERS", "cogroup_specs"]
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from panewise.spec import DeduplicateOperator, Position
-from panewise.testing.frames import WATERMARKS, RowWriter, row_script
+from panewise.testing.over_specs import WATERMARKS, RowWriter, row_script
 from panewise.testing.samples import types_of, with_types
 
 __all__ = ["deduplicate_events", "deduplicate_specs"]
@@ -65,10 +65,10 @@ def deduplicate_events(
         max_rows: the most rows of a batch.
         types: the types of columns that differ from those of :func:`types_of`.
     """
-    return row_script(_Writer(draw, spec, with_types(types_of(spec), types), max_rows), max_events)
+    return row_script(_DeduplicateWriter(draw, spec, with_types(types_of(spec), types), max_rows), max_events)
 
 
-class _Writer(RowWriter):
+class _DeduplicateWriter(RowWriter):
     """Draws events near the ends of groups."""
 
     spec: DeduplicateOperator

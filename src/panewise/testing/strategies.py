@@ -38,17 +38,16 @@ from panewise.testing.aggregates import aggregates
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
-from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs, window_join_specs
 from panewise.testing.matches.streams import windowed_streams
 from panewise.testing.nested import column_types, values_of
-from panewise.testing.policies import stream_events, stream_types, stream_windows
+from panewise.testing.over_specs import frame_events, frame_specs
+from panewise.testing.policy_specs import stream_events, stream_types, stream_windows
 from panewise.testing.samples import types_of
 from panewise.testing.scripts import events
 from panewise.testing.triggers import composites, leaves, triggers
-from panewise.testing.windowed_joins import windowed_join_specs
-from panewise.testing.windows import (
+from panewise.testing.window_specs import (
     ALL_KINDS,
     COUNTED_KINDS,
     KINDS,
@@ -56,6 +55,7 @@ from panewise.testing.windows import (
     specs,
     windows,
 )
+from panewise.testing.windowed_joins import windowed_join_specs
 
 __all__ = [
     "ALL_KINDS",

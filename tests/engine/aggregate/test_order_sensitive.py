@@ -3,7 +3,7 @@
 from typing import Any
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import UserAggregate
@@ -13,6 +13,7 @@ from panewise.engine.aggregate.arrival_order import ArrivalOrderAggregation
 from panewise.engine.aggregate.range_aggregate import over
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.testing.compare import same
+from tests.engine.effort import examples
 
 SCHEMA: dict[str, pl.DataType] = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String(), "ok": pl.Boolean()}
 TOTAL = UserAggregate.reduce("total", lambda one, other: one + other, result="bigint", commutative=True)
@@ -63,7 +64,7 @@ def results(aggregation: Aggregation, partials: pl.DataFrame) -> dict[str, Any]:
     return told.select(one.name for one in AGGREGATES).row(0, named=True)
 
 
-@settings(max_examples=150, derandomize=True, database=None, deadline=None)
+@examples(150)
 @given(given=st.lists(ROWS, min_size=1, max_size=12), data=st.data())
 def test_partials_may_be_merged_in_any_order(given: list[dict[str, Any]], data: st.DataObject) -> None:
     """Partials that are merged in any order give the aggregates of the rows in arrival order."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import panewise as pw
@@ -15,6 +15,7 @@ from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.range_aggregate import over
 from panewise.errors import AggregateOverflowError
 from panewise.testing.compare import same
+from tests.engine.effort import examples
 
 SCHEMA = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String(), "d": pl.Decimal(10, 2)}
 # An aggregate whose merge depends on the order of its arguments.
@@ -96,7 +97,7 @@ def read_off(partials: pl.DataFrame, aggregation: Aggregation = AGGREGATION) -> 
     return partials.select(aggregation.results).select(one.name for one in aggregation.aggregates).to_dicts()
 
 
-@settings(max_examples=200, derandomize=True, database=None, deadline=None)
+@examples(200)
 @given(rows=st.lists(ROWS, min_size=1, max_size=40), data=st.data())
 def test_an_aggregate_of_a_range_is_that_of_its_merged_pieces(
     rows: list[dict[str, Any]], data: st.DataObject

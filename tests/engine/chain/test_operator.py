@@ -19,10 +19,9 @@ from panewise.testing import run
 from panewise.testing.chains import can_begin_chain, chains
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, events, specs, types_of
-from tests.engine.effort import FEW, examples, soak
-from tests.engine.orders import columns
+from tests.engine.agreement import outputs_that_agree
+from tests.engine.effort import FEW, at_length, examples
 from tests.engine.windows.test_invariances import assert_same, cut, numbered, together
-from tests.engine.windows.test_properties import shape
 
 Events = list[dict[str, Any]]
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -37,17 +36,8 @@ def play(chain: Chain, script: Events, runtime: str = "engine", **options: Any) 
 
 def agree(chain: Chain, script: Events) -> None:
     """Asserts that engine and oracle have the same output and stored windows after every event."""
-    got, wanted = play(chain, script), play(chain, script, "oracle")
-    for number, (event, left, right) in enumerate(zip(script, got, wanted, strict=True)):
-        for part in ("counts", "invalid", "late", "panes", "windows"):
-            told = (
-                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle "
-                f"{right[part]}\nchain {chain}"
-            )
-            assert same(left[part], right[part]), told
-            assert shape(left[part]) == shape(right[part]), told
+    for left, right in outputs_that_agree(chain, script, types_of(chain.first), exact=True):
         assert floats(chain, left) == floats(chain, right)
-        assert columns(left) == columns(right)
 
 
 def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
@@ -57,22 +47,20 @@ def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
     ]
 
 
+def check(data: st.DataObject, kind: str) -> None:
+    chain = data.draw(chains(kind))
+    agree(chain, data.draw(events(chain.first)))
+
+
 @EACH_KIND
 @FEW
 @given(data=st.data())
 def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
     """Engine and oracle agree on chains over every kind of window (semantics 30 to 30.9)."""
-    chain = data.draw(chains(kind))
-    agree(chain, data.draw(events(chain.first)))
+    check(data, kind)
 
 
-@pytest.mark.soak
-@EACH_KIND
-@soak(5_000)
-@given(data=st.data())
-def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
-    chain = data.draw(chains(kind))
-    agree(chain, data.draw(events(chain.first)))
+test_engine_is_oracle_at_length = EACH_KIND(at_length(check, 5_000, data=st.data()))
 
 
 @EACH_KIND
@@ -195,7 +183,10 @@ def test_nothing_is_kept_of_windows_that_have_expired() -> None:
     for watermark, kept in ((14, 3), (15, 0), (20, 2), (25, 0)):
         operator.advance(watermark=watermark)
         oracle.watermark(watermark)
-        assert sum(table.all().height for table in operator.state.stage_tables.values()) == kept
+        assert (
+            sum(table.all().height for name, table in operator.state.tables.items() if name != "windows")
+            == kept
+        )
         assert oracle.stored_count == kept
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.join_events import join_events
-from tests.engine.effort import SOAK, examples
+from tests.engine.effort import at_length, examples
 from tests.engine.join.test_properties import agree
 
 FEWER = examples(15)
@@ -33,8 +33,4 @@ def test_stored_engine_is_oracle(data: st.DataObject) -> None:
     check(data, stored=True)
 
 
-@pytest.mark.soak
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
-    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+test_engine_is_oracle_at_length = at_length(check, 20_000, data=st.data(), stored=st.booleans())

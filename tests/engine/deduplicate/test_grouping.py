@@ -29,7 +29,7 @@ def grouped(code: Numbers, times: Numbers, stored: list[tuple[int, int]], within
     opened = opening(code, times, Anchors.of(others, anchors, none), within)
     keys, ends = np.concatenate([others, code[opened]]), np.concatenate([anchors, times[opened]])
     known = Anchors.of(keys, ends, np.concatenate([none, opened]))
-    group = known.joined(code, *reach(times, within))
+    group = known.groups_of_rows(code, *reach(times, within))
     return opened.tolist(), list(zip(keys[group].tolist(), ends[group].tolist(), strict=True))
 
 

@@ -4,17 +4,15 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spec import DeduplicateOperator, row_driven
 from panewise.testing import run
-from panewise.testing.compare import same
 from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
 from panewise.testing.strategies import types_of
-from tests.engine.effort import DEFAULT, FEW, SOAK
-from tests.engine.orders import columns
+from tests.engine.agreement import outputs_that_agree
+from tests.engine.effort import DEFAULT, FEW, at_length
 from tests.engine.windows.test_invariances import assert_same, cut, numbered, together
 
 Events = list[dict[str, Any]]
@@ -25,20 +23,7 @@ def play(spec: DeduplicateOperator, script: Events, **options: Any) -> Events:
 
 
 def agree(spec: DeduplicateOperator, script: Events, **options: Any) -> None:
-    """Asserts that engine and oracle have the same output and stored groups after every event."""
-    wanted = run(spec, script, "oracle", types=types_of(spec), windows=True)
-    for number, (event, right, left) in enumerate(
-        zip(script, wanted, play(spec, script, **options), strict=True)
-    ):
-        for part in ("counts", "invalid", "late", "panes", "windows"):
-            told = (
-                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\n{spec}"
-            )
-            assert same(left[part], right[part]), told
-        assert columns(left) == columns(right)
-        counts = left["counts"]
-        assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
-        assert counts["rows_in"] == len(event.get("rows", ()))
+    outputs_that_agree(spec, script, types_of(spec), **options)
 
 
 def check(data: st.DataObject, **options: Any) -> None:
@@ -59,11 +44,7 @@ def test_stored_engine_is_oracle(data: st.DataObject) -> None:
     check(data, stored=True)
 
 
-@pytest.mark.soak
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
-    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+test_engine_is_oracle_at_length = at_length(check, 20_000, data=st.data(), stored=st.booleans())
 
 
 @FEW

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
@@ -16,6 +16,7 @@ from panewise.oracle.conditions import matches as in_oracle
 from panewise.spec.conditions import And, IsNull, Node, Not, Term, as_condition, left, right
 from panewise.testing.conditions import Pair, conditions, pairs
 from tests.engine.condition_cases import CASES, OVERFLOW, Case, column_name, frame_of
+from tests.engine.effort import examples
 
 LONG = 2**63
 
@@ -48,7 +49,7 @@ def of_oracle(condition: Node, pair: Pair) -> bool | None:
         return None
 
 
-@settings(max_examples=1500, derandomize=True, database=None, deadline=None)
+@examples(1500)
 @given(data=st.data())
 def test_engine_and_oracle_agree(data: st.DataObject) -> None:
     condition = data.draw(conditions())
@@ -63,7 +64,7 @@ def test_engine_and_oracle_agree(data: st.DataObject) -> None:
     assert matches(condition, frame_of(fitting)) == [truth for truth in wanted if truth is not None]
 
 
-@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@examples(300)
 @given(
     numbers=st.lists(
         st.tuples(st.integers(-LONG, LONG - 1), st.integers(-LONG, LONG - 1)), min_size=1, max_size=4
@@ -90,7 +91,7 @@ def compute_terms(op: str) -> Term:
     return {"+": left("a") + right("b"), "-": left("a") - right("b"), "*": left("a") * right("b")}[op]
 
 
-@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@examples(300)
 @given(unscaled=st.integers(-(10**38) + 1, 10**38 - 1), scale=st.integers(0, 38))
 def test_a_decimal_is_converted_to_the_nearest_double(unscaled: int, scale: int) -> None:
     """semantics 38.7: it is rounded once."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import panewise as pw
@@ -25,6 +25,7 @@ from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore
 from panewise.testing.compare import same
 from tests.engine.aggregate.test_range_aggregate import AGGREGATES, ROWS, SCHEMA
+from tests.engine.effort import examples
 
 COLUMNS: dict[str, pl.DataType] = {"t": pl.Int64(), "k": pl.Int64(), "v": pl.Int64()}
 
@@ -263,7 +264,7 @@ def test_rows_come_back_as_they_were() -> None:
     assert str(sent["k"][0]) == "-0.0"
 
 
-@settings(max_examples=60, derandomize=True, database=None, deadline=None)
+@examples(60)
 @given(given_rows=st.lists(ROWS, min_size=1, max_size=12))
 def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
     """`Aggregation.singles` returns the same partials as `lift` with each row as a group of its own."""

@@ -10,36 +10,23 @@ from panewise.spec import StreamWindow
 from panewise.streamwindow import partition_age
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.policies import TYPES, stream_events, stream_windows
-from tests.engine.effort import DEFAULT, FEW, SOAK
-from tests.engine.orders import columns
+from panewise.testing.policy_specs import TYPES, stream_events, stream_windows
+from tests.engine.agreement import outputs_that_agree
+from tests.engine.effort import DEFAULT, FEW, at_length
 
 Events = list[dict[str, Any]]
 
 KINDS = pytest.mark.parametrize("kind", ["tumbling", "sliding"])
 
 
-def play(spec: StreamWindow, script: Events, runtime: str = "engine", **options: Any) -> Events:
-    return run(spec, script, runtime, types=TYPES, windows=True, **options)
+def play(spec: StreamWindow, script: Events, **options: Any) -> Events:
+    return run(spec, script, "engine", types=TYPES, windows=True, **options)
 
 
 def agree(spec: StreamWindow, script: Events) -> None:
     """Asserts that engine and oracle have the same output and stored windows after every event."""
-    for number, (event, right, left) in enumerate(
-        zip(script, play(spec, script, "oracle"), play(spec, script), strict=True)
-    ):
-        for part in ("counts", "invalid", "late", "panes", "windows"):
-            told = (
-                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle "
-                f"{right[part]}\nspec {spec}"
-            )
-            assert same(left[part], right[part]), told
-            assert shape(left[part]) == shape(right[part]), told
+    for left, right in outputs_that_agree(spec, script, TYPES, exact=True):
         assert repr(levels(left)) == repr(levels(right))
-        assert columns(left) == columns(right)
-        counts = left["counts"]
-        assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
-        assert counts["rows_in"] == len(event.get("rows", ()))
 
 
 def levels(output: dict[str, Any]) -> list[Any]:
@@ -51,13 +38,6 @@ def levels(output: dict[str, Any]) -> list[Any]:
     return [
         [pane.get("level"), *(row.get("level") for row in pane.get("tuples", ()))] for pane in output["panes"]
     ]
-
-
-def shape(value: Any) -> Any:
-    """Returns the type of a value, and those of its elements."""
-    if isinstance(value, dict):
-        return {name: shape(item) for name, item in value.items()}
-    return [shape(item) for item in value] if isinstance(value, list) else type(value)
 
 
 def check(data: st.DataObject, kind: str) -> None:
@@ -72,12 +52,7 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
     check(data, kind)
 
 
-@pytest.mark.soak
-@KINDS
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
-    check(data, kind)
+test_engine_is_oracle_at_length = KINDS(at_length(check, 20_000, data=st.data()))
 
 
 @KINDS

@@ -14,9 +14,9 @@ from panewise.spec import Chain, OverOperator, WindowOperator
 from panewise.testing import run
 from panewise.testing.chains import chains
 from panewise.testing.compare import same
-from panewise.testing.frames import frame_events, frame_specs
+from panewise.testing.over_specs import frame_events, frame_specs
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
-from tests.engine.effort import FEW, SOAK
+from tests.engine.effort import FEW, at_length
 from tests.engine.windows.test_invariances import BY_ORDER, assert_same, cut, numbered, together
 from tests.engine.windows.test_properties import agree
 
@@ -52,12 +52,9 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
     check(data, kind)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("kind", KINDS)
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
-    check(data, kind)
+test_engine_is_oracle_at_length = pytest.mark.parametrize("kind", KINDS)(
+    at_length(check, 20_000, data=st.data())
+)
 
 
 def agree_on(spec: Chain | OverOperator, script: Events, types: dict[str, str]) -> None:

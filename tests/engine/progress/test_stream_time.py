@@ -14,7 +14,7 @@ from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
-from tests.engine.effort import FEW, SOAK
+from tests.engine.effort import FEW, at_length
 from tests.engine.windows.test_properties import agree
 
 MARKS = st.sampled_from([pw.StreamTime(), pw.StreamTime(2), pw.StreamTime(5)])
@@ -38,12 +38,9 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
     check(data, kind)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("kind", KINDS)
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
-    check(data, kind)
+test_engine_is_oracle_at_length = pytest.mark.parametrize("kind", KINDS)(
+    at_length(check, 20_000, data=st.data())
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,25 +14,15 @@ from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.matches.streams import windowed_streams
 from panewise.testing.windowed_joins import windowed_join_specs
-from tests.engine.effort import DEFAULT, FEW, SOAK
+from tests.engine.agreement import outputs_that_agree
+from tests.engine.effort import DEFAULT, FEW, at_length
 
 Events = list[dict[str, Any]]
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 
 
 def agree(spec: WindowedJoin, script: Events, **options: Any) -> None:
-    """Asserts that engine and oracle have the same output and live windows after every event."""
-    types = join_types(spec.join)
-    wanted, found = (
-        run(spec, script, runtime, types=types, windows=True, **given)
-        for runtime, given in (("oracle", {}), ("engine", options))
-    )
-    for number, (event, right, left) in enumerate(zip(script, wanted, found, strict=True)):
-        for part in ("counts", "invalid", "late", "panes", "windows"):
-            text = (
-                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\n{spec}"
-            )
-            assert same(left[part], right[part]), text
+    outputs_that_agree(spec, script, join_types(spec.join), **options)
 
 
 def check(data: st.DataObject, **options: Any) -> None:
@@ -62,11 +52,7 @@ def test_windows_over_windowed_streams_are_those_of_the_oracle(data: st.DataObje
     agree(spec, events, stored=data.draw(st.booleans(), label="stored"))
 
 
-@pytest.mark.soak
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
-    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+test_engine_is_oracle_at_length = at_length(check, 20_000, data=st.data(), stored=st.booleans())
 
 
 def test_windows_read_the_bounds_of_the_windows_of_the_join() -> None:

@@ -5,7 +5,7 @@ from zoneinfo import available_timezones
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import Calendar
@@ -14,6 +14,7 @@ from panewise.engine.columns import TIME
 from panewise.engine.windowing.slicing import Slicing
 from panewise.errors import SpecError
 from panewise.oracle.windowing.assign import windows_of
+from tests.engine.effort import examples
 
 HOUR = 3_600_000_000
 
@@ -58,7 +59,7 @@ def sliced(calendar: Calendar, times: list[int]) -> list[list[tuple[int, int]]]:
     ]
 
 
-@settings(max_examples=400, derandomize=True, database=None, deadline=None)
+@examples(400)
 @given(CALENDARS, st.lists(TIMES, min_size=1, max_size=6))
 def test_engine_is_oracle(calendar: Calendar, times: list[int]) -> None:
     """Engine and oracle assign the same windows, also at and just before the bounds of the windows found."""
@@ -73,7 +74,7 @@ def test_engine_is_oracle(calendar: Calendar, times: list[int]) -> None:
     assert sliced(calendar, times) == [windows_of(calendar, t, {}) for t in times]
 
 
-@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@examples(100)
 @given(CALENDARS, TIMES)
 def test_there_are_no_gaps(calendar: Calendar, time: int) -> None:
     """Each window starts where the one before it ends (semantics 6.4)."""

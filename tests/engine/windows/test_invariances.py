@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
+from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import examples
+from tests.nightly import FEW_KINDS
 
 Events = list[dict[str, Any]]
 
-EACH_KIND = pytest.mark.parametrize("kind", ALL_KINDS)
+EACH_KIND = pytest.mark.parametrize("kind", FEW_KINDS)
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 BY_ORDER = {"order": ["order"], "position": None}
 
@@ -107,6 +108,7 @@ def test_rows_may_stand_anywhere_in_their_batch(kind: str, data: st.DataObject) 
         assert_same(one, other)
 
 
+@pytest.mark.nightly  # transcripts with restarts, and stored states, are in every test run
 @EACH_KIND
 @examples(30)
 @given(data=st.data())
@@ -119,6 +121,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
         assert_same(one, other)
 
 
+@pytest.mark.nightly  # every run checks its retractions
 @EACH_KIND
 @examples(30)
 @given(data=st.data())

@@ -16,16 +16,16 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.port import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import Inputs, InputWatermark
+from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
-from panewise.spec import Inputs as InputsSpec
+from panewise.spec import Inputs
 from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side
 
 KEY = "key"
-BOTH = InputsSpec([LEFT, RIGHT])
+BOTH = Inputs([LEFT, RIGHT])
 
 
 class SidePort(UncombinedPort):
@@ -105,7 +105,7 @@ class PairsOperator(UncombinedOperator):
             return self.state
         known = header["inputs"]
         reported = tuple((name, InputWatermark(*one)) for name, one in known["told"].items())
-        inputs = Inputs(reported, known["since"])
+        inputs = InputWatermarks(reported, known["since"])
         clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs)
         return replace(self.state, clocks=clocks, ended=frozenset(header["ended"]))
 

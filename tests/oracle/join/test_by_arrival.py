@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from panewise import SpecError, StreamTime
+from panewise import StreamTime
 from panewise.spec.conditions import left as left_column
 from panewise.spec.conditions import right as right_column
 from panewise.spec.operators.join.match import AsOf, LastRows
 from panewise.streamwindow import count, delta, time
-from tests.oracle.join.cases import MAX, join, left, oracle, right, shown
+from tests.oracle.join.cases import MAX, left, oracle, right, shown
 
 RECORD: dict[str, Any] = {"evaluate": "record"}
 
@@ -180,22 +180,6 @@ def test_a_row_that_is_evicted_is_emitted_in_its_turn() -> None:
     assert shown(oracle(LastRows(0, left=1), **fields).add_batch(given)) == [("+", 5, None), ("+", 9, None)]
     record = oracle(LastRows(0, left=1), **fields, **RECORD).add_batch(given)
     assert shown(record) == [("+", 9, None), ("+", 5, None)]
-
-
-@pytest.mark.parametrize("how", ["right", "full"])
-def test_other_types_are_refused(how: Any) -> None:
-    """Semantics 27.2."""
-    with pytest.raises(
-        SpecError, match=r"how='(right|full)', .* \| .* inner, left, semi or anti \| exchange"
-    ):
-        join(LastRows(1), how=how)
-
-
-def test_early_is_refused_without_a_window_of_left_rows() -> None:
-    """semantics 37.5, 37.6: left rows are emitted once."""
-    for match in (LastRows(1), LastRows(1, order="event_time")):
-        with pytest.raises(SpecError, match=r"unmatched='early', .* \| .* in no window .* \| leave"):
-            join(match, how="left", unmatched="early")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.oracle.join.interpreter import JoinInterpreter
@@ -16,9 +16,10 @@ from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs
 from panewise.testing.matches.interval import unbounded_intervals
+from tests.engine.effort import examples
 
 Events = list[dict[str, Any]]
-SETTINGS = settings(derandomize=True, database=None, deadline=None)
+SETTINGS = examples(100)
 
 
 def by_side(event: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from panewise import SpecError
 from panewise.spec.conditions import left as left_column
 from panewise.spec.conditions import right as right_column
 from panewise.spec.operators.join.match import Latest
-from tests.oracle.join.cases import MAX, join, left, oracle, right, shown
+from tests.oracle.join.cases import MAX, left, oracle, right, shown
 
 
 def stored(one: Any) -> list[int]:
@@ -122,13 +121,6 @@ def test_rows_can_get_a_partner_until_the_other_side_has_ended() -> None:
     assert shown(one.finish("right")) == [("+", 1, None)]
     assert stored(one) == [2]
     assert shown(one.add([*left(3), *left(4, k=2.0)], "left")) == [("+", 3, 2), ("+", 4, None)]
-
-
-@pytest.mark.parametrize("how", ["semi", "anti"])
-def test_other_types_are_refused(how: Any) -> None:
-    """Semantics 27.2."""
-    with pytest.raises(SpecError, match=r"how='(semi|anti)', Latest.* \| .* left, right or full \| use how="):
-        join(Latest(), how=how)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import (
@@ -39,12 +39,13 @@ from panewise.spec.triggers.simple import Leaf
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import IN_ORDER, SURPLUS, cogroup_specs
 from panewise.testing.deduplicates import deduplicate_specs
-from panewise.testing.frames import frame_specs
 from panewise.testing.joins import join_specs, window_join_specs
-from panewise.testing.policies import COUNTING, EVICTING, stream_windows
+from panewise.testing.over_specs import frame_specs
+from panewise.testing.policy_specs import COUNTING, EVICTING, stream_windows
 from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
 from panewise.testing.windowed_joins import windowed_join_specs
+from tests.engine.effort import examples
 
 AGGREGATES = {**USER_AGGREGATES, IN_ORDER.name: IN_ORDER, SURPLUS.name: SURPLUS}
 LISTENERS = {COUNTING.name: COUNTING, EVICTING.name: EVICTING}
@@ -91,7 +92,7 @@ OTHER_VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("family", SPECS)
-@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@examples(100)
 @given(data=st.data())
 def test_round_trips(family: str, data: st.DataObject) -> None:
     with warnings.catch_warnings():
@@ -383,21 +384,98 @@ A_LIST = "a list of triggers"
 ACCUMULATIONS = "one of 'discarding', 'accumulating', 'retracting'"
 MICROSECONDS = "a whole number of microseconds"
 ROWS = "a number of rows is whole, 1 or more, and 4611686018427387904 at most"
-MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
+SIZE = f"{MICROSECONDS}, or {{'rows': n}}"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "given", "what"),
+    [
+        ("window.size", "1 hour", "window.size='1 hour'", SIZE),
+        ("window.size", 1.0, "window.size=1.0", SIZE),
+        ("window.size", True, "window.size=True", SIZE),
+        ("window.size", {"rows": 3, "of": "key"}, "window.size={'rows': 3, 'of': 'key'}", SIZE),
+        ("accumulation", 5, "accumulation=5", ACCUMULATIONS),
+        ("window.origin", None, "window.origin=None", "a whole number"),
+        (
+            "window",
+            {"kind": "session", "gap": "1 hour"},
+            "window.gap='1 hour'",
+            f"{SIZE}, or a column's name",
+        ),
+        (
+            "window",
+            {"kind": "custom", "name": "holds", "merge": 1},
+            "window.merge=1",
+            "true, false or 'touching'",
+        ),
+        ("window", {"kind": "hopping", "size": 1, "hop": 1, "gaps": 0}, "window.gaps=0", "true or false"),
+        ("trigger.early", {"kind": "after_count", "n": "3"}, "trigger.early.n='3'", "a whole number"),
+        (
+            "trigger.late",
+            {"kind": "after_any", "triggers": 3},
+            "trigger.late.triggers=3",
+            "a list of triggers",
+        ),
+        (
+            "trigger.late",
+            {"kind": "after_any", "triggers": [{"kind": "after_count", "n": None}]},
+            "trigger.late.triggers[0].n=None",
+            "a whole number",
+        ),
+        ("aggregates", "count", "aggregates='count'", "a list of aggregates"),
+        ("aggregates.0", "count", "aggregates[0]='count'", "an object with named fields"),
+        ("aggregates.0.fn", 3, "aggregates[0].fn=3", "a string"),
+        ("aggregates.0.rsd", "x", "aggregates[0].rsd='x'", "a number"),
+        ("aggregates.0.n", 1.0, "aggregates[0].n=1.0", "a whole number"),
+        ("aggregates.0.by", 1, "aggregates[0].by=1", "a string"),
+        ("aggregates.0.ascending", 1, "aggregates[0].ascending=1", "true or false"),
+        ("aggregates.0.ignorenulls", 1, "aggregates[0].ignorenulls=1", "true or false"),
+        ("keys", "k", "keys='k'", "a list of column names"),
+        ("keys", ["k", 1], "keys[1]=1", "a string"),
+        ("event_time", 5, "event_time=5", "a string"),
+        ("allowed_lateness", "1 hour", "allowed_lateness='1 hour'", f"{MICROSECONDS}, or 'unlimited'"),
+        ("max_future_skew", "1", "max_future_skew='1'", MICROSECONDS),
+        ("watermark", {"kind": "fixed_lag", "lag": "1 s"}, "watermark.lag='1 s'", MICROSECONDS),
+        ("watermark", {"kind": "inputs", "names": "ab"}, "watermark.names='ab'", "a list of inputs' names"),
+        (
+            "watermark",
+            {"kind": "inputs", "names": ["a", "b"], "column": "s", "delay": {"a": 1, "b": "1 s"}},
+            "watermark.delay.b='1 s'",
+            MICROSECONDS,
+        ),
+        ("null_keys", 1, "null_keys=1", "true or false"),
+        ("position", ["p", "o"], "position=['p', 'o']", "an object with named fields"),
+        ("position", {"partition": 0}, "position.partition=0", "a string"),
+        ("evictor", {"kind": "count_evictor", "n": 1, "after": 1}, "evictor.after=1", "true or false"),
+        ("delta", "v", "delta='v'", "true, false or a list of column names"),
+        ("delta", ["v", 1], "delta[1]=1", "a string"),
+    ],
+)
+def test_values_of_another_type_are_refused(path: str, value: Any, given: str, what: str) -> None:
+    refused(path, value, f"{given} | {given.partition('=')[0]} is {what} | give {what}")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("window", {"kind": "custom"}, "window.name"),
+        ("window", {"kind": "tumbling"}, "window.size"),
+        ("trigger.early", {"kind": "every"}, "trigger.early.period"),
+        ("trigger.late", {"kind": "repeatedly"}, "trigger.late.trigger"),
+        ("aggregates.0", {"name": "n"}, "aggregates[0].fn"),
+        ("watermark", {"kind": "fixed_lag"}, "watermark.lag"),
+        ("evictor", {"kind": "count_evictor"}, "evictor.n"),
+    ],
+)
+def test_fields_without_a_default_are_needed(path: str, value: Any, field: str) -> None:
+    name = field.rpartition(".")[2]
+    refused(path, value, f"{field} is missing | {name} has no default | give {field}")
 
 
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("window.size", "1 hour", f"window.size='1 hour' | window.size is {MEASURE} | give {MEASURE}"),
-        ("window.size", 1.0, f"window.size=1.0 | window.size is {MEASURE} | give {MEASURE}"),
-        ("window.size", True, f"window.size=True | window.size is {MEASURE} | give {MEASURE}"),
         ("window.size", {"rows": 0}, f"rows(0) | {ROWS} | give a number such as rows(100)"),
-        (
-            "window.size",
-            {"rows": 3, "of": "key"},
-            f"window.size={{'rows': 3, 'of': 'key'}} | window.size is {MEASURE} | give {MEASURE}",
-        ),
         (
             "window",
             {"kind": "session", "gap": {"rows": "3"}},
@@ -412,31 +490,11 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             ),
         ),
         (
-            "accumulation",
-            5,
-            f"accumulation=5 | accumulation is {ACCUMULATIONS} | give {ACCUMULATIONS}",
-        ),
-        (
             "window.size",
             0,
             "size=Duration('0 seconds') | size is above zero | give a size such as '1 minute'",
         ),
-        ("window.origin", None, "window.origin=None | window.origin is a whole number | give a whole number"),
         ("window.gap", 5, "window.gap=5 | the fields here are ['kind', 'origin', 'size'] | leave 'gap' out"),
-        (
-            "window",
-            {"kind": "session", "gap": "1 hour"},
-            (
-                f"window.gap='1 hour' | window.gap is {MEASURE}, or a column's name | give {MEASURE}, or a "
-                "column's name"
-            ),
-        ),
-        (
-            "window",
-            {"kind": "custom", "name": "holds", "merge": 1},
-            "window.merge=1 | window.merge is true, false or 'touching' | give true, false or 'touching'",
-        ),
-        ("window", {"kind": "custom"}, "window.name is missing | name has no default | give window.name"),
         (
             "window.kind",
             "tumble",
@@ -457,22 +515,6 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
                 "| give {'kind': ...} with one of these"
             ),
         ),
-        ("window", {"kind": "tumbling"}, "window.size is missing | size has no default | give window.size"),
-        (
-            "window",
-            {"kind": "hopping", "size": 1, "hop": 1, "gaps": 0},
-            "window.gaps=0 | window.gaps is true or false | give true or false",
-        ),
-        (
-            "trigger.early",
-            {"kind": "every"},
-            "trigger.early.period is missing | period has no default | give trigger.early.period",
-        ),
-        (
-            "trigger.early",
-            {"kind": "after_count", "n": "3"},
-            "trigger.early.n='3' | trigger.early.n is a whole number | give a whole number",
-        ),
         (
             "trigger.late.kind",
             "after",
@@ -481,65 +523,11 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
                 f"of these"
             ),
         ),
-        (
-            "trigger.late",
-            {"kind": "after_any", "triggers": 3},
-            "trigger.late.triggers=3 | trigger.late.triggers is a list of triggers | give a list of triggers",
-        ),
-        (
-            "trigger.late",
-            {"kind": "after_any", "triggers": [{"kind": "after_count", "n": None}]},
-            (
-                "trigger.late.triggers[0].n=None | trigger.late.triggers[0].n is a whole number | give a "
-                "whole number"
-            ),
-        ),
-        (
-            "trigger.late",
-            {"kind": "repeatedly"},
-            "trigger.late.trigger is missing | trigger has no default | give trigger.late.trigger",
-        ),
         ("trigger.late.n", 1, "trigger.late.n=1 | the fields here are ['kind'] | leave 'n' out"),
-        (
-            "aggregates",
-            "count",
-            "aggregates='count' | aggregates is a list of aggregates | give a list of aggregates",
-        ),
-        (
-            "aggregates.0",
-            "count",
-            (
-                "aggregates[0]='count' | aggregates[0] is an object with named fields | give an object with "
-                "named fields"
-            ),
-        ),
-        (
-            "aggregates.0",
-            {"name": "n"},
-            "aggregates[0].fn is missing | fn has no default | give aggregates[0].fn",
-        ),
         (
             "aggregates.0.fn",
             "listagg",
             f"aggregates[0].fn='listagg' | the functions are {sorted(FUNCTIONS)} | give one of these",
-        ),
-        ("aggregates.0.fn", 3, "aggregates[0].fn=3 | aggregates[0].fn is a string | give a string"),
-        ("aggregates.0.rsd", "x", "aggregates[0].rsd='x' | aggregates[0].rsd is a number | give a number"),
-        (
-            "aggregates.0.n",
-            1.0,
-            "aggregates[0].n=1.0 | aggregates[0].n is a whole number | give a whole number",
-        ),
-        ("aggregates.0.by", 1, "aggregates[0].by=1 | aggregates[0].by is a string | give a string"),
-        (
-            "aggregates.0.ascending",
-            1,
-            "aggregates[0].ascending=1 | aggregates[0].ascending is true or false | give true or false",
-        ),
-        (
-            "aggregates.0.ignorenulls",
-            1,
-            "aggregates[0].ignorenulls=1 | aggregates[0].ignorenulls is true or false | give true or false",
         ),
         (
             "aggregates.0.weight",
@@ -559,59 +547,6 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
                 "| give user_aggregates={'mine': ...}"
             ),
         ),
-        ("keys", "k", "keys='k' | keys is a list of column names | give a list of column names"),
-        ("keys", ["k", 1], "keys[1]=1 | keys[1] is a string | give a string"),
-        ("event_time", 5, "event_time=5 | event_time is a string | give a string"),
-        (
-            "allowed_lateness",
-            "1 hour",
-            (
-                f"allowed_lateness='1 hour' | allowed_lateness is {MICROSECONDS}, or 'unlimited' | give "
-                f"{MICROSECONDS}, or 'unlimited'"
-            ),
-        ),
-        (
-            "max_future_skew",
-            "1",
-            f"max_future_skew='1' | max_future_skew is {MICROSECONDS} | give {MICROSECONDS}",
-        ),
-        (
-            "watermark",
-            {"kind": "fixed_lag", "lag": "1 s"},
-            f"watermark.lag='1 s' | watermark.lag is {MICROSECONDS} | give {MICROSECONDS}",
-        ),
-        (
-            "watermark",
-            {"kind": "inputs", "names": "ab"},
-            (
-                "watermark.names='ab' | watermark.names is a list of inputs' names | give a list of inputs' "
-                "names"
-            ),
-        ),
-        (
-            "watermark",
-            {"kind": "inputs", "names": ["a", "b"], "column": "s", "delay": {"a": 1, "b": "1 s"}},
-            f"watermark.delay.b='1 s' | watermark.delay.b is {MICROSECONDS} | give {MICROSECONDS}",
-        ),
-        (
-            "watermark",
-            {"kind": "fixed_lag"},
-            "watermark.lag is missing | lag has no default | give watermark.lag",
-        ),
-        ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
-        (
-            "position",
-            ["p", "o"],
-            (
-                "position=['p', 'o'] | position is an object with named fields | give an object with named "
-                "fields"
-            ),
-        ),
-        (
-            "position",
-            {"partition": 0},
-            "position.partition=0 | position.partition is a string | give a string",
-        ),
         (
             "position",
             {"topic": "t"},
@@ -629,21 +564,6 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
                 "| give {'kind': ...} with one of these"
             ),
         ),
-        ("evictor", {"kind": "count_evictor"}, "evictor.n is missing | n has no default | give evictor.n"),
-        (
-            "evictor",
-            {"kind": "count_evictor", "n": 1, "after": 1},
-            "evictor.after=1 | evictor.after is true or false | give true or false",
-        ),
-        (
-            "delta",
-            "v",
-            (
-                "delta='v' | delta is true, false or a list of column names | give true, false or a list of "
-                "column names"
-            ),
-        ),
-        ("delta", ["v", 1], "delta[1]=1 | delta[1] is a string | give a string"),
         ("drop_by", "pane", "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these"),
         (
             "panewise",
@@ -664,6 +584,11 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
     ],
 )
 def test_values_that_do_not_fit_are_refused(path: str, value: Any, message: str) -> None:
+    refused(path, value, message)
+
+
+def refused(path: str, value: Any, message: str) -> None:
+    """Checks the error for a document with a value at a path."""
     from_dict(changed("keys", []))
     with pytest.raises(SpecError) as caught:
         from_dict(changed(path, value), USER_AGGREGATES)

@@ -6,12 +6,13 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from panewise.errors import SpecError
 from panewise.spec.codec.documents import read, write
 from panewise.spec.conditions import Literal, Node, as_condition, left, right, sql_text
 from panewise.testing.conditions import conditions
+from tests.engine.effort import examples
 
 
 def condition_from(document: Any) -> Any:
@@ -23,7 +24,7 @@ A = {"kind": "column", "side": "left", "name": "a"}
 ONE = {"kind": "literal", "type": "bigint", "value": 1}
 
 
-@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@examples(300)
 @given(condition=conditions())
 def test_round_trips(condition: Node) -> None:
     text = json.dumps(write(condition), allow_nan=False)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from panewise import (
     AfterAll,
@@ -36,6 +36,7 @@ from panewise import functions as F
 from panewise.spec import counted
 from panewise.spec.describe import describe
 from panewise.testing.strategies import specs
+from tests.engine.effort import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 
@@ -46,7 +47,7 @@ def words(**fields: Any) -> str:
     )
 
 
-@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@examples(300)
 @given(spec=specs())
 def test_every_specification_has_words(spec: WindowOperator) -> None:
     lines = describe(spec).splitlines()

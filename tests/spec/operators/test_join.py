@@ -43,6 +43,7 @@ def without_times(**fields: Any) -> JoinOperator:
 REFUSED: list[tuple[str, Any, str]] = [
     ("bounds the wrong way round", lambda: Interval(5, 3), "not above the upper"),
     ("closed", lambda: Interval(0, 1, "open"), "closed is one of"),  # type: ignore[arg-type]
+    ("another empty interval", lambda: Interval(3, 3, "right"), "a whole microsecond"),
     ("an empty interval", lambda: Interval(3, 4, "neither"), "a whole microsecond"),
     ("an empty point", lambda: Interval(3, 3, "left"), "a whole microsecond"),
     ("a fraction", lambda: Interval(0.5, 3), "lower"),  # type: ignore[arg-type]
@@ -125,6 +126,13 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("three columns", lambda: Latest(deletes=("a", "b", "c")), "a column of each side"),  # type: ignore[arg-type]
     ("a column that is none", lambda: Latest(deletes=5), "a column of each side"),  # type: ignore[arg-type]
     ("a column without a name", lambda: Latest(deletes=("", None)), "non-empty string"),
+    ("right last rows", lambda: join(match=LastRows(1), how="right"), "inner, left, semi or anti"),
+    (
+        "early rows in order",
+        lambda: join(match=LastRows(1, order="event_time"), how="left", unmatched="early"),
+        "in no window",
+    ),
+    ("anti of latest rows", lambda: join(match=Latest(), how="anti"), "inner, left, right or full"),
     ("semi of latest rows", lambda: join(match=Latest(), how="semi"), "inner, left, right or full"),
     ("exact matches", lambda: AsOf(allow_exact_matches=0), "give one of these"),  # type: ignore[arg-type]
     ("no match", lambda: AsOf("nearest", 0, allow_exact_matches=False), "give a tolerance above 0"),

@@ -12,7 +12,7 @@ from panewise import functions as F
 from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
 from panewise.spec.describe import describe
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
-from panewise.testing.policies import COUNTING, EVICTING
+from panewise.testing.policy_specs import COUNTING, EVICTING
 from tests.spec.cases import Rule, check
 
 LISTENER = WindowListener(object, name="it", outputs={"x": "bigint"})

@@ -37,7 +37,6 @@ from tests.spec.cases import Rule, check
 
 A_TRIGGER = "is one of panewise's triggers | give one, such as"
 ONE_SIDE = "applies on one side of the end of a window, so it cannot wait for the end itself"
-AN_AMOUNT = "an amount is a number, 0 or more, or a duration | give one such as 0.5 or '1 second'"
 RULES = {
     "early is a trigger": Rule(
         lambda: AfterWatermark(early=Never()),
@@ -72,46 +71,39 @@ RULES = {
         "it fires | give AfterCount, AfterProcessingTime, AfterSilence, AfterEventTimeDelay, OnPunctuation, "
         "OnDelta, AfterWatermark(), or AfterAny or AfterAll of such",
     ),
-    "a delay is not negative": Rule(
-        lambda: AfterProcessingTime(0),
-        lambda: AfterProcessingTime(-1),
-        "delay=-1 | delay is not negative | give 0 or more",
-    ),
-    "align is above zero": Rule(
-        lambda: AfterProcessingTime(0, align=1),
-        lambda: AfterProcessingTime(0, align=0),
-        "align=0 | align is above zero | give a align such as '1 minute'",
-    ),
-    "a silence is above zero": Rule(
-        lambda: AfterSilence(1),
-        lambda: AfterSilence(0),
-        "duration=0 | duration is above zero | give a duration such as '1 minute'",
-    ),
-    "a delay in event time is not negative": Rule(
-        lambda: AfterEventTimeDelay(0),
-        lambda: AfterEventTimeDelay(-1),
-        "delay=-1 | delay is not negative | give 0 or more",
-    ),
-    "a period of event time is above zero": Rule(
-        lambda: AfterEventTime(1),
-        lambda: AfterEventTime(0),
-        "period=0 | period is above zero | give a period such as '1 minute'",
-    ),
     "a punctuation has a column": Rule(
         lambda: OnPunctuation("over"),
         lambda: OnPunctuation(""),
         "column='' | a trigger reads a column by its name | give a non-empty string",
     ),
-    "an amount is not negative": Rule(
-        lambda: OnDelta("v", 0), lambda: OnDelta("v", -0.5), f"amount=-0.5 | {AN_AMOUNT}"
-    ),
-    "an amount is finite": Rule(
-        lambda: OnDelta("v", 1e300), lambda: OnDelta("v", float("inf")), f"amount=inf | {AN_AMOUNT}"
-    ),
-    "an amount is no bool": Rule(
-        lambda: OnDelta("v", 1), lambda: OnDelta("v", True), f"amount=True | {AN_AMOUNT}"
-    ),
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("align", lambda align: AfterProcessingTime(0, align=align)),
+        ("duration", AfterSilence),
+        ("period", AfterEventTime),
+    ],
+)
+def test_durations_are_above_zero(name: str, make: Any) -> None:
+    message = f"{name}=0 | {name} is above zero | give a {name} such as '1 minute'"
+    check(Rule(lambda: make(1), lambda: make(0), message))
+
+
+@pytest.mark.parametrize("make", [AfterProcessingTime, AfterEventTimeDelay])
+def test_delays_are_not_negative(make: Any) -> None:
+    check(Rule(lambda: make(0), lambda: make(-1), "delay=-1 | delay is not negative | give 0 or more"))
+
+
+@pytest.mark.parametrize(
+    ("obeys", "breaks"), [(0, -0.5), (1e300, float("inf")), (10**308, 10**309), (1, True)]
+)
+def test_amounts_are_finite_numbers(obeys: Any, breaks: Any) -> None:
+    rule = "an amount is a number, 0 or more, or a duration"
+    message = f"amount={breaks} | {rule} | give one such as 0.5 or '1 second'"
+    check(Rule(lambda: OnDelta("v", obeys), lambda: OnDelta("v", breaks), message))
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -1,6 +1,7 @@
 """Windows: every rule, and that they are values."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -9,28 +10,10 @@ from panewise.spec.windows.kinds import WEEKDAYS
 from tests.spec.cases import Rule, check
 
 RULES = {
-    "size above zero": Rule(
-        lambda: Tumbling(1),
-        lambda: Tumbling(0),
-        "size=0 | size is above zero | give a size such as '1 minute'",
-    ),
     "size below zero": Rule(
         lambda: Tumbling("1 us"),
         lambda: Tumbling(Duration(-1)),
         "size=Duration('-1 microsecond') | size is above zero | give a size such as '1 minute'",
-    ),
-    "hop above zero": Rule(
-        lambda: Hopping(2, 1),
-        lambda: Hopping(2, 0),
-        "hop=0 | hop is above zero | give a hop such as '1 minute'",
-    ),
-    "step above zero": Rule(
-        lambda: Cumulating(2, 1),
-        lambda: Cumulating(2, 0),
-        "step=0 | step is above zero | give a step such as '1 minute'",
-    ),
-    "gap above zero": Rule(
-        lambda: Session(1), lambda: Session(0), "gap=0 | gap is above zero | give a gap such as '1 minute'"
     ),
     "only_when_full is a flag": Rule(
         lambda: Hopping(rows(4), rows(2), only_when_full=True),
@@ -119,6 +102,20 @@ RULES = {
         "touching='join' | touching sessions are separate or merged | give 'separate' or 'merge'",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("size", Tumbling),
+        ("hop", lambda hop: Hopping(2, hop)),
+        ("step", lambda step: Cumulating(2, step)),
+        ("gap", Session),
+    ],
+)
+def test_durations_are_above_zero(name: str, make: Any) -> None:
+    message = f"{name}=0 | {name} is above zero | give a {name} such as '1 minute'"
+    check(Rule(lambda: make(1), lambda: make(0), message))
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from panewise import AfterProcessingTime, AfterWatermark, Hopping, Session, StreamTime, WindowOperator
+from panewise import AfterWatermark, Hopping, Session, StreamTime, WindowOperator
 from panewise.spec import Aggregate
 from panewise.standalone import AggregatorSettings, WindowedAggregator, WindowMetadata, WindowOutput
-from panewise.standalone.retained.update_policies import AfterFirst
 from panewise.testing import run
 from tests.engine.effort import examples, soak
 from tests.standalone.retained.scripts import (
@@ -47,7 +46,6 @@ def as_windows(chosen: AggregatorSettings, aggregates: tuple[Aggregate, ...]) ->
     """Returns the window operator that has the panes of a windowed aggregator."""
     early: Any = chosen.early_policy
     late: Any = chosen.late_policy
-    late = AfterProcessingTime(late.delay) if isinstance(late, AfterFirst) else late
     sessions = chosen.session_key is not None
     return WindowOperator(
         window=Session(chosen.length, closed="both")

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from panewise import Every
+from panewise import AfterProcessingTime, Every
 from panewise.errors import SpecError
 from panewise.standalone import AggregatorSettings, JoinWindowOperator, JoinWindowSettings, WindowedAggregator
-from panewise.standalone.retained.update_policies import AfterFirst, deadline
+from panewise.standalone.retained.updates import deadline
 
 TIME = {"measure": "time", "size": 10, "advance": 5, "retention_size": 9, "retention_time": 0}
 TUPLE = {**TIME, "measure": "tuple", "size": 5, "advance": 5}
@@ -102,4 +102,4 @@ def test_the_first_boundary_after_a_message_counts_or_the_one_at_it() -> None:
     """semantics 26.4, 16.14"""
     every = Every(10, aligned=True, offset=3)
     assert [deadline(every, since) for since in (12, 13, 14)] == [13, 23, 23]
-    assert deadline(AfterFirst(5), 7) == 12
+    assert deadline(AfterProcessingTime(5), 7) == 12

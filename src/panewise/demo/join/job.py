@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from panewise.demo.job import follow
+from panewise.demo.job import follow, stream
 from panewise.demo.join.check import COUNTS, INVALID, JOINED, LATE, MAX_AGE
 from panewise.demo.join.inputs import FLIGHTS, OBSERVATION, WEATHER
 from panewise.spark import JoinResult, ParquetSink, joined
@@ -25,8 +25,8 @@ def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], 
     It returns when all files are processed. About once a second it calls `on_batch` with the number of the
     last finished micro-batch.
     """
-    flights = _stream(spark, source / FLIGHTS).withWatermark("scheduled", LEAVES_WITHIN)
-    weather = _stream(spark, source / WEATHER).withWatermark("observed", "0 seconds")
+    flights = stream(spark, source / FLIGHTS).withWatermark("scheduled", LEAVES_WITHIN)
+    weather = stream(spark, source / WEATHER).withWatermark("observed", "0 seconds")
 
     def sink(name: str) -> ParquetSink:
         return ParquetSink(str(out / name))
@@ -49,8 +49,3 @@ def described(flights: DataFrame, weather: DataFrame) -> JoinResult:
     """Returns the join: each flight with the latest weather of its airport, at most `MAX_AGE` old."""
     description = joined(flights, weather, event_time=("scheduled", "observed")).on("origin")
     return description.as_of(tolerance=MAX_AGE).select(*COLUMNS).finish("at_end").how("left")
-
-
-def _stream(spark: SparkSession, source: Path) -> DataFrame:
-    schema = spark.read.parquet(str(source)).schema
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))

@@ -1,6 +1,7 @@
 """The plans of a chain and of its stages, compiled for the types of the panes that stages receive."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Chain, Stage, closed_at_end
 from panewise.spec.type_checks import check_types
 
+TABLES: Final = ("contributions", "windows")  # of a stage
 OP = "op"
 PLACE = (START, END)
 COUNTED: dict[str, pl.DataType] = {INDEX: pl.Int64(), NONSPECULATIVE: pl.Int64()}
@@ -63,6 +65,7 @@ class StagePlan:
         }
         self.windows = Shape(table, self.identity, self.identity)
         self.pane_schema = self._panes(panes)
+        self.no_panes = pl.DataFrame(schema=self.pane_schema)
 
     def _live(self) -> dict[str, pl.DataType]:
         columns = self.aggregation.result_types | LIVE_PANE
@@ -95,7 +98,7 @@ class StagePlan:
         return panes.with_columns(*zero, *bounds)
 
 
-class ChainPlan(WindowPlan):
+class ChainPlan:
     """The plan of the window operator, and the plans of the stages.
 
     Raises:
@@ -103,16 +106,12 @@ class ChainPlan(WindowPlan):
     """
 
     def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
-        super().__init__(chain.first, schema)
+        self.first = WindowPlan(chain.first, schema)
         check_types(chain, types_of(schema))
-        self.stages = list[StagePlan]()
-        before, panes = list(chain.first.keys), self.window_panes
+        self.ports, self.stages = self.first.ports, list[StagePlan]()
+        before, panes = list(chain.first.keys), self.first.pane_schema
         for specified in chain.stages:
             plan = StagePlan(chain, specified, before, panes)
             self.stages.append(plan)
             before, panes = plan.keys, plan.pane_schema
-
-    @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted panes, which are those of the last stage."""
-        return self.stages[-1].pane_schema
+        self.pane_schema = panes

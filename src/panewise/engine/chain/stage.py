@@ -7,49 +7,99 @@ much as the contributions of the windows that receive panes. It does not depend 
 windows.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
 import polars as pl
 
-from panewise.engine.chain.plan import OP, StagePlan
+from panewise.engine.chain.plan import OP, TABLES, StagePlan
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, TOMBSTONE, live_column
+from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import Library
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.protocol import EvaluatedPanes
+from panewise.engine.store.run import MemoryLibrary
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.panes import output_end, stamped
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global
-
-Tables = tuple[StoredTable, StoredTable]  # contributions and windows
 
 COMPLETE, LAST, ON_TIME = "__complete", "__last", "__on_time"
 FILLED, EMITS = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
 _RANK = "__rank"
 
 
-def nothing(plan: StagePlan, libraries: tuple[Library, Library]) -> Tables:
-    """Returns the empty tables of a stage."""
-    return StoredTable.nothing(plan.contributions, libraries[0]), StoredTable.nothing(
-        plan.windows, libraries[1]
-    )
+@dataclass(frozen=True, kw_only=True)
+class StageState(InputState):
+    """The tables of a stage. Its clocks are those of its last evaluation."""
+
+    TABLES: ClassVar = TABLES
+
+    contributions: StoredTable
+    windows: StoredTable
 
 
-def process(
-    plan: StagePlan, tables: Tables, panes: pl.DataFrame, clocks: Clocks
-) -> tuple[pl.DataFrame, Tables]:
-    """Processes the panes of one evaluation.
+class StageEngine:
+    """A stage of a chain. Its clocks are those of the window operator, whose header it reads."""
 
-    Returns the panes that the stage emits, and its tables afterwards.
-    """
-    if panes.is_empty():
-        return pl.DataFrame(schema=plan.pane_schema), tables
+    changed = False  # a stage changes only in steps in which the windows of the operator do
+
+    def __init__(self, plan: StagePlan) -> None:
+        self.plan = plan
+        contributions = StoredTable.nothing(plan.contributions, MemoryLibrary())
+        self.state = StageState(
+            contributions=contributions, windows=StoredTable.nothing(plan.windows, MemoryLibrary())
+        )
+
+    def header(self) -> dict[str, Any]:
+        """Returns an empty header."""
+        return {}
+
+    def with_header(self, header: Mapping[str, Any]) -> StageState:
+        """Returns the state with the clocks of the window operator."""
+        return replace(self.state, clocks=read_clocks(header, Clocks.of(self.plan.spec)))
+
+    def horizons(self, clocks: Clocks) -> dict[str, int | None]:
+        """Returns the horizon of each table at these clocks."""
+        return dict.fromkeys(self.state.tables, clocks.horizon(self.plan.spec))
+
+    def next_due(self) -> int | None:
+        """Returns None: nothing is due before the window operator emits panes."""
+        return None
+
+    def take(self, evaluation: EvaluatedPanes) -> pl.DataFrame:
+        """Processes the panes of an evaluation. Returns the panes that the stage emits.
+
+        The tables expire only after that: panes that windows emit when they expire retract earlier ones.
+        """
+        plan, state, clocks = self.plan, self.state, evaluation.clocks
+        panes, tables = plan.no_panes, state.tables
+        if evaluation.panes.height:
+            panes, tables = _processed(plan, state, evaluation.panes, clocks)
+        horizon = clocks.horizon(plan.spec)
+        changes: dict[str, Any] = {n: sealed_if_long(one).expired(horizon) for n, one in tables.items()}
+        self.state = replace(state, clocks=clocks, **changes)
+        return panes
+
+
+def _processed(
+    plan: StagePlan, state: StageState, panes: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, dict[str, StoredTable]]:
+    """Returns the panes that the stage emits, and its tables afterwards."""
     rows = plan.rows(panes)
     touched = _touched(plan, rows)
     contributions, stored = (
-        _put(plan, tables[0], rows, touched) if plan.stores_contributions else (tables[0], rows)
+        _put(plan, state.contributions, rows, touched)
+        if plan.stores_contributions
+        else (state.contributions, rows)
     )
     results = _results(plan, stored)
-    evaluated = _evaluated(plan, touched, results, tables[1].find(touched[plan.identity]), clocks)
-    windows = tables[1].changed(_after(plan, evaluated), tables[1].newest.clear().drop(TOMBSTONE))
-    return _emitted_panes(plan, evaluated, clocks.processing_time), (contributions, windows)
+    evaluated = _evaluated(plan, touched, results, state.windows.find(touched[plan.identity]), clocks)
+    windows = state.windows.changed(_after(plan, evaluated), state.windows.newest.clear().drop(TOMBSTONE))
+    return _emitted_panes(plan, evaluated, clocks.processing_time), {
+        "contributions": contributions,
+        "windows": windows,
+    }
 
 
 def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """The plan of a cogroup: its ports, and the plan of the windows over the rows of both sides."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import polars as pl
 
@@ -25,8 +25,9 @@ from panewise.spec.operators.cogroup.windowing import (
     window_operator,
 )
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+
+HEADER: Final = "windows"  # the field of the header that has the header of the windows
 
 
 class CogroupPort:
@@ -78,27 +79,21 @@ class CogroupPort:
         return rows.select(*self.columns, *own)
 
 
-@dataclass(frozen=True)
 class CogroupPlan:
     """The compiled cogroup.
 
     Attributes:
-        spec: the specification.
-        ports: the input ports.
         windows: the plan of the windows over the rows of both sides.
+        ports: the input ports.
+        entries: the specifications of the ports.
+        names: the names that the key columns of the windows have in panes: those of the left side.
+        pane_schema: the columns of panes.
+
+    Raises:
+        SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    spec: CogroupOperator
-    ports: Mapping[str, CogroupPort]
-    windows: WindowPlan
-
-    @classmethod
-    def of(cls, spec: CogroupOperator, schemas: Schemas) -> "CogroupPlan":
-        """Compiles a cogroup for the columns of its inputs.
-
-        Raises:
-            SpecError: if a column is missing, or has a type that the specification cannot use.
-        """
+    def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
         own = {
             side: {name: dtype for name, dtype in schemas[side].items() if not name.startswith("__")}
             for side in spec.sides
@@ -108,24 +103,12 @@ class CogroupPlan:
             check_columns(entry, schemas[side])
         operator = window_operator(spec)
         types = {n: one for n, one in _types(spec, schemas).items() if n in operator.columns_read}
-        windows = WindowPlan(operator, types)
-        ports = {side: CogroupPort(spec, side, schemas[side], windows) for side in spec.sides}
-        return cls(spec, ports, windows)
-
-    @property
-    def entries(self) -> dict[str, SideEntry]:
-        """The specifications of the ports."""
-        return {name: port.entry for name, port in self.ports.items()}
-
-    @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of panes, in which keys have the names of the left side."""
-        return {self.names.get(name, name): dtype for name, dtype in self.windows.pane_schema.items()}
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The names that the key columns of the windows have in panes."""
-        return {row_key(place): name for place, name in enumerate(self.spec.keys)}
+        self.spec, self.windows = spec, WindowPlan(operator, types)
+        self.ports = {side: CogroupPort(spec, side, schemas[side], self.windows) for side in spec.sides}
+        self.entries = {name: port.entry for name, port in self.ports.items()}
+        self.names = {row_key(place): name for place, name in enumerate(spec.keys)}
+        panes = self.windows.pane_schema
+        self.pane_schema = {self.names.get(name, name): dtype for name, dtype in panes.items()}
 
     def as_rows(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         """Returns rows of both sides, with their numbers, as rows of the windows, in arrival order."""
@@ -158,18 +141,18 @@ def _of_both(side: str, column: str) -> pl.Expr:
 
 def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
     """Returns the types of all columns that rows of the windows can have."""
-    left, found = schemas[LEFT], dict[str, pl.DataType]()
-    found |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
-    found |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
-    found |= {name: left[name] for name in spec.shared_columns}
+    left, types = schemas[LEFT], dict[str, pl.DataType]()
+    types |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
+    types |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
+    types |= {name: left[name] for name in spec.shared_columns}
     for side in spec.sides:
-        found[number_column(side)] = pl.Int64()
-        found[own_column(side)] = pl.Boolean()
+        types[number_column(side)] = pl.Int64()
+        types[own_column(side)] = pl.Boolean()
         for name in spec.values(side):
             dtype = schemas[side][name]
-            found[value_column(side, name)] = dtype
-            found[struct_column(side, name)] = pl.Struct({VALUE: dtype})
+            types[value_column(side, name)] = dtype
+            types[struct_column(side, name)] = pl.Struct({VALUE: dtype})
     for one in spec.both_aggregates:
         fields = {LEFT: left[one.left], RIGHT: schemas[RIGHT][one.right]}
-        found[both_column(one.left, one.right)] = pl.Struct({IS_LEFT: pl.Boolean(), **fields})
-    return found
+        types[both_column(one.left, one.right)] = pl.Struct({IS_LEFT: pl.Boolean(), **fields})
+    return types

@@ -58,23 +58,23 @@ class Anchors:
         ends = np.cumsum(np.bincount(self.code, minlength=int(code.max(initial=0)) + 1))
         end = ends[code]
         start = np.where(code > 0, ends[code - 1], 0)
-        found = bisect_ranges(self.time, start, end, low)
-        return found, self._within(found, code, high)
+        places = bisect_ranges(self.time, start, end, low)
+        return places, self._within(places, code, high)
 
-    def _within(self, found: Places, code: Numbers, high: Numbers) -> Mask:
+    def _within(self, places: Places, code: Numbers, high: Numbers) -> Mask:
         if not len(self.code):
-            return np.zeros(len(found), dtype=np.bool_)
-        at = np.minimum(found, len(self.code) - 1)
-        inside: Mask = (found < len(self.code)) & (self.code[at] == code) & (self.time[at] <= high)
+            return np.zeros(len(places), dtype=np.bool_)
+        at = np.minimum(places, len(self.code) - 1)
+        inside: Mask = (places < len(self.code)) & (self.code[at] == code) & (self.time[at] <= high)
         return inside
 
-    def joined(self, code: Numbers, low: Numbers, high: Numbers) -> Places:
+    def groups_of_rows(self, code: Numbers, low: Numbers, high: Numbers) -> Places:
         """Returns the place of the group that each row joins: the earliest in range that is open by then."""
         # The first anchor in range may belong to a group that a later row opened. Then the row joins the
         # group of the next anchor.
-        found, _ = self.first_near(code, low, high)
-        later = self.opener[np.minimum(found, len(self.code) - 1)] > np.arange(len(code))
-        return self.place[found + later]
+        places, _ = self.first_near(code, low, high)
+        later = self.opener[np.minimum(places, len(self.code) - 1)] > np.arange(len(code))
+        return self.place[places + later]
 
 
 def reach(times: Numbers, within: int | None) -> tuple[Numbers, Numbers]:

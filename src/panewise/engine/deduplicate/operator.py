@@ -16,7 +16,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, TIME, TOMBSTONE
 from panewise.engine.deduplicate.grouping import Anchors, opening, reach
 from panewise.engine.deduplicate.keys import Keys
-from panewise.engine.deduplicate.plan import DeduplicatePlan
+from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
 from panewise.engine.deduplicate.state import DeduplicateState
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.rows_in_time import RowsInTime
@@ -29,7 +29,7 @@ from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP
 
 
-class DeduplicateEngine(RowsInTime[DeduplicateState]):
+class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
     """A deduplication on Polars frames.
 
     Args:
@@ -40,15 +40,9 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    plan: DeduplicatePlan
-    state: DeduplicateState
-
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:
-        self.plan = DeduplicatePlan(spec, schema)
-        self.spec = spec
-        self.state = DeduplicateState.empty(self.plan)
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False
+        plan = DeduplicatePlan(spec, schema)
+        super().__init__(spec, plan, DeduplicateState.empty(plan))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 45.13)."""
@@ -150,29 +144,29 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         times, anchors = rows[TIME].to_numpy(), stored[START].to_numpy()
         by_none = np.full(len(others), -1)  # no row of this step has opened the stored groups
         opened = opening(keys.code, times, Anchors.of(others, anchors, by_none), self.spec.within_us)
-        made = self._opened(take_rows(rows, opened))
+        new_groups = self._opened(take_rows(rows, opened))
         if not self.plan.stores_rows:
-            self._put(made)
+            self._put(new_groups)
             return take_rows(rows, opened).select(*self.plan.pane_schema)
         known = Anchors.of(
             np.concatenate([others, keys.code[opened]]),
             np.concatenate([anchors, times[opened]]),
             np.concatenate([by_none, opened]),
         )
-        group = known.joined(keys.code, *reach(times, self.spec.within_us))
-        return self._chosen(rows, stored, made, group)
+        group = known.groups_of_rows(keys.code, *reach(times, self.spec.within_us))
+        return self._chosen(rows, stored, new_groups, group)
 
     def _stored(self, keys: Keys) -> tuple[pl.DataFrame, Places]:
         """Returns the stored groups of keys, and the number of the key of each."""
-        found = self.state.groups.of_wanted(keys.wanted)
+        known = self.state.groups.of_wanted(keys.wanted)
         # Without stored rows no group is ever replaced, so each has one row in the table.
-        if not self.plan.stores_rows or not found.rows.height:
-            return found.rows, found.which
-        places = np.lexsort([np.arange(found.rows.height), found.rows[START].to_numpy(), found.which])
-        which, start = found.which[places], found.rows[START].to_numpy()[places]
+        if not self.plan.stores_rows or not known.rows.height:
+            return known.rows, known.which
+        places = np.lexsort([np.arange(known.rows.height), known.rows[START].to_numpy(), known.which])
+        which, start = known.which[places], known.rows[START].to_numpy()[places]
         # Of the rows of one group, the newest comes first: rows are found from the newest to the oldest.
         newest = places[np.append(True, (which[1:] != which[:-1]) | (start[1:] != start[:-1]))]
-        return take_rows(found.rows, newest), found.which[newest]
+        return take_rows(known.rows, newest), known.which[newest]
 
     def _opened(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the groups that these rows open."""
@@ -186,7 +180,7 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         ).select(*self.plan.groups.schema)
 
     def _chosen(
-        self, rows: pl.DataFrame, stored: pl.DataFrame, made: pl.DataFrame, group: Places
+        self, rows: pl.DataFrame, stored: pl.DataFrame, new_groups: pl.DataFrame, group: Places
     ) -> pl.DataFrame:
         """Stores the chosen rows that have changed. With `retracting` they are returned, with retractions.
 
@@ -194,10 +188,10 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
             rows: the rows of the step.
             stored: the stored groups of the keys of these rows.
             made: the groups that rows of the step have opened.
-            group: the group of each row, as its place among the `stored` groups and then those `made`.
+            group: the group of each row, as its place among the `stored` groups and then those `new_groups`.
         """
         times = rows[TIME].to_numpy()
-        both = vstack_frames([stored, made])
+        both = vstack_frames([stored, new_groups])
         candidates = np.concatenate([np.arange(stored.height), group])
         time = np.concatenate([stored[STORED_TIME].to_numpy(), times])
         number = np.concatenate([stored[ARRIVAL_NUMBER].to_numpy(), rows[ARRIVAL_NUMBER].to_numpy()])
@@ -238,21 +232,3 @@ class DeduplicateEngine(RowsInTime[DeduplicateState]):
         nothing = table.newest.clear().drop(TOMBSTONE)
         self.state = replace(self.state, groups=sealed_if_long(table.changed(groups, nothing)))
         self.changed = True
-
-
-def reached_by(clocks: Clocks) -> int | None:
-    """Returns the watermark, the last instant after the end of input."""
-    return MAX_INSTANT if clocks.finished else clocks.watermark
-
-
-def taken_until(clocks: Clocks) -> int | None:
-    """Returns the time up to which, inclusive, waiting rows have been taken; None if none has."""
-    reached = reached_by(clocks)
-    return reached if reached is None or clocks.finished else max(MIN_INSTANT, reached - 1)
-
-
-def group_horizon(spec: DeduplicateOperator, clocks: Clocks) -> int | None:
-    """Returns the horizon: groups that end at it or before it have expired. None if no group has."""
-    if spec.within_us is None and not clocks.finished:
-        return None
-    return reached_by(clocks)

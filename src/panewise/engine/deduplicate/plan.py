@@ -4,20 +4,19 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import ARRIVAL_NUMBER, END, REASON, START, STORED_TIME
-from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME
+from panewise.engine.ingest.port import InputPort, UncombinedPort
+from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
-from panewise.families import INPUT
-from panewise.spec import DeduplicateOperator, RowInputs, row_driven
+from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP
 from panewise.spec.type_checks import check_types
 
 
-class DeduplicatePlan(UncombinedPort):
+class DeduplicatePlan(UncombinedPort, InputPort):
     """The compiled deduplication.
 
     The operator has one or two tables:
@@ -30,19 +29,15 @@ class DeduplicatePlan(UncombinedPort):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    ties_matter = True
-    needs_clock = False
-
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:
-        check_columns(spec, schema)
+        super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         if spec.emit == "retracting" and OP in schema:
             rule = "the column op marks retractions, so no input column has this name"
             raise SpecError(f"{OP!r} twice", rule, "rename the column of the input")
-        self.spec, self.schema, self.keys = spec, dict(schema), list(spec.keys)
+        self.spec = spec
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.pane_schema = self.payload | ({OP: pl.String()} if spec.emit == "retracting" else {})
-        self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         self.stores_rows = not spec.keeps_what_it_takes_first
         keys = {name: self.schema[name] for name in self.keys}
         bounds = {START: pl.Int64(), END: pl.Int64()}
@@ -53,21 +48,20 @@ class DeduplicatePlan(UncombinedPort):
         number = {ARRIVAL_NUMBER: pl.Int64()} if self.stores_rows else {}
         self.waiting = Shape({**self.payload, **number, END: pl.Int64()}, [END], [])
 
-    @property
-    def ports(self) -> dict[str, "DeduplicatePlan"]:
-        """The input port."""
-        return {INPUT: self}
 
-    @property
-    def entry(self) -> DeduplicateOperator:
-        """The specification of the input port."""
-        return self.spec
+def reached_by(clocks: Clocks) -> int | None:
+    """Returns the watermark, the last instant after the end of input."""
+    return MAX_INSTANT if clocks.finished else clocks.watermark
 
-    @property
-    def row_driven_inputs(self) -> RowInputs | None:
-        """The inputs, if rows drive their watermarks; else None."""
-        return row_driven(self.spec.watermark)
 
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
-        return validate(self.spec, self.schema, rows, processing_time)
+def taken_until(clocks: Clocks) -> int | None:
+    """Returns the time up to which, inclusive, waiting rows have been taken; None if none has."""
+    reached = reached_by(clocks)
+    return reached if reached is None or clocks.finished else max(MIN_INSTANT, reached - 1)
+
+
+def group_horizon(spec: DeduplicateOperator, clocks: Clocks) -> int | None:
+    """Returns the horizon: groups that end at it or before it have expired. None if no group has."""
+    if spec.within_us is None and not clocks.finished:
+        return None
+    return reached_by(clocks)

@@ -7,16 +7,32 @@ So their rows are never pre-aggregated.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
+from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import InputState
-from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.port import NEVER, Port
+from panewise.engine.ingest.validate import with_time
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.progress.multi_input import latest_of
 from panewise.families import INPUT
+from panewise.spec import RowInputs
 
+
+class _Plan(Port, Protocol):
+    """The plan of an operator with one input, which is its port."""
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the emitted rows or panes."""
+        ...
+
+
+P = TypeVar("P", bound=_Plan)
 S = TypeVar("S", bound=InputState)
 Evict: TypeAlias = Callable[[Mapping[str, Any]], Output]  # evicts a partition
 
@@ -31,24 +47,88 @@ class UncombinedOperator:
         raise AssertionError(NEVER)
 
 
-class SingleInput(ABC, Generic[S]):
-    """An operator with one input, and a state of type S."""
+class SingleInput(ABC, Generic[P, S]):
+    """An operator with one input, a plan of type P, and a state of type S.
 
-    plan: Port
-    state: S
+    Attributes:
+        spec: the specification.
+        plan: the plan.
+        state: the state.
+        changed: whether the tables have changed since the operator was made.
+    """
+
     evict: Evict | None = None
 
+    def __init__(self, spec: Any, plan: P, state: S) -> None:
+        self.spec, self.plan, self.state, self.changed = spec, plan, state, False
+        self._nothing = Output.nothing(plan.pane_schema, plan.late_schema, plan.invalid_schema)
+
+    @property
+    def clocks_are_own(self) -> bool:
+        """Whether rows drive the watermark."""
+        return self.plan.row_driven_inputs is not None
+
+    def advance(
+        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
+    ) -> Output:
+        """Moves both clocks together, then emits what is due (semantics 18).
+
+        With several inputs (semantics 12.5), `source` is the name of the input that reports the watermark.
+        """
+        return self._tick(self.state.clocks.moved(self.plan.entry, processing_time, watermark, source))
+
+    def finish(self, port: str | None = None) -> Output:
+        """Ends the input (semantics 12.2)."""
+        return self._tick(replace(self.state.clocks, finished=True))
+
     @abstractmethod
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clocks, and emits what is due."""
+
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows."""
+        """Adds a batch of rows, then moves the watermarks that they drive.
 
-    @abstractmethod
+        After the end of input all rows are late, with the reason `finished`.
+        """
+        validated, inputs = self.plan.validate(rows, self.state.clocks.processing_time), self._row_driven
+        output, refused = self._added(validated.valid), validated.invalid
+        latest = {} if inputs is None else latest_of(inputs, validated.valid)
+        if latest:
+            output = replace(output, panes=pl.concat([output.panes, self.advance_inputs(latest).panes]))
+        counts = output.counts + Counts(rows_in=refused.height, invalid=refused.height)
+        invalid = self._in_order(pl.concat([refused, output.invalid])) if output.invalid.height else refused
+        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
+
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the port found valid."""
+        """Adds rows that the port found valid. :meth:`advance_inputs` moves the watermarks."""
+        output = self._added(valid)
+        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
+
+    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
+        """Returns invalid rows with their place, in arrival order."""
+        if invalid.is_empty():
+            return invalid
+        timed = with_time(self.plan.entry, invalid, self.state.clocks.processing_time)
+        return arrival.in_order(self.plan.entry, timed)
 
     @abstractmethod
+    def _added(self, valid: pl.DataFrame) -> Output:
+        """Adds valid rows. Invalid rows in the output have their place."""
+
+    @property
+    def _row_driven(self) -> RowInputs | None:
+        """The inputs whose watermarks the rows of a batch drive."""
+        return self.plan.row_driven_inputs
+
     def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks that rows drive."""
+        """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
+
+        `latest` has the highest event time of the valid rows of each of these inputs.
+        """
+        inputs = self._row_driven
+        return (
+            self._nothing if inputs is None else self._tick(self.state.clocks.moved_by_rows(inputs, latest))
+        )
 
     def header(self) -> dict[str, Any]:
         """Returns what the state has besides tables, as JSON values."""

@@ -8,10 +8,10 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import Inputs, InputWatermark
+from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
+from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
-from panewise.spec import Entry, row_driven
-from panewise.spec import Inputs as InputsSpec
+from panewise.spec import Entry, Inputs, row_driven
 from panewise.state.manifest import REMEDY, Checks, check_fields, optional, whole
 
 _RULE = "a manifest is the JSON that panewise wrote"
@@ -21,10 +21,19 @@ _RULE = "a manifest is the JSON that panewise wrote"
 class InputState:
     """The clocks and the replay marks of an operator with one input.
 
-    Families add their tables, and fields of their own to the header. `checks` has the fields that they add;
-    `copies` is :attr:`panewise.engine.protocol.OperatorState.copies`.
+    Families add their tables, and fields of their own to the header.
+
+    Attributes:
+        TABLES: the attributes that are tables, in the order of their numbers. An attribute may be None.
+        COUNTS: the attributes that are numbers of rows. The header has those that are not 0.
+        checks: the other fields that the header may have.
+        copies: :attr:`panewise.engine.protocol.OperatorState.copies`.
+        clocks: the clocks.
+        marks: the replay marks.
     """
 
+    TABLES: ClassVar[tuple[str, ...]] = ()
+    COUNTS: ClassVar[tuple[str, ...]] = ()
     checks: ClassVar[Checks] = {}
     copies: ClassVar[frozenset[str]] = frozenset()
 
@@ -35,19 +44,31 @@ class InputState:
         """Returns whether the input has ended."""
         return self.clocks.finished
 
+    @property
+    def tables(self) -> dict[str, StoredTable]:
+        """The tables that the operator has."""
+        return {name: table for name in self.TABLES if (table := getattr(self, name)) is not None}
+
+    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
+        """Returns the state with these tables in place of its own."""
+        changes: dict[str, Any] = dict(tables)
+        return replace(self, **changes)
+
     def header(self, entry: Entry) -> dict[str, Any]:
-        """Returns the clocks and marks as JSON values."""
-        return clocks_header(self.clocks, entry) | {"marks": marks_rows(self.marks)}
+        """Returns clocks, marks and counts as JSON values."""
+        counts = {name: count for name in self.COUNTS if (count := getattr(self, name))}
+        return clocks_header(self.clocks, entry) | {"marks": marks_rows(self.marks)} | counts
 
     def with_header(self, entry: Entry, schema: Mapping[str, pl.DataType], header: Mapping[str, Any]) -> Self:
-        """Returns the state with the clocks and marks of a header; `{}` is that of no commit.
+        """Returns the state with the values of a header; `{}` is that of no commit.
 
         Raises:
             StateError: if the header is not of such an operator.
         """
-        checked(header, self.checks)
+        checked(header, {**dict.fromkeys(self.COUNTS, COUNT), **self.checks})
+        counts: dict[str, Any] = {name: header.get(name, 0) for name in self.COUNTS}
         clocks = read_clocks(header, Clocks.of(entry))
-        return replace(self, clocks=clocks, marks=read_marks(header, entry, schema))
+        return replace(self, clocks=clocks, marks=read_marks(header, entry, schema), **counts)
 
 
 def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
@@ -57,7 +78,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
         "watermark": clocks.watermark,
         "finished": clocks.finished,
     }
-    if isinstance(entry.watermark, InputsSpec) or row_driven(entry.watermark) is not None:
+    if isinstance(entry.watermark, Inputs) or row_driven(entry.watermark) is not None:
         reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
         header["inputs"] = {"since": clocks.inputs.since, "told": reported}
     return header
@@ -68,7 +89,7 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
     if not header:
         return before
     known = header.get("inputs", {"told": {}, "since": None})
-    inputs = Inputs(
+    inputs = InputWatermarks(
         tuple((name, InputWatermark(*report)) for name, report in known["told"].items()), known["since"]
     )
     return replace(

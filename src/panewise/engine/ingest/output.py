@@ -53,7 +53,7 @@ class Output:
         )
 
     @classmethod
-    def joined(cls, outputs: Sequence["Output"]) -> "Output":
+    def merged(cls, outputs: Sequence["Output"]) -> "Output":
         """Returns the rows of all outputs of one port as one output, in their order, with summed counts."""
         if len(outputs) == 1:
             return outputs[0]

@@ -1,11 +1,15 @@
 """A compiled input port, as runtimes call it."""
 
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Final, Protocol, Self
 
 import polars as pl
 
-from panewise.engine.ingest.validate import ValidationResult
-from panewise.spec import Entry, RowInputs
+from panewise.engine.columns import ONE_KEY, REASON
+from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.validate import Assign, ValidationResult, check_columns, validate
+from panewise.families import INPUT
+from panewise.spec import Entry, RowInputs, row_driven
 
 NEVER: Final = "rows of this operator are never pre-aggregated"
 
@@ -75,9 +79,11 @@ class Port(Protocol):
 
 
 class UncombinedPort:
-    """A port that combines no rows."""
+    """A port that combines no rows, as the operator needs each of them, in their order."""
 
     can_combine = False
+    ties_matter = True
+    needs_clock = False
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
         """Raises AssertionError. It is never called, because `can_combine` is False."""
@@ -86,3 +92,35 @@ class UncombinedPort:
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
         """Raises AssertionError. It is never called, because `can_combine` is False."""
         raise AssertionError(NEVER)
+
+
+class InputPort:
+    """The only input port of an operator, which is also the plan of the operator.
+
+    Attributes:
+        assign: assigns valid rows to their windows; None if rows have none.
+
+    Raises:
+        SpecError: if a column is missing.
+    """
+
+    assign: Assign | None = None
+
+    def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
+        check_columns(entry, schema)
+        self.entry, self.schema, self.keys = entry, dict(schema), list(entry.keys) or [ONE_KEY]
+        self.row_driven_inputs = row_driven(entry.watermark)
+        self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
+
+    @property
+    def ports(self) -> dict[str, Self]:
+        """The input port."""
+        return {INPUT: self}
+
+    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
+        """Returns the valid and the invalid rows of a batch.
+
+        Without `windows`, rows are not assigned to windows yet. If windows depend on processing time,
+        `processing_time` must be that of the operator.
+        """
+        return validate(self.entry, self.schema, rows, processing_time, self.assign if windows else None)

@@ -54,16 +54,12 @@ class SidePort(UncombinedPort):
         alone: those that are needed to emit the row without a partner, with time, number and expiry.
     """
 
-    needs_clock = False
-
     def __init__(self, spec: JoinOperator, name: str, schema: Schema, selected: tuple[Selected, ...]) -> None:
         self.name, self.entry, self.schema = name, spec.ports[name], dict(schema)
         check_columns(self.entry, self.schema)
         _check_units(self.entry, self.schema)
         self.keys = list(self.entry.keys) or [ONE_KEY]
         self.row_driven_inputs = row_driven(self.entry.watermark)
-        # Rows of equal time keep their order, so that a step that is repeated numbers them in the same way.
-        self.ties_matter = True
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
         self.stored, self.alone = self._stored(spec, selected), self._alone(selected)
         self.assign = None

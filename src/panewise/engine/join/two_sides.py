@@ -79,19 +79,11 @@ class TwoSidedOperator(UncombinedOperator, ABC):
             found[output.port].append(output)
         outputs = []
         for side, of_side in found.items():
-            output, invalid = Output.joined(of_side), validated[side].invalid
+            output, invalid = Output.merged(of_side), validated[side].invalid
             counts = output.counts + Counts(rows_in=invalid.height, invalid=invalid.height)
             columns = list(self.plan.ports[side].invalid_schema)
             outputs.append(replace(output, invalid=invalid.select(columns), counts=counts))
         return outputs
-
-    def add_valid(self, valid: pl.DataFrame, port: str = LEFT) -> Output:
-        """Adds rows of one side that its port found valid. Watermarks do not move."""
-        return Output.joined([*self.add_together({port: valid}, {})])
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = LEFT) -> Output:
-        """Moves the watermark that the rows of a side drive."""
-        return self._moved(self.state.clocks.moved_by_rows(self.spec, {port: max(latest.values())}))
 
     @abstractmethod
     def add_together(

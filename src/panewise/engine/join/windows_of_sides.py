@@ -61,7 +61,7 @@ class WindowsOfSides(TwoSidedOperator):
             outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
             found[side] += outputs
             emitted += [*panes]
-        return [Output.joined(of_side) for of_side in found.values()], iter(emitted)
+        return [Output.merged(of_side) for of_side in found.values()], iter(emitted)
 
     def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
         """Adds rows of one batch, and moves the watermarks after them."""
@@ -96,7 +96,7 @@ class WindowsOfSides(TwoSidedOperator):
             if found is None or side not in given:
                 late, applied[side] = late_after_end(self.plan, self.state, side, one), one.clear()
             else:
-                late, applied[side] = _split_late(one, found, self.plan.ports[side].late_schema)
+                late, applied[side] = split_late(one, found, self.plan.ports[side].late_schema)
             replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
             counts = Counts(rows[side].height, applied[side].height, replays, late.height - partly, 0, partly)
             outputs.append(replace(self._nothing(side), late=late, counts=counts))
@@ -112,7 +112,7 @@ class WindowsOfSides(TwoSidedOperator):
         """Moves the clocks at once. Returns what is emitted."""
 
 
-def _split_late(
+def split_late(
     rows: pl.DataFrame, late: pl.DataFrame, schema: Mapping[str, pl.DataType]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the late rows of a side as its late output has them, and the rows that are applied."""

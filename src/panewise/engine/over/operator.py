@@ -20,9 +20,9 @@ from panewise.engine.kernels.frames import distinct
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.over import retention
 from panewise.engine.over.order import emitted_in_order, in_arrival_order, passing_in_order
-from panewise.engine.over.plan import TIME, OverPlan
+from panewise.engine.over.plan import TIME, OverPlan, passed_until
 from panewise.engine.over.ranges import Span, blocks_of, sequences
-from panewise.engine.over.sequences import Layout, Step
+from panewise.engine.over.sequences import Layout, PassingRows
 from panewise.engine.over.state import OverState
 from panewise.engine.over.values import values
 from panewise.engine.progress.clocks import Clocks
@@ -30,7 +30,7 @@ from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.spec import OverOperator
 
 
-class OverEngine(RowsInTime[OverState]):
+class OverEngine(RowsInTime[OverPlan, OverState]):
     """An OVER operator on Polars frames.
 
     Args:
@@ -41,15 +41,9 @@ class OverEngine(RowsInTime[OverState]):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    plan: OverPlan
-    state: OverState
-
     def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
-        self.plan = OverPlan(spec, schema)
-        self.spec = spec
-        self.state = OverState.empty(self.plan)
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False  # whether the tables have changed since the operator was made
+        plan = OverPlan(spec, schema)
+        super().__init__(spec, plan, OverState.empty(plan))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 29.2, 29.9).
@@ -170,21 +164,21 @@ class OverEngine(RowsInTime[OverState]):
             waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
             keys = pl.concat([keys, waits]).unique(maintain_order=True)
         running = state.running.find(keys) if plan.runs else _no_rows(state.running)
-        step = Step(rows, after, known, running, finished)
+        step = PassingRows(rows, after, known, running, finished)
         layout = Layout(plan, step)
-        made = values(layout, self._sequences(step, span, keys))
+        computed = values(layout, self._sequences(step, span, keys))
         tables = dict(state.tables)
         if plan.stores_recent:
             changes = retention.recent_rows(layout, self.horizons(state.clocks)["recent"])
             tables["recent"] = state.recent.changed(*changes)
         if plan.runs:
-            now = retention.running(layout, made.running)
+            now = retention.running(layout, computed.running)
             tables["running"] = state.running.changed(now, _no_rows(state.running))
         if plan.ranges and not finished:
             tables |= self._with_passed(rows, span)
         sealed = {name: sealed_if_long(table) for name, table in tables.items() if name != "waiting"}
         self.state, self.changed = state.with_tables(sealed), True
-        return emitted_in_order(layout, made.new)
+        return emitted_in_order(layout, computed.new)
 
     def _known(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of `recent` that rows of these keys may need.
@@ -198,7 +192,7 @@ class OverEngine(RowsInTime[OverState]):
         everything = self.state.clocks.finished and self.plan.ahead
         return recent.all() if everything else recent.of_keys(keys, self.plan.keys)
 
-    def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
+    def _sequences(self, step: PassingRows, span: Span, keys: pl.DataFrame) -> list[Layout]:
         """Returns a layout for each job of `plan.ranges`."""
         passed, blocks = self.state.passed, self.state.blocks
         if passed is None or blocks is None:
@@ -213,15 +207,6 @@ class OverEngine(RowsInTime[OverState]):
         assert blocks is not None
         more = blocks_of(self.plan, rows, span)
         return {"passed": passed.put(rows), "blocks": blocks.changed(more, _no_rows(blocks))}
-
-
-def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:
-    """Returns the time up to which, inclusive, rows have passed (semantics 29.2); None before the first."""
-    if clocks.finished:
-        return MAX_INSTANT
-    if clocks.watermark is None or spec.event_time is None:
-        return None
-    return max(MIN_INSTANT, clocks.watermark - spec.us_ahead - 1)
 
 
 def _no_rows(table: StoredTable) -> pl.DataFrame:

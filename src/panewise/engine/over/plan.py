@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.types import types_of
@@ -15,20 +16,17 @@ from panewise.engine.columns import (
     END,
     ONE_KEY,
     RANK,
-    REASON,
     ROW_COUNT,
     ROW_NUMBER,
     SLOT,
     STORED_TIME,
     TIME_COUNT,
 )
-from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.ingest.port import InputPort, UncombinedPort
+from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
-from panewise.families import INPUT
-from panewise.spec import Aggregate, Frame, OverOperator, RowFunction, row_driven
+from panewise.spec import Aggregate, Frame, OverOperator, RowFunction
 from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
@@ -61,7 +59,7 @@ class Job:
         return f"{self.prefix}{name}"
 
 
-class OverPlan(UncombinedPort):
+class OverPlan(UncombinedPort, InputPort):
     """The compiled OVER operator.
 
     The operator has three tables:
@@ -81,16 +79,11 @@ class OverPlan(UncombinedPort):
     """
 
     def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
-        check_columns(spec, schema)
+        super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         _check_new(spec, schema)
-        self.spec, self.schema = spec, dict(schema)
-        self.keys = list(spec.keys) or [ONE_KEY]
-        self.row_driven_inputs = row_driven(
-            spec.watermark
-        )  # the inputs, if rows drive their watermarks; else None
+        self.spec = spec
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
-        self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)
         self.ranges = _ranges(spec, jobs)
         self.bounded = [job for job in jobs if job.frame.start is not None and job not in self.ranges]
@@ -118,16 +111,6 @@ class OverPlan(UncombinedPort):
         self.passed, self.blocks = self._tables_of_ranges()
 
     @property
-    def ports(self) -> dict[str, "OverPlan"]:
-        """The input port."""
-        return {INPUT: self}
-
-    @property
-    def entry(self) -> OverOperator:
-        """The specification of the input port."""
-        return self.spec
-
-    @property
     def stores_recent(self) -> bool:
         """Whether rows that have passed are stored in `recent`."""
         return bool(self.behind or self.ahead or self.us_behind)
@@ -144,26 +127,14 @@ class OverPlan(UncombinedPort):
 
     def firsts(self) -> list[tuple[str, RowFunction]]:
         """Returns each `nth_value` over a frame without a start, with its column in `running`."""
-        found = [
+        without_start = [
             (n, column)
             for n, column in enumerate(self.functions)
             if column.frame is not None and column.frame.start is None
         ]
-        return [(f"__nth{n}", column.what) for n, column in found if isinstance(column.what, RowFunction)]
-
-    @property
-    def ties_matter(self) -> bool:
-        """Whether rows of equal event time must keep their order. True, as each row is emitted."""
-        return True
-
-    @property
-    def needs_clock(self) -> bool:
-        """Whether the operator validates rows again. False, as rows have no windows."""
-        return False
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
-        return validate(self.spec, self.schema, rows, processing_time)
+        return [
+            (f"__nth{n}", column.what) for n, column in without_start if isinstance(column.what, RowFunction)
+        ]
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
         """Returns the type of a new column."""
@@ -251,8 +222,8 @@ def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
         if isinstance(column.what, Aggregate):
             assert column.frame is not None
             frames.setdefault(column.frame, []).append(column.what)
-    compiled = [(frame, Aggregation(tuple(made), schema)) for frame, made in frames.items()]
-    return [Job(frame, made, range_aggregation(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
+    compiled = [(frame, Aggregation(tuple(aggregates), schema)) for frame, aggregates in frames.items()]
+    return [Job(frame, one, range_aggregation(one), f"__{n}") for n, (frame, one) in enumerate(compiled)]
 
 
 def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
@@ -277,13 +248,13 @@ def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
 
 def _rows_behind(spec: OverOperator) -> int:
     """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
-    found = [0]
+    rows_behind = [0]
     for column in spec.columns:
         if isinstance(column.what, RowFunction) and column.what.fn == "lag":
-            found.append(column.what.n or 0)
+            rows_behind.append(column.what.n or 0)
         if column.frame is not None and column.frame.kind == "rows":
-            found.append(-column.frame.end if column.frame.start is None else -column.frame.start)
-    return max(found)
+            rows_behind.append(-column.frame.end if column.frame.start is None else -column.frame.start)
+    return max(rows_behind)
 
 
 def _us_behind(spec: OverOperator) -> int:
@@ -309,3 +280,12 @@ def _default(what: Any, schema: Schema) -> pl.Series | None:
     if not isinstance(what, RowFunction) or what.default is None or what.column is None:
         return None
     return pl.Series([what.default]).cast(schema[what.column])
+
+
+def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:
+    """Returns the time up to which, inclusive, rows have passed (semantics 29.2); None before the first."""
+    if clocks.finished:
+        return MAX_INSTANT
+    if clocks.watermark is None or spec.event_time is None:
+        return None
+    return max(MIN_INSTANT, clocks.watermark - spec.us_ahead - 1)

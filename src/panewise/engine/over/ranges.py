@@ -17,7 +17,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import BLOCK_START, IS_BLOCK, ROW_NUMBER, STORED_TIME
 from panewise.engine.over.plan import TIME, Job, OverPlan
-from panewise.engine.over.sequences import Layout, Step
+from panewise.engine.over.sequences import Layout, PassingRows
 from panewise.engine.store.time_queue import TimeQueue
 
 
@@ -41,7 +41,7 @@ class Span:
 
 
 def sequences(
-    plan: OverPlan, job: Job, step: Step, span: Span, passed: TimeQueue, blocks: pl.DataFrame
+    plan: OverPlan, job: Job, step: PassingRows, span: Span, passed: TimeQueue, blocks: pl.DataFrame
 ) -> Layout:
     """Returns sequences in which the frames of a job are ranges of positions.
 
@@ -77,7 +77,7 @@ def sequences(
         .with_row_index(ROW_NUMBER)
         .with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
     )
-    return Layout(plan, Step(step.rows, step.after, known, step.running, step.finished))
+    return Layout(plan, PassingRows(step.rows, step.after, known, step.running, step.finished))
 
 
 def pieces(layout: Layout, job: Job) -> pl.DataFrame:
@@ -96,20 +96,20 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
 
 def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     """Returns the blocks of the rows that pass in a step, one for each key."""
-    made = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
+    block = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
     for job in plan.ranges:
         assert job.frame.start is not None
         names = {part.name: job.stored(part.name) for part in job.aggregation.parts}
         # A block as long as the range is in no later frame as a whole, so its partials are never read.
         if span.length is None or span.length >= -job.frame.start:
-            made = made.with_columns(
+            block = block.with_columns(
                 pl.lit(part.empty, dtype=part.dtype).alias(names[part.name]) for part in job.aggregation.parts
             )
         else:
             lifted = job.aggregation.lift(rows, plan.keys)
-            made = made.hstack(lifted.select(pl.col(name).alias(stored) for name, stored in names.items()))
+            block = block.hstack(lifted.select(pl.col(name).alias(stored) for name, stored in names.items()))
     low = MIN_INSTANT if span.low is None else span.low
-    timed = made.with_columns(
+    timed = block.with_columns(
         pl.lit(low, dtype=pl.Int64).alias(BLOCK_START), pl.lit(span.high, dtype=pl.Int64).alias(TIME)
     )
     return timed.select(pl.col(name).cast(dtype) for name, dtype in plan.blocks.schema.items())

@@ -20,10 +20,10 @@ from panewise.engine.over.values import firsts
 
 def running(layout: Layout, folded: list[pl.Series]) -> pl.DataFrame:
     """Returns the rows of the table `running`. `folded` are the partials of frames without a start."""
-    made = [pl.Series(ROW_COUNT, layout.count), *folded, *firsts(layout)]
+    columns = [pl.Series(ROW_COUNT, layout.count), *folded, *firsts(layout)]
     if layout.plan.ranks:
-        made.append(pl.Series(TIME_COUNT, _peers(layout)))
-    frame = layout.keys.hstack(made).with_columns(pl.lit(MAX_INSTANT).alias(TIME))
+        columns.append(pl.Series(TIME_COUNT, _peers(layout)))
+    frame = layout.keys.hstack(columns).with_columns(pl.lit(MAX_INSTANT).alias(TIME))
     return frame.select(pl.col(name).cast(dtype) for name, dtype in layout.plan.running.schema.items())
 
 
@@ -101,14 +101,14 @@ def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFram
     slot = number if plan.looks_back else number % ring
     frame = take_rows(layout.stack, layout.source[position])
     keys = take_rows(layout.keys, layout.code[position])
-    made = {SLOT: slot, ROW_NUMBER: number, TIME: ends}
+    own_columns = {SLOT: slot, ROW_NUMBER: number, TIME: ends}
     if RANK in plan.recent.schema:
-        made |= {RANK: layout.ranks[0][position], DENSE_RANK: layout.ranks[1][position]}
+        own_columns |= {RANK: layout.ranks[0][position], DENSE_RANK: layout.ranks[1][position]}
     # A row that is emitted or read later has its own key, which may be -0.0 where that of its group is 0.0
     # (semantics 29.1).
     own = plan.payload if plan.ahead else plan.read
     columns = {name: frame[name] if name in own else keys[name] for name in plan.keys}
-    columns |= {name: pl.Series(name, values) for name, values in made.items()}
+    columns |= {name: pl.Series(name, values) for name, values in own_columns.items()}
     columns_in_order = [columns[name] if name in columns else frame[name] for name in plan.recent.schema]
     return pl.DataFrame(
         [

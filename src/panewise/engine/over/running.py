@@ -56,10 +56,10 @@ class Running:
         layout, pieces = self._layout, self._pieces(job)
         low, high = bounds(layout, job.frame)
         code = layout.code[layout.targets]
-        found = results(job, pieces, self._begin[code], self._place(np.maximum(high, low), code))
+        columns = results(job, pieces, self._begin[code], self._place(np.maximum(high, low), code))
         folds = layout.passed - (layout.count - _folded(layout, layout.count))
         partials = over(job.aggregation, pieces, self._begin, self._place(folds, self._keys))
-        return found.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
+        return columns.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
 
     def _place(self, position: Numbers, code: Numbers) -> Numbers:
         """Returns the number of the piece of the row at each position. `code` is the key of the position.

@@ -37,7 +37,7 @@ _ANY = "__any"  # a column that is always selected, as a frame without columns w
 
 
 @dataclass(frozen=True)
-class Step:
+class PassingRows:
     """The input of a step.
 
     Attributes:
@@ -72,7 +72,7 @@ class Layout:
         stored_ends: by place in `stack`, the time with which the table stores the row, 0 if it does not.
     """
 
-    def __init__(self, plan: OverPlan, step: Step) -> None:
+    def __init__(self, plan: OverPlan, step: PassingRows) -> None:
         self.plan, self.step = plan, step
         groups, order, counts = _grouped(plan, step)
         self.keys = groups
@@ -225,7 +225,7 @@ class Layout:
         return np.where(new, rank, stored[0]), np.where(new, dense, stored[1])
 
 
-def _grouped(plan: OverPlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]:
+def _grouped(plan: OverPlan, step: PassingRows) -> tuple[pl.DataFrame, Places, Numbers]:
     """Returns the keys, the places of the rows that pass, key by key, and their number for each key."""
     keys, order, counts = group_positions(step.rows, plan.keys)
     # At the end of input all rows are emitted, also those of keys without a row that passes now.

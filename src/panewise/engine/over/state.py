@@ -1,8 +1,7 @@
 """The state of OVER operators."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from panewise.engine.ingest.input_state import InputState
 from panewise.engine.over.plan import OverPlan
@@ -20,6 +19,8 @@ class OverState(InputState):
     `passed` and `blocks` are None if no column has a range that is computed from partials.
     """
 
+    TABLES: ClassVar = (WAITING, "recent", "running", "passed", "blocks")
+
     waiting: TimeQueue
     recent: StoredTable
     running: StoredTable
@@ -36,20 +37,3 @@ class OverState(InputState):
             passed=TimeQueue.nothing(plan.passed, MemoryLibrary()) if plan.ranges else None,
             blocks=StoredTable.nothing(plan.blocks, MemoryLibrary()) if plan.ranges else None,
         )
-
-    @property
-    def tables(self) -> dict[str, StoredTable]:
-        """The tables that the operator has."""
-        own: dict[str, StoredTable | None] = {
-            WAITING: self.waiting,
-            "recent": self.recent,
-            "running": self.running,
-            "passed": self.passed,
-            "blocks": self.blocks,
-        }
-        return {name: table for name, table in own.items() if table is not None}
-
-    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
-        """Returns the state with other tables."""
-        changes: dict[str, Any] = dict(tables)
-        return replace(self, **changes)

@@ -39,20 +39,20 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     `ranges` has a layout for each job of `plan.ranges`, in the same order.
     """
     plan = layout.plan
-    made, running = list[pl.Series](), list[pl.Series]()
+    new_columns, running = list[pl.Series](), list[pl.Series]()
     # Each kind of frame has pieces of its own: single rows here, rows and blocks for ranges that look back,
     # and a stored partial with rows for frames without a start.
     for job in plan.bounded:
         low, high = bounds(layout, job.frame)
-        made += results(job, job.aggregation.singles(layout.values), low, high).get_columns()
+        new_columns += results(job, job.aggregation.singles(layout.values), low, high).get_columns()
     for job, sequence in zip(plan.ranges, ranges, strict=True):
-        made += results(job, pieces(sequence, job), *bounds(sequence, job.frame)).get_columns()
+        new_columns += results(job, pieces(sequence, job), *bounds(sequence, job.frame)).get_columns()
     for job in plan.unbounded:
-        found, remembered = Running(layout).results(job)
-        made += found
+        columns, remembered = Running(layout).results(job)
+        new_columns += columns
         running += remembered
-    made += [_of_function(layout, column) for column in plan.functions]
-    by_name = {series.name: series for series in made}
+    new_columns += [_of_function(layout, column) for column in plan.functions]
+    by_name = {series.name: series for series in new_columns}
     return Values(pl.DataFrame([by_name[column.name] for column in plan.spec.columns]), running)
 
 
@@ -73,13 +73,13 @@ def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
     code, longest = layout.code[at], len(layout.code)
     place = at + min(what.n, longest) * (-1 if what.fn == "lag" else 1)
     inside = (place >= layout.start[code]) & (place < layout.passed[code])
-    found = _values_at(layout, what, place, inside)
+    values_there = _values_at(layout, what, place, inside)
     default = layout.plan.defaults[column.name]
     if default is not None and not inside.all():
-        found = found.zip_with(
-            pl.Series(inside), pl.repeat(default[0], len(at), dtype=found.dtype, eager=True)
+        values_there = values_there.zip_with(
+            pl.Series(inside), pl.repeat(default[0], len(at), dtype=values_there.dtype, eager=True)
         )
-    return found.alias(what.name)
+    return values_there.alias(what.name)
 
 
 def _values_at(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) -> pl.Series:
@@ -109,9 +109,9 @@ def _nth(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
     place = layout.start[code] + (min(what.n, _FAR) - 1 - first[code])
     reached = place < np.maximum(low, high)  # whether the frame has n rows
     inside = reached & (place >= layout.start[code])
-    found = _values_at(layout, what, np.where(inside, place, 0), inside)
+    values_there = _values_at(layout, what, np.where(inside, place, 0), inside)
     known = layout.running[_stored(layout, what)].gather(pl.Series(code.astype(np.uint32)))
-    return found.zip_with(pl.Series(inside | ~reached), known).alias(what.name)
+    return values_there.zip_with(pl.Series(inside | ~reached), known).alias(what.name)
 
 
 def _stored(layout: Layout, what: RowFunction) -> str:
@@ -120,11 +120,11 @@ def _stored(layout: Layout, what: RowFunction) -> str:
 
 def firsts(layout: Layout) -> list[pl.Series]:
     """Returns the columns that store `nth_value` without a start: by key, null until it has n rows."""
-    made = []
+    remembered = []
     for name, what in layout.plan.firsts():
         assert what.n is not None
         place = layout.first_new + (min(what.n, _FAR) - 1 - layout.count_before)
         inside = (layout.count_before < what.n) & (layout.count >= what.n)
-        found = _values_at(layout, what, np.where(inside, place, 0), inside)
-        made.append(found.zip_with(pl.Series(inside), layout.running[name]).alias(name))
-    return made
+        values_there = _values_at(layout, what, np.where(inside, place, 0), inside)
+        remembered.append(values_there.zip_with(pl.Series(inside), layout.running[name]).alias(name))
+    return remembered

@@ -76,11 +76,11 @@ def _panes(
 ) -> pl.DataFrame:
     """Returns the panes of events: keys, event and processing time, and the columns `contents`."""
     keys = _named(plan, tuples.keys[numbers])
-    made = [
+    columns = [
         pl.Series("event", events, dtype=pl.String),
         pl.repeat(now, len(events), dtype=pl.Int64, eager=True).alias("processing_time"),
     ]
-    whole = pl.DataFrame([*keys.get_columns(), *made]).hstack(contents)
+    whole = pl.DataFrame([*keys.get_columns(), *columns]).hstack(contents)
     return whole.select(pl.col(name).cast(dtype) for name, dtype in plan.pane_schema.items())
 
 

@@ -1,22 +1,16 @@
-"""Policy windows, as :class:`panewise.engine.protocol.EngineParts`.
-
-Operators are imported when they are used: where rows are only packed, a plan is enough.
-"""
+"""Policy windows, as :class:`panewise.engine.protocol.EngineParts`."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.ingest.input_state import checked, read_clocks
 from panewise.engine.policy.plan import PolicyPlan
-from panewise.engine.policy.state import PARTITIONS, PolicyState
+from panewise.engine.policy.state import PARTITIONS
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, with_one_input
 from panewise.families import INPUT
 from panewise.spec import StreamWindow
-
-if TYPE_CHECKING:
-    from panewise.engine.policy.operator import PolicyEngine
 
 
 def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 - the name of the part
@@ -24,24 +18,17 @@ def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 -
     return PolicyPlan(spec, schemas[INPUT])
 
 
-def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyEngine":
-    """Returns an operator that has taken no step."""
-    from panewise.engine.policy.operator import PolicyEngine  # noqa: PLC0415 - see above
-
-    return PolicyEngine(spec, schemas[INPUT])
-
-
 def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored partitions. Their end is the time at which something is due."""
-    clocks, keys = read_clocks(checked(header, PolicyState.checks), Clocks.of(spec.tuples)), _keys(spec)
+    clocks = read_clocks(checked(header), Clocks.of(spec.tuples))
+    keys = list(spec.partition_by) or [ONE_KEY]
     rows = read(PARTITIONS, [*keys, START, END], keys, keys, None, keys)
     return Inspection(clocks, rows, keys, ends_in_time=False)
 
 
-def _keys(spec: StreamWindow) -> list[str]:
-    return list(spec.partition_by) or [ONE_KEY]
-
-
 PARTS: Final = EngineParts(
-    compile=compile, operator=operator, tables=lambda spec: (PARTITIONS,), inspect=inspect
+    compile=compile,
+    operator=with_one_input("panewise.engine.policy.operator:PolicyEngine"),
+    tables=lambda spec: (PARTITIONS,),
+    inspect=inspect,
 )

@@ -26,7 +26,6 @@ from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.families import INPUT
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.policies import DeltaPolicy
@@ -34,7 +33,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy
 _Work = Callable[[Partitions], None]
 
 
-class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
+class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
     """An operator of policy windows on Polars frames.
 
     Args:
@@ -45,21 +44,10 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    plan: PolicyPlan
-    state: PolicyState
-
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
-        self.plan = PolicyPlan(spec, schema)
-        self.spec = spec
-        partitions = StoredTable.nothing(self.plan.shape, MemoryLibrary())
-        self.state = PolicyState(partitions=partitions, clocks=Clocks.of(spec.tuples))
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False  # whether the partitions have changed since the operator was made
-
-    @property
-    def clocks_are_own(self) -> bool:
-        """Whether rows drive the watermark. False, as there is none."""
-        return False
+        plan = PolicyPlan(spec, schema)
+        partitions = StoredTable.nothing(plan.shape, MemoryLibrary())
+        super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.of(spec.tuples)))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns that no partition expires by the clocks."""
@@ -73,28 +61,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         """Returns None: events have no event time."""
         return
 
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Does nothing: rows drive no watermark."""
-        return self._nothing
-
-    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
-        validated = self.plan.validate(rows, self.state.clocks.processing_time)
-        output, refused = self._arrived(validated.valid), validated.invalid.height
-        invalid = self._in_order(pl.concat([validated.invalid, output.invalid]))
-        counts = output.counts + Counts(rows_in=refused, invalid=refused)
-        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
-
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that :meth:`PolicyPlan.validate` found valid."""
-        output = self._arrived(valid)
-        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
-
-    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
-        """Returns invalid rows with their place, in arrival order."""
-        return arrival.in_order(self.plan.entry, invalid)
-
-    def _arrived(self, valid: pl.DataFrame) -> Output:
+    def _added(self, valid: pl.DataFrame) -> Output:
         """Adds rows that may be replays. Invalid rows in the output have their place."""
         ordered = arrival.in_order(self.plan.entry, arrival.placed(valid))
         fresh = self.state.marks.without_replays(self.plan.entry, ordered)
@@ -109,8 +76,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         if processing_time is None:
             return self._nothing
         now = max(self.state.clocks.processing_time, processing_time)
-        self.state = replace(self.state, clocks=replace(self.state.clocks, processing_time=now))
-        return self._due()
+        return self._tick(replace(self.state.clocks, processing_time=now))
 
     def finish(self, port: str | None = None) -> Output:
         """Ends the input: every partition is purged, and raises FINAL."""
@@ -126,11 +92,11 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
         Raises:
             InputError: if the columns or the types of the values are others, or there is no `partition_by`.
         """
-        found = self.state.partitions.find(self.plan.named(partition))
-        tuples = self._tuples(self._choices(found), self._no_rows())
+        stored = self.state.partitions.find(self.plan.named(partition))
+        tuples = self._tuples(self._choices(stored), self._no_rows())
 
         def evict_found(partitions: Partitions) -> None:
-            for number in tuples.numbers_of(self.plan, found):
+            for number in tuples.numbers_of(self.plan, stored):
                 partitions.evict(number)
 
         return self._worked(tuples, evict_found)
@@ -171,8 +137,8 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
     def _process(self, rows: pl.DataFrame) -> Output:
         """Processes rows, which are in arrival order and contain no replays."""
         if self.state.clocks.finished:
-            made = {REASON: pl.lit("finished"), **NO_WINDOWS}
-            late = rows.select(late_columns(self.plan.late_schema, made, self.state.clocks))
+            own_columns = {REASON: pl.lit("finished"), **NO_WINDOWS}
+            late = rows.select(late_columns(self.plan.late_schema, own_columns, self.state.clocks))
             invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
             invalid = invalid.select(*self.plan.invalid_schema, PLACE)
             counts = Counts(rows_in=rows.height, late=rows.height)
@@ -216,9 +182,10 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyState]):
 
         return self._worked(tuples, self._begun(process) if markers.any() else process)
 
-    def _due(self) -> Output:
-        """Raises the events that are due at the last reading of the clock."""
-        if self.state.clocks.finished:
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clock, and raises the events that are due at it."""
+        self.state = replace(self.state, clocks=clocks)
+        if clocks.finished:
             return self._nothing
         overdue = self._overdue()
         if not self.plan.spec.partition_by and overdue.is_empty() and self.state.partitions.all().is_empty():

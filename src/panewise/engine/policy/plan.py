@@ -16,22 +16,17 @@ from panewise.engine.columns import (
     FED,
     FULL,
     LISTENER,
-    ONE_KEY,
-    REASON,
     REFERENCE,
     START,
     TUPLES,
     UNTRIGGERED,
     USED,
 )
-from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.ingest.port import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.store.run import Shape
 from panewise.errors import InputError, SpecError
-from panewise.families import INPUT
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import name_of
 from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
@@ -40,24 +35,22 @@ from panewise.spec.type_checks import check_types
 Schema = dict[str, pl.DataType]
 
 
-class PolicyPlan(UncombinedPort):
+class PolicyPlan(UncombinedPort, InputPort):
     """The compiled policies.
 
     The table has one row for each partition. The end of the row is the first processing time at which
     something is due in the partition. So the table finds the partitions that a reading of the clock concerns
-    without looking at the others.
+    without looking at the others. The rules of tuples are applied after validation, because markers need not
+    follow them (semantics 10.5).
 
     Raises:
         SpecError: if a column has a type that the specification cannot use.
     """
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
-        self.spec, self.entry = spec, spec.tuples
-        self.schema = dict(schema)
-        self.keys = list(spec.partition_by) or [ONE_KEY]
-        check_columns(spec.tuples, schema)
+        super().__init__(spec.tuples, schema)
+        self.spec = spec
         check_types(spec, types_of(self.schema))
-        self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         _check_units(spec, self.schema)
         self.output_columns = self._output_columns()
         self.aggregation = Aggregation(spec.aggregates, self.schema) if spec.aggregates else None
@@ -73,33 +66,6 @@ class PolicyPlan(UncombinedPort):
         }
         self.table_schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self._bookkeeping()}
         self.shape = Shape(self.table_schema, self.keys, self.keys)
-
-    @property
-    def ports(self) -> dict[str, "PolicyPlan"]:
-        """The input port."""
-        return {INPUT: self}
-
-    @property
-    def row_driven_inputs(self) -> None:
-        """The inputs with watermarks driven by rows. There are none."""
-        return None
-
-    @property
-    def ties_matter(self) -> bool:
-        """Whether rows must keep their order. True, as tuples are processed one by one."""
-        return True
-
-    @property
-    def needs_clock(self) -> bool:
-        """Whether the operator validates rows again. False, as rows have no windows."""
-        return False
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none.
-
-        The rules of tuples are applied later, because markers need not follow them (semantics 10.5).
-        """
-        return validate(self.entry, self.schema, rows, processing_time)
 
     @property
     def output_keys(self) -> list[pl.Expr]:
@@ -122,11 +88,11 @@ class PolicyPlan(UncombinedPort):
                 raise InputError(
                     given, f"{name} is of the type {self.schema[name]}", "give a value of this type"
                 )
-        made = [
+        columns = [
             pl.Series(name, [value], dtype=self.schema[name])
             for name, value in zip(self.keys, values, strict=True)
         ]
-        return pl.DataFrame(made).select(self.output_keys)
+        return pl.DataFrame(columns).select(self.output_keys)
 
     @property
     def times_tuples(self) -> bool:

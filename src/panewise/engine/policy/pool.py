@@ -176,13 +176,13 @@ def stretches(values: pl.Series, lows: Places, highs: Places) -> pl.Series:
     """Returns, for each range of places [low, high), the list of its values."""
     lengths = highs - lows
     places = expand_ranges(lows, lengths)
-    found = pl.DataFrame(
+    members = pl.DataFrame(
         {
             _AT: pl.Series(np.repeat(np.arange(len(lows)), lengths), dtype=pl.Int64),
             _TUPLE: values.gather(places),
         }
     )
-    lists = found.group_by(_AT, maintain_order=True).agg(_TUPLE)
+    lists = members.group_by(_AT, maintain_order=True).agg(_TUPLE)
     every = pl.DataFrame({_AT: pl.Series(range(len(lows)), dtype=pl.Int64)}).join(
         lists, on=_AT, how="left", maintain_order="left"
     )

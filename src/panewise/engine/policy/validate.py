@@ -73,13 +73,13 @@ def _beyond(values: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
             return None if test is None else lists.list.eval(test).list.any()
         case pl.Struct(fields=fields):
             tests = [_beyond(values.struct.field(field.name), _made(field.dtype)) for field in fields]
-            found = [test for test in tests if test is not None]
-            return pl.any_horizontal(found) if found else None
+            known = [test for test in tests if test is not None]
+            return pl.any_horizontal(known) if known else None
     return None
 
 
 def _made(dtype: object) -> pl.DataType:
     """Returns a type as an instance. For a type without parameters Polars may give the class instead."""
-    made = dtype() if isinstance(dtype, type) else dtype
-    assert isinstance(made, pl.DataType)
-    return made
+    instance = dtype() if isinstance(dtype, type) else dtype
+    assert isinstance(instance, pl.DataType)
+    return instance

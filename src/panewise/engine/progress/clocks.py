@@ -12,11 +12,12 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import KEY_WATERMARK
-from panewise.engine.progress.multi_input import Inputs
+from panewise.engine.progress.multi_input import InputWatermarks
 from panewise.spec import (
     Entry,
     FixedLag,
     Global,
+    Inputs,
     RowInputs,
     WindowOperator,
     counted,
@@ -24,7 +25,6 @@ from panewise.spec import (
     has_key_watermarks,
     row_driven,
 )
-from panewise.spec import Inputs as InputsSpec
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Clocks:
     processing_time: int = 0
     watermark: int | None = None
     finished: bool = False
-    inputs: Inputs = field(default_factory=Inputs)
+    inputs: InputWatermarks = field(default_factory=InputWatermarks)
     by_key: bool = False
     counted: bool = False
 
@@ -80,7 +80,7 @@ class Clocks:
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
         inputs = self.inputs
         of_rows = row_driven(spec.watermark)
-        sources = spec.watermark if isinstance(spec.watermark, InputsSpec) else of_rows
+        sources = spec.watermark if isinstance(spec.watermark, Inputs) else of_rows
         if sources is not None:
             # The clock can raise the watermark, too: an input that becomes idle is left out.
             inputs = inputs if of_rows else inputs.reported(source, watermark, now)

@@ -28,7 +28,7 @@ class InputWatermark:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputWatermarks:
     """The watermark of each input that has reported one, and the first reading of the clock (`since`).
 
     An input that has not reported since the first reading is silent from that reading on.
@@ -37,7 +37,7 @@ class Inputs:
     reports: tuple[tuple[str, InputWatermark], ...] = ()
     since: int | None = None
 
-    def reported(self, source: str | None, watermark: int | None, now: int) -> "Inputs":
+    def reported(self, source: str | None, watermark: int | None, now: int) -> "InputWatermarks":
         """Returns the inputs after one of them has reported a watermark.
 
         A watermark that is not higher than the one before only shows that the input is active.
@@ -48,9 +48,9 @@ class Inputs:
         before = known.get(source, InputWatermark()).watermark
         reported_at = None if self.since is None else now
         known[source] = InputWatermark(watermark if before is None else max(before, watermark), reported_at)
-        return Inputs(tuple(known.items()), self.since)
+        return InputWatermarks(tuple(known.items()), self.since)
 
-    def row_driven(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "Inputs":
+    def row_driven(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "InputWatermarks":
         """Returns the inputs after all inputs that have rows in a batch have reported their watermarks.
 
         `latest` has the highest event time of the rows of each input.
@@ -61,12 +61,12 @@ class Inputs:
                 after = after.reported(name, saturating_add(latest[name], -inputs.delay_of(name)), now)
         return after
 
-    def read(self, processing_time: int | None) -> "Inputs":
+    def read(self, processing_time: int | None) -> "InputWatermarks":
         """Returns the inputs after a reading of the clock. Only the first reading changes them."""
         return (
             self
             if self.since is not None or processing_time is None
-            else Inputs(self.reports, processing_time)
+            else InputWatermarks(self.reports, processing_time)
         )
 
     def least(self, inputs: RowInputs, now: int) -> int | None:

@@ -1,29 +1,17 @@
-"""Windows over joins, as :class:`panewise.engine.protocol.EngineParts`.
-
-Operators are imported when they are used: where rows are only packed, a plan is enough.
-"""
+"""Windows over joins, as :class:`panewise.engine.protocol.EngineParts`."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, engine_parts
-from panewise.engine.windowed_join.plan import WindowedJoinPlan
+from panewise.engine.nested.state import header_in
+from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, engine_parts, on_call
+from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin
-
-if TYPE_CHECKING:
-    from panewise.engine.windowed_join.operator import WindowedJoinEngine
 
 
 def compile(spec: WindowedJoin, schemas: Schemas) -> WindowedJoinPlan:  # noqa: A001 - the name of the part
     """Returns the plan."""
-    return WindowedJoinPlan.of(spec, schemas)
-
-
-def operator(spec: WindowedJoin, schemas: Schemas) -> "WindowedJoinEngine":
-    """Returns an operator that has taken no step."""
-    from panewise.engine.windowed_join.operator import WindowedJoinEngine  # noqa: PLC0415 - see above
-
-    return WindowedJoinEngine(spec, schemas)
+    return WindowedJoinPlan(spec, schemas)
 
 
 def tables(spec: WindowedJoin) -> tuple[str, ...]:
@@ -33,9 +21,13 @@ def tables(spec: WindowedJoin) -> tuple[str, ...]:
 
 def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored windows, whose tables come first."""
-    from panewise.engine.windowed_join.state import header_of_windows  # noqa: PLC0415 - see above
+    inner = header_in(HEADER, header)
+    return engine_parts(spec.windows).inspect(spec.windows, inner, read)
 
-    return engine_parts(spec.windows).inspect(spec.windows, header_of_windows(header), read)
 
-
-PARTS: Final = EngineParts(compile=compile, operator=operator, tables=tables, inspect=inspect)
+PARTS: Final = EngineParts(
+    compile=compile,
+    operator=on_call("panewise.engine.windowed_join.operator:WindowedJoinEngine"),
+    tables=tables,
+    inspect=inspect,
+)

@@ -51,18 +51,18 @@ def windows_containing(window: Calendar, instant: int) -> list[tuple[int, int]]:
     if not _FIRST <= day < _LAST:
         return []
     local_date = max(reached for at, reached in _reached(window.zone, day) if at * _US <= instant)
-    found = _bounds(window, _number(window, local_date))
-    return [] if found is None else [found]
+    bounds = _bounds(window, _number(window, local_date))
+    return [] if bounds is None else [bounds]
 
 
 @lru_cache(_REMEMBERED)
 def _steps(window: Calendar, day: int) -> list[tuple[int, int]]:
     """Returns the instants of a UTC day at which the window changes, each with the start of the window."""
-    found = []
+    steps = []
     for at, local_date in _reached(window.zone, day):
         bounds = _bounds(window, _number(window, local_date))
-        found.append((at * _US, MIN_INSTANT if bounds is None else bounds[0]))
-    return found
+        steps.append((at * _US, MIN_INSTANT if bounds is None else bounds[0]))
+    return steps
 
 
 def _number(window: Calendar, local_date: int) -> int:
@@ -121,19 +121,19 @@ def _reached(zone: str, day: int) -> list[tuple[int, int]]:
     Each date comes with the second from which it counts. Clocks that are put back show a date again, at most
     two days later. So the two days before are read, too.
     """
-    found: list[tuple[int, int]] = []
+    changes: list[tuple[int, int]] = []
     latest = -(2**62)
     # Within a piece local time runs evenly. A date that no earlier piece has shown begins at its local
     # midnight or, if clocks skip that, at the start of the piece.
     for start, end, offset in (piece for before in (2, 1, 0) for piece in _pieces(zone, day - before)):
         first, last = (start + offset) // _DAY, (end - 1 + offset) // _DAY
-        found += [
+        changes += [
             (max(start, local_date * _DAY - offset), local_date)
             for local_date in range(max(first, latest + 1), last + 1)
         ]
         latest = max(latest, last)
-    begun = max(local_date for at, local_date in found if at <= day * _DAY)
-    return [(day * _DAY, begun), *((at, local_date) for at, local_date in found if at > day * _DAY)]
+    begun = max(local_date for at, local_date in changes if at <= day * _DAY)
+    return [(day * _DAY, begun), *((at, local_date) for at, local_date in changes if at > day * _DAY)]
 
 
 def _pieces(zone: str, day: int) -> Iterator[tuple[int, int, int]]:

@@ -30,12 +30,12 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
         return rows.with_columns(pl.lit(None, dtype=_WINDOWS).alias(OWN_WINDOWS)), rows.with_columns(
             pl.lit(None, dtype=pl.String).alias(REASON)
         )
-    given = window.function(rows.select(pl.col(TIME).alias("event_time"), *window.columns))
-    if not isinstance(given, (pl.Series, list)) or len(given) != rows.height:
+    returned = window.function(rows.select(pl.col(TIME).alias("event_time"), *window.columns))
+    if not isinstance(returned, (pl.Series, list)) or len(returned) != rows.height:
         description = (
-            f"{len(given)} for {rows.height} rows"
-            if isinstance(given, (pl.Series, list))
-            else type(given).__name__
+            f"{len(returned)} for {rows.height} rows"
+            if isinstance(returned, (pl.Series, list))
+            else type(returned).__name__
         )
         raise InputError(
             f"windows of {window.name}: {description}",
@@ -43,13 +43,13 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
             "return one list for each row, in the order of the rows",
         )
     validated = rows.hstack(
-        _of_series(window, given) if isinstance(given, pl.Series) else _of_lists(window, given)
+        _of_series(window, returned) if isinstance(returned, pl.Series) else _of_lists(window, returned)
     )
     good = pl.col(REASON).is_null()
     return validated.filter(good).drop(REASON), validated.filter(~good).drop(OWN_WINDOWS)
 
 
-def _of_series(window: Custom, given: pl.Series) -> pl.DataFrame:
+def _of_series(window: Custom, returned: pl.Series) -> pl.DataFrame:
     """Returns the windows of each row, or the reason why it has none. The function returned a Series."""
     own = pl.col(OWN_WINDOWS)
     bad = own.is_null() | own.list.eval(
@@ -60,44 +60,44 @@ def _of_series(window: Custom, given: pl.Series) -> pl.DataFrame:
         tests.append((own.list.len() > 1, f"{window.name} gave several windows"))
     tests.append((own.list.len() == 0, "gap"))
     reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
-    return _typed(window, given).to_frame().select(own.list.unique().list.sort(), reason.alias(REASON))
+    return _typed(window, returned).to_frame().select(own.list.unique().list.sort(), reason.alias(REASON))
 
 
-def _typed(window: Custom, given: pl.Series) -> pl.Series:
+def _typed(window: Custom, returned: pl.Series) -> pl.Series:
     """Returns the windows with bounds of 64 bits.
 
     Raises:
         InputError: if the Series does not contain lists of structs with the whole numbers `start` and `end`.
     """
-    inner = given.dtype.inner if isinstance(given.dtype, pl.List) else given.dtype
+    inner = returned.dtype.inner if isinstance(returned.dtype, pl.List) else returned.dtype
     if inner == pl.Null():  # no row has a window
-        return given.cast(_WINDOWS).alias(OWN_WINDOWS)
+        return returned.cast(_WINDOWS).alias(OWN_WINDOWS)
     fields = {field.name: field.dtype for field in inner.fields} if isinstance(inner, pl.Struct) else {}
     if (
-        given.dtype != pl.List(inner)
+        returned.dtype != pl.List(inner)
         or set(fields) != {"start", "end"}
         or not all(dtype.is_integer() for dtype in fields.values())
     ):
-        raise InputError(f"windows of {window.name}: {given.dtype}", _RULE, "return such a Series")
+        raise InputError(f"windows of {window.name}: {returned.dtype}", _RULE, "return such a Series")
     bounds = pl.struct(_START.cast(pl.Int64).alias("start"), _END.cast(pl.Int64).alias("end"))
-    return given.alias(OWN_WINDOWS).to_frame().select(pl.col(OWN_WINDOWS).list.eval(bounds)).to_series()
+    return returned.alias(OWN_WINDOWS).to_frame().select(pl.col(OWN_WINDOWS).list.eval(bounds)).to_series()
 
 
-def _of_lists(window: Custom, given: list[Any]) -> pl.DataFrame:
+def _of_lists(window: Custom, returned: list[Any]) -> pl.DataFrame:
     """Returns the windows of each row, or the reason why it has none. The function returned a list."""
-    results = [_of_list(window, one) for one in given]
+    results = [_of_list(window, of_row) for of_row in returned]
     schema = {OWN_WINDOWS: _WINDOWS, REASON: pl.String()}
     return pl.DataFrame(results, schema=schema, orient="row")
 
 
-def _of_list(window: Custom, given: Any) -> tuple[list[dict[str, int]], str | None]:
+def _of_list(window: Custom, returned: Any) -> tuple[list[dict[str, int]], str | None]:
     """Returns the windows of a row that fit in 64 bits, and the reason if there are none."""
-    if not isinstance(given, (list, tuple)) or any(not _is_window(pair) for pair in given):
+    if not isinstance(returned, (list, tuple)) or any(not _is_window(pair) for pair in returned):
         return [], f"{window.name} gave a bad window"
-    if window.merge and len(given) > 1:
+    if window.merge and len(returned) > 1:
         return [], f"{window.name} gave several windows"
-    own = sorted({(start, end) for start, end in given if start >= MIN_INSTANT and end <= MAX_INSTANT})
-    reason = None if own else "window out of range" if given else "gap"
+    own = sorted({(start, end) for start, end in returned if start >= MIN_INSTANT and end <= MAX_INSTANT})
+    reason = None if own else "window out of range" if returned else "gap"
     return [{"start": start, "end": end} for start, end in own], reason
 
 

@@ -117,13 +117,13 @@ def next_due(
     if spec.lateness_us:
         first = windows.next_end(clocks.horizon(spec))
         expiry = None if first is None else first + spec.lateness_us
-    made = (
+    completion = (
         None
         if slices is None or not plan.made_when_complete
         else plan.slide.next_completion(slices.next_end, clocks.watermark)
     )
-    found = [at for at in (flip, expiry, mark, made) if at is not None and at <= MAX_INSTANT]
-    return min(found, default=None)
+    instants = [at for at in (flip, expiry, mark, completion) if at is not None and at <= MAX_INSTANT]
+    return min(instants, default=None)
 
 
 def evaluate(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:

@@ -61,10 +61,14 @@ def missed(
 
 
 def late_rows(
-    rows: pl.DataFrame, found: pl.DataFrame, keys: list[str], clocks: Clocks, columns: dict[str, pl.DataType]
+    rows: pl.DataFrame,
+    missed: pl.DataFrame,
+    keys: list[str],
+    clocks: Clocks,
+    columns: dict[str, pl.DataType],
 ) -> tuple[pl.DataFrame, int]:
     """Returns the late output of the rows, and how many of them are late for some windows only."""
-    late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
+    late = rows.join(missed, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
     return late.select(late_columns(columns, {}, clocks)), int(late[PARTIAL].sum())
 
 

@@ -60,10 +60,10 @@ def moved(plan: WindowPlan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.Data
 
 def others(plan: WindowPlan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows in `mine` whose key has a new watermark, without the windows in `known`."""
-    found = without(mine).join(further, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    live = without(mine).join(further, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
     for windows in known:
-        found = found.join(windows, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
-    return found
+        live = live.join(windows, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
+    return live
 
 
 def refreshed(plan: WindowPlan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:

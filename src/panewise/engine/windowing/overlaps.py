@@ -21,7 +21,7 @@ from panewise.engine.kernels.frames import expand_ranges, grouped, joined, take_
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.slicing import Numbered
+from panewise.engine.windowing.slicing import NumberedWindows
 from panewise.spec import WindowOperator
 
 _CLASS, _AT, _NUMBER = "__class", "__at", "__number"
@@ -77,7 +77,7 @@ class Overlaps:
     window of each slice.
     """
 
-    numbered: Numbered
+    numbered: NumberedWindows
     slices: Instants
     horizon: int | None  # windows that end here or earlier have expired
 
@@ -141,7 +141,7 @@ class Overlaps:
         first, stop = self.numbered.ranges(slices[SLICE].to_numpy())
         expired = np.clip(self._alive_of_rows(slices, spec, clocks), first, stop) - first
         where = np.repeat(np.arange(slices.height), expired)
-        found = [self._missed(slices, keys, where, expand_ranges(first, expired), stop - first, expired=True)]
+        late = [self._missed(slices, keys, where, expand_ranges(first, expired), stop - first, expired=True)]
         if closed.height:
             numbers = pl.Series(
                 _NUMBER, self.numbered.starting_at(closed[START].to_numpy(), closed[END].to_numpy())
@@ -150,8 +150,8 @@ class Overlaps:
             pairs = joined(slices.select(keys).hstack(bounds), closed.select(keys).hstack([numbers]), keys)
             pairs = pairs.filter((pl.col(_NUMBER) >= pl.col("low")) & (pl.col(_NUMBER) < pl.col("high")))
             places, number = pairs[_AT].to_numpy().astype(np.intp), pairs[_NUMBER].to_numpy()
-            found.append(self._missed(slices, keys, places, number, stop - first, expired=False))
-        return pl.concat(found)
+            late.append(self._missed(slices, keys, places, number, stop - first, expired=False))
+        return pl.concat(late)
 
     def listed(self, slices: pl.Series) -> pl.DataFrame:
         """Returns slice, start and end of all windows of the given slices."""
@@ -213,7 +213,7 @@ class Overlaps:
         return repeated.hstack([pl.Series(START, start), pl.Series(END, end)])
 
 
-def first_many(numbered: Numbered, slices: Instants, many: int) -> bool:
+def first_many(numbered: NumberedWindows, slices: Instants, many: int) -> bool:
     """Returns whether a slice is in more than `many` windows."""
     first, stop = numbered.ranges(slices)
     return bool((stop - first > many).any())

@@ -54,7 +54,7 @@ def _pane(
     """Returns a pane for each window. With `live` the panes repeat the live panes of the windows."""
     unbounded = isinstance(spec.window, Global)
     end = pl.lit(None) if unbounded else output_end(spec)
-    made = {
+    own_columns = {
         "window_start": pl.lit(None) if unbounded else pl.col(START),
         "window_end": end,
         **stamped(spec, end),
@@ -69,7 +69,7 @@ def _pane(
             if live and live_column(name) in live_columns & set(windows.columns)
             else pl.col(name)
         )
-        value = output_key(name, dtype) if name in spec.keys else made.get(name, source)
+        value = output_key(name, dtype) if name in spec.keys else own_columns.get(name, source)
         expressions.append(value.cast(dtype).alias(name))
     return windows.select(expressions)
 

@@ -12,9 +12,8 @@ from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, REASON, SLICE, START
-from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START
+from panewise.engine.ingest.port import InputPort
 from panewise.engine.kernels.frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
@@ -25,7 +24,6 @@ from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.engine.windowing.trigger.periods import is_periodic
 from panewise.engine.windowing.trigger.simple import SimpleTrigger, is_simple
 from panewise.engine.windowing.trigger.tree import TriggerTree
-from panewise.families import INPUT
 from panewise.spec import (
     Cumulating,
     Custom,
@@ -36,7 +34,6 @@ from panewise.spec import (
     columns_of,
     counted,
     merging,
-    row_driven,
 )
 from panewise.spec.aggregates.aggregate import ORDERLESS
 from panewise.spec.operators.windows import data_loss_reason
@@ -44,7 +41,7 @@ from panewise.spec.rules.sliding import fires_only_when_complete
 from panewise.spec.type_checks import check_types
 
 
-class WindowPlan:
+class WindowPlan(InputPort):
     """A specification compiled for input columns of known types.
 
     Raises:
@@ -52,23 +49,20 @@ class WindowPlan:
     """
 
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
-        check_columns(spec, schema)
+        super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         self.spec = spec
-        self.schema = dict(schema)
         self.trigger = (
             SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
         )
         self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.periodic = is_periodic(spec.trigger)  # whether windows store the time of their first pending row
-        self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
         # Whether windows store their live pane, with which the next one is compared.
         self.compares = self.retracting or spec.only_updated
         self.by_key = Clocks.of(spec).by_key  # whether each key has a watermark of its own
-        self.row_driven_inputs = row_driven(spec.watermark)  # the inputs, if rows drive their watermarks
         # Whether the watermark advances after each row, and not after each batch.
         self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
         self.counted = counted(spec.window)  # whether watermarks and times are row numbers
@@ -82,10 +76,9 @@ class WindowPlan:
             self.identity,
             self.keys if merging(spec.window) or self.by_key else self.identity,
         )
-        self.window_panes = panes.schema(spec, key_types, self.aggregation.result_types)
-        self.late_schema = late_schema(self.schema)
-        self.invalid_schema = {**self.schema, REASON: pl.String()}
+        self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
         self.slicing = slicing_of(spec.window)
+        self.assign = partial(assign_windows, spec, self.slicing)
         together = (
             self.by_key or not self.made_when_complete
         )  # whether a step reads all slices of the keys of its rows
@@ -109,21 +102,6 @@ class WindowPlan:
         # Partials that are never merged with those of a stored window need not be mergeable.
         if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
             self.aggregation = range_aggregation(self.pieces)
-
-    @property
-    def ports(self) -> dict[str, "WindowPlan"]:
-        """The input port."""
-        return {INPUT: self}
-
-    @property
-    def entry(self) -> WindowOperator:
-        """The specification of the input port."""
-        return self.spec
-
-    @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted panes."""
-        return self.window_panes
 
     @property
     def needs_clock(self) -> bool:
@@ -186,15 +164,6 @@ class WindowPlan:
             and not self.by_key
             and not self.counted
         )
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid rows of a batch, assigned to their slices, and the invalid ones.
-
-        Without `windows`, rows are not assigned to slices yet. If windows depend on processing time,
-        `processing_time` must be that of the operator.
-        """
-        assign = partial(assign_windows, self.spec, self.slicing) if windows else None
-        return validate(self.spec, self.schema, rows, processing_time, assign)
 
     def no_windows(self) -> pl.DataFrame:
         """Returns an empty window table."""

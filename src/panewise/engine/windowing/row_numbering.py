@@ -25,7 +25,7 @@ _ARRIVED = "__came"
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedRows:
     """The numbered rows of a batch.
 
     Attributes:
@@ -48,7 +48,7 @@ def keys_and_places(plan: WindowPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame,
 
 def of_keys(
     plan: WindowPlan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame
-) -> Numbered:
+) -> NumberedRows:
     """Numbers the rows (in arrival order) of each key, beginning at the key's watermark in `before`, or at 0.
 
     `keys` and `places` are the result of :func:`keys_and_places` for the rows. The rows are first grouped by
@@ -62,15 +62,15 @@ def of_keys(
     moved = known.select(*plan.keys, (pl.col(KEY_WATERMARK) + pl.col(_ARRIVED)).alias(KEY_WATERMARK))
     if plan.sliding:
         marked = numbered.hstack([pl.Series(KEY_WATERMARK, np.repeat(received, counts))])
-        return Numbered(marked, marked.clear(), moved)
+        return NumberedRows(marked, marked.clear(), moved)
     assert plan.slicing is not None
     slices = plan.slicing.slices(numbered)
     sliced = numbered.hstack([slices, _runs(slices, first)])
     window = plan.spec.window
     if not isinstance(window, Hopping) or not (window.gaps or window.only_when_full):
-        return Numbered(sliced, sliced.clear(), moved)
+        return NumberedRows(sliced, sliced.clear(), moved)
     inside = ~slices.is_in(pl.Series(plan.slicing.without_window(slices), dtype=pl.Int64).implode())
-    return Numbered(sliced.filter(inside), sliced.filter(~inside), moved)
+    return NumberedRows(sliced.filter(inside), sliced.filter(~inside), moved)
 
 
 def _runs(slices: pl.Series, first: Places) -> pl.Series:

@@ -173,9 +173,9 @@ def late_output_of_sessions(
     The missed windows of a row are the closed sessions that it would merge with. Without such sessions it is
     the session that the row would open.
     """
-    made = {
+    own_columns = {
         REASON: reason_of(clocks, pl.col(CAUSE)),
         MISSED_WINDOWS: pl.col(MISSED_SESSIONS),
         PARTIAL: pl.lit(False),
     }
-    return late.select(late_columns(columns, made, clocks))
+    return late.select(late_columns(columns, own_columns, clocks))

@@ -37,7 +37,7 @@ _SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedWindows:
     """Fixed windows with consecutive numbers: the windows of a slice are a range of numbers.
 
     Invariant: neither start nor end decreases from one number to the next.
@@ -168,7 +168,7 @@ class Slicing:
                 return [(start, end) for end in range(first, start + size + 1, step)]
         return [(MIN_INSTANT, MAX_INSTANT)]
 
-    def numbered(self, slices: Instants) -> Numbered | None:
+    def numbered(self, slices: Instants) -> NumberedWindows | None:
         """Returns the windows of slices as ranges of window numbers.
 
         Returns None for calendar and global windows, which have no numbers, and near the ends of the 64-bit
@@ -180,12 +180,12 @@ class Slicing:
         furthest = max(abs(int(slices.min())), abs(int(slices.max()))) if len(slices) else 0
         if isinstance(window, Cumulating):
             size, step = window.size.us, window.step.us
-            numbered = Numbered(window.origin, size, step, cumulating=True)
+            numbered = NumberedWindows(window.origin, size, step, cumulating=True)
         else:
             size = length(window.size)
             hop = length(window.hop) if isinstance(window, Hopping) else size
             full = isinstance(window, Hopping) and window.only_when_full
-            numbered = Numbered(window.origin, size, hop, from_zero=full)
+            numbered = NumberedWindows(window.origin, size, hop, from_zero=full)
         return numbered if max(furthest, abs(window.origin), size, numbered.step) < _SAFE else None
 
     def without_window(self, slices: pl.Series) -> list[int]:
@@ -203,8 +203,8 @@ class Slicing:
         numbered = self.numbered(different.to_numpy())
         if numbered is not None:
             return _table(numbered, different.to_numpy())
-        found = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
-        columns = zip(*found, strict=True) if found else ((), (), ())
+        bounds = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
+        columns = zip(*bounds, strict=True) if bounds else ((), (), ())
         return pl.DataFrame(
             [
                 pl.Series(name, values, dtype=pl.Int64)
@@ -233,11 +233,11 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
     size, hop, origin = length(window.size), length(window.hop), window.origin
     last = origin + (instant - origin) // hop * hop
     count = max(0, -((instant - last - size) // hop))  # of starts last, last - hop, ... above instant - size
-    found = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
-    return [bounds for bounds in found if bounds[0] >= 0] if window.only_when_full else found
+    windows = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
+    return [bounds for bounds in windows if bounds[0] >= 0] if window.only_when_full else windows
 
 
-def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:
+def _table(numbered: NumberedWindows, slices: Instants) -> pl.DataFrame:
     """Returns slice, start and end of the windows of slices, which are numbered."""
     first, stop = numbered.ranges(slices)
     counts = np.maximum(0, stop - first)

@@ -132,15 +132,15 @@ class Slide:
         `next_end` returns the next ``__end`` of a slice. Returns None if no slice makes such a window.
         """
         lengths = {"end": [1], "start": [self.size + 1], "both": [1, self.size + 2]}[self.window.anchor]
-        found = []
+        ends = []
         # `length` is the distance of the end of a window from the slice that makes it. The table knows the
         # ends of slices only, which are later by `rest`.
         for length in lengths:
             rest = self._lasts - length
             end = next_end(None if watermark is None else min(MAX_INSTANT, watermark + rest))
             if end is not None:
-                found.append(end - rest)
-        return min(found, default=None)
+                ends.append(end - rest)
+        return min(ends, default=None)
 
     def made(self, slices: pl.DataFrame) -> pl.DataFrame:
         """Returns the windows that slices make, with the other columns of the slices.
@@ -149,13 +149,13 @@ class Slide:
         """
         at = pl.col(START)
         start, end = self.own(at)
-        found = [slices.with_columns(start.alias(START), end.alias(END))]
+        windows = [slices.with_columns(start.alias(START), end.alias(END))]
         if self.window.anchor == "both":
             start, end = self.right(at)
-            found.append(
+            windows.append(
                 slices.filter(~self.without_right(at)).with_columns(start.alias(START), end.alias(END))
             )
-        return pl.concat(found)
+        return pl.concat(windows)
 
 
 def coded(keys: list[str], *frames: pl.DataFrame) -> list[pl.DataFrame]:

@@ -26,48 +26,6 @@ T = TypeVar("T")
 _EXPIRED: Final = "__expired"
 
 
-def changes_of(operator: WindowEngine, work: Callable[[], T]) -> tuple[T, list[Change]]:
-    """Calls `work`, a step of the operator. Returns its result, and the changes in their order."""
-    returned, effects = operator.recorded(work)
-    plan = operator.plan
-    found = [_change(plan, one.touched, one.merged_away) for one in effects if not one.touched.is_empty()]
-    news = [one.news for one in effects if one.news is not None and not one.news.is_empty()]
-    if plan.made_when_complete and news:
-        found.append(_change(plan, _unmade(operator, pl.concat(news))))
-    return returned, found
-
-
-def live_results(operator: WindowEngine) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the results of all live windows, and the identity of those that are closed.
-
-    Closed windows have no results any more, as closing empties them.
-    """
-    plan, windows = operator.plan, operator.state.windows.all()
-    windows = key_watermarks.without(windows) if plan.by_key else windows
-    found = [_results(plan, windows.filter(~pl.col(CLOSED)))]
-    slices = None if operator.state.slices is None else operator.state.slices.by_time.all()
-    if plan.made_when_complete and slices is not None and not slices.is_empty():
-        found.append(_results(plan, _unmade(operator, slices)))
-    return pl.concat(found), _identity(plan, windows.filter(CLOSED))
-
-
-def expired(operator: WindowEngine, windows: pl.DataFrame) -> pl.Series:
-    """Returns for each window whether it has expired. Windows have keys, window_start and window_end.
-
-    A null window_end means the end of the window of the specification with this start. If there is no such
-    window, it has not expired.
-    """
-    plan, clocks = operator.plan, operator.state.clocks
-    ends = pl.Series(END, [_end(plan, *bounds) for bounds in windows.select(panes.BOUNDS).rows()], pl.Int64)
-    wanted = windows.with_columns(ends)
-    if plan.by_key:
-        one = pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)
-        wanted = wanted if plan.spec.keys else wanted.with_columns(one)
-        wanted = key_watermarks.marked(wanted, _key_watermarks(operator, wanted), plan.keys)
-    found = wanted.with_columns(clocks.expired(plan.spec, pl.col(END)).fill_null(False).alias(_EXPIRED))
-    return found[_EXPIRED]
-
-
 @dataclass(frozen=True)
 class WindowResults:
     """The current results of an operator's windows: :class:`panewise.engine.protocol.CurrentResults`."""
@@ -76,15 +34,47 @@ class WindowResults:
 
     def changed_by(self, work: Callable[[], T]) -> tuple[T, list[Change]]:
         """Calls `work`, a step of the operator. Returns its result, and the changes in their order."""
-        return changes_of(self.operator, work)
+        returned, effects = self.operator.recorded(work)
+        plan = self.operator.plan
+        changes = [
+            _change(plan, one.touched, one.merged_away) for one in effects if not one.touched.is_empty()
+        ]
+        news = [one.news for one in effects if one.news is not None and not one.news.is_empty()]
+        if plan.made_when_complete and news:
+            changes.append(_change(plan, _unmade(self.operator, pl.concat(news))))
+        return returned, changes
 
     def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Returns the results of all live windows, and the identity of those that are closed."""
-        return live_results(self.operator)
+        """Returns the results of all live windows, and the identity of those that are closed.
+
+        Closed windows have no results any more, as closing empties them.
+        """
+        plan, state = self.operator.plan, self.operator.state
+        windows = state.windows.all()
+        windows = key_watermarks.without(windows) if plan.by_key else windows
+        results = [_results(plan, windows.filter(~pl.col(CLOSED)))]
+        slices = None if state.slices is None else state.slices.by_time.all()
+        if plan.made_when_complete and slices is not None and not slices.is_empty():
+            results.append(_results(plan, _unmade(self.operator, slices)))
+        return pl.concat(results), _identity(plan, windows.filter(CLOSED))
 
     def expired(self, windows: pl.DataFrame) -> pl.Series:
-        """Returns for each window whether it has expired."""
-        return expired(self.operator, windows)
+        """Returns for each window whether it has expired. Windows have keys, window_start and window_end.
+
+        A null window_end means the end of the window of the specification with this start. If there is no
+        such window, it has not expired.
+        """
+        plan, clocks = self.operator.plan, self.operator.state.clocks
+        ends = pl.Series(
+            END, [_end(plan, *bounds) for bounds in windows.select(panes.BOUNDS).rows()], pl.Int64
+        )
+        wanted = windows.with_columns(ends)
+        if plan.by_key:
+            one = pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)
+            wanted = wanted if plan.spec.keys else wanted.with_columns(one)
+            wanted = key_watermarks.marked(wanted, _key_watermarks(self.operator, wanted), plan.keys)
+        has_expired = clocks.expired(plan.spec, pl.col(END)).fill_null(False).alias(_EXPIRED)
+        return wanted.with_columns(has_expired)[_EXPIRED]
 
 
 def _end(plan: WindowPlan, start: int, shown: int | None) -> int | None:
@@ -124,7 +114,7 @@ def _identity(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
 
 def _results(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
     """Returns windows with the results that a firing would compute."""
-    _, found = plan.aggregation.fired(windows.with_columns(pl.lit(True).alias(FIRE)), FIRE)
-    results = [pl.col(one.name).cast(plan.window_panes[one.name]) for one in plan.spec.aggregates]
+    _, fired = plan.aggregation.fired(windows.with_columns(pl.lit(True).alias(FIRE)), FIRE)
+    results = [pl.col(one.name).cast(plan.pane_schema[one.name]) for one in plan.spec.aggregates]
     keys, bounds = panes.identity(plan.spec, plan.schema)
-    return found.select(*keys, *bounds, *results)
+    return fired.select(*keys, *bounds, *results)

@@ -1,18 +1,12 @@
-"""Window operators, as :class:`panewise.engine.protocol.EngineParts`.
+"""Window operators, as :class:`panewise.engine.protocol.EngineParts`."""
 
-Operators are imported when they are used: where rows are only packed, a plan is enough.
-"""
+from typing import Final
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
-
-from panewise.engine.protocol import CurrentResults, EngineParts, Inspection, Schemas, TableReader
+from panewise.engine.protocol import EngineParts, Schemas, on_call, with_one_input
 from panewise.engine.windowing.plan import WindowPlan
+from panewise.engine.windows.state import BLOCKS, SLICES, WINDOWS
 from panewise.families import INPUT
 from panewise.spec import WindowOperator
-
-if TYPE_CHECKING:
-    from panewise.engine.windows.operator import WindowEngine
 
 
 def compile(spec: WindowOperator, schemas: Schemas) -> WindowPlan:  # noqa: A001 - the name of the part
@@ -20,34 +14,10 @@ def compile(spec: WindowOperator, schemas: Schemas) -> WindowPlan:  # noqa: A001
     return WindowPlan(spec, schemas[INPUT])
 
 
-def operator(spec: WindowOperator, schemas: Schemas) -> "WindowEngine":
-    """Returns an operator that has taken no step."""
-    from panewise.engine.windows.operator import WindowEngine  # noqa: PLC0415 - see above
-
-    return WindowEngine(spec, schemas[INPUT])
-
-
-def tables(spec: WindowOperator) -> tuple[str, ...]:
-    """Returns the names of the tables of windows and, of sliding windows, of slices and their blocks."""
-    from panewise.engine.windows.state import BLOCKS, SLICES, WINDOWS  # noqa: PLC0415 - see above
-
-    return WINDOWS, SLICES, BLOCKS
-
-
-def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the stored windows."""
-    from panewise.engine.windows import inspection  # noqa: PLC0415 - see above
-
-    return inspection.inspect(spec, header, read)
-
-
-def current_results(operator: "WindowEngine") -> CurrentResults:
-    """Returns the current results of an operator's windows."""
-    from panewise.engine.windows.current import WindowResults  # noqa: PLC0415 - see above
-
-    return WindowResults(operator)
-
-
 PARTS: Final = EngineParts(
-    compile=compile, operator=operator, tables=tables, inspect=inspect, current_results=current_results
+    compile=compile,
+    operator=with_one_input("panewise.engine.windows.operator:WindowEngine"),
+    tables=lambda spec: (WINDOWS, SLICES, BLOCKS),
+    inspect=on_call("panewise.engine.windows.inspection:inspect"),
+    current_results=on_call("panewise.engine.windows.current:WindowResults"),
 )

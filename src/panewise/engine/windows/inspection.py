@@ -12,7 +12,7 @@ from panewise.engine.protocol import Inspection, TableReader
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
 from panewise.engine.windows.sliding.intake import waiting
-from panewise.engine.windows.state import SLICES, WINDOWS, WindowState
+from panewise.engine.windows.state import SLICES, WINDOWS, WindowOperatorState
 from panewise.spec import Global, Sliding, WindowOperator, counted, merging
 from panewise.spec.rules.sliding import fires_only_when_complete
 
@@ -23,7 +23,8 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     Sliding windows that fire only when they are complete are not stored before. They are computed from the
     slices.
     """
-    clocks, keys = read_clocks(checked(header, WindowState.checks), Clocks.of(spec)), keys_of(spec)
+    clocks = read_clocks(checked(header, WindowOperatorState.checks), Clocks.of(spec))
+    keys = list(spec.keys) or [ONE_KEY]
     identity = [*keys, START, END]
     together = merging(spec.window) or clocks.by_key
     cell, marks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []
@@ -34,24 +35,23 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     windows = key_watermarks.without(stored) if clocks.by_key and stored.width else stored
     if unmade:
         sliced = read(SLICES, identity, identity, cell, horizon, apart)
-        windows = _with_unmade(spec, clocks, windows, stored, sliced)
+        windows = _with_unmade(spec, clocks, keys, windows, stored, sliced)
     in_time = not isinstance(spec.window, Global) and not counted(spec.window)
     return Inspection(clocks, windows, keys, in_time)
 
 
-def keys_of(spec: Any) -> list[str]:
-    """Returns the key columns of the stored rows."""
-    return list(spec.keys) or [ONE_KEY]
-
-
 def _with_unmade(
-    spec: WindowOperator, clocks: Clocks, windows: pl.DataFrame, stored: pl.DataFrame, slices: pl.DataFrame
+    spec: WindowOperator,
+    clocks: Clocks,
+    keys: list[str],
+    windows: pl.DataFrame,
+    stored: pl.DataFrame,
+    slices: pl.DataFrame,
 ) -> pl.DataFrame:
     """Returns the stored windows, and the windows of the slices that are made when they are complete."""
     if slices.is_empty():
         return windows
     assert isinstance(spec.window, Sliding)
-    keys = keys_of(spec)
     marked = slices
     if clocks.by_key:
         marked = key_watermarks.marked(slices, key_watermarks.watermarks_of(stored, keys), keys)

@@ -53,10 +53,10 @@ class Intake:
     reasons: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of_clocks(cls, made: pl.DataFrame) -> Self:
-        """Returns the effect of a move of the clocks, by which the windows `made` are made of slices."""
-        none = made.clear()
-        return cls(touched=made, replaced=none, merged_away=none, late=none, applied=0, late_count=0)
+    def of_clocks(cls, windows: pl.DataFrame) -> Self:
+        """Returns the effect of a move of the clocks, by which these windows are made of slices."""
+        none = windows.clear()
+        return cls(touched=windows, replaced=none, merged_away=none, late=none, applied=0, late_count=0)
 
 
 def of_rows(
@@ -70,12 +70,12 @@ def of_rows(
     rows, slices = _sliced(plan, rows, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
     closed = _closed(plan, stored, rows, slices)
-    found = fixed_lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
+    missed = fixed_lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
     late, partially = behind, 0
-    if found is not None:
-        more, partially = fixed_lateness.late_rows(rows, found, plan.keys, clocks, columns)
+    if missed is not None:
+        more, partially = fixed_lateness.late_rows(rows, missed, plan.keys, clocks, columns)
         late = pl.concat([behind, more])
-        lost = found.filter(~pl.col(PARTIAL))
+        lost = missed.filter(~pl.col(PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     pieces, once = _pieces(plan, rows, slices)
     if plan.by_key and plan.counted:  # no row finds its window complete; key watermarks move after the batch
@@ -111,14 +111,16 @@ def of_partials(
     assert plan.slicing is not None
     slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, stored, partials, slices)
-    found = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
+    missed = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())
-    late_count, partially = _late_counts(plan, partials, found)
+    late_count, partially = _late_counts(plan, partials, missed)
     reasons = dict[str, int]()
-    if found is not None:
-        missed = partials.join(found.filter(~pl.col(PARTIAL)), on=[*plan.keys, SLICE], nulls_equal=True)
-        reasons = dict(missed.group_by(REASON).agg(pl.col(ROWS).sum()).iter_rows())
-        lost = found.filter(~pl.col(PARTIAL))
+    if missed is not None:
+        lost_partials = partials.join(
+            missed.filter(~pl.col(PARTIAL)), on=[*plan.keys, SLICE], nulls_equal=True
+        )
+        reasons = dict(lost_partials.group_by(REASON).agg(pl.col(ROWS).sum()).iter_rows())
+        lost = missed.filter(~pl.col(PARTIAL))
         partials = partials.join(
             lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left"
         )
@@ -142,14 +144,14 @@ def late_partials(
     assert plan.slicing is not None
     slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, stored, partials, slices)
-    found = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
-    return _late_counts(plan, partials, found)
+    missed = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
+    return _late_counts(plan, partials, missed)
 
 
-def _late_counts(plan: WindowPlan, partials: pl.DataFrame, found: pl.DataFrame | None) -> tuple[int, int]:
-    if found is None:
+def _late_counts(plan: WindowPlan, partials: pl.DataFrame, missed: pl.DataFrame | None) -> tuple[int, int]:
+    if missed is None:
         return 0, 0
-    hit = partials.join(found, on=[*plan.keys, SLICE], nulls_equal=True)
+    hit = partials.join(missed, on=[*plan.keys, SLICE], nulls_equal=True)
     partially = int(hit.filter(PARTIAL)[ROWS].sum())
     return int(hit[ROWS].sum()) - partially, partially
 
@@ -209,25 +211,27 @@ def _into_windows(
         pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_
     )
     # The fastest way that is right: row by row (`paired`) if each window occurs once and the trigger has no
-    # state; otherwise in groups (`joined`).
-    plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(WAS_STORED))
+    # state; otherwise in groups (`merged_windows`).
+    plain = not plan.trigger.passing and not plan.trigger.merging(pl.col(WAS_STORED))
     if plain and not once and any_order(plan.aggregation):
-        new, once = joined(plan, new.clear(), new, plan.identity), True
+        new, once = merged_windows(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
     known = stored.look_up(wanted if once else wanted.unique(maintain_order=True))
     touched = paired(plan.aggregation, known, new, periodic=plan.periodic) if plain and once else None
     if touched is None:
-        touched = joined(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
+        touched = (
+            merged_windows(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
+        )
     return triggered(plan, touched, TriggerContext.at(plan.spec, clocks)), known.rows, known.rows.clear()
 
 
-def joined(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def merged_windows(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Merges stored windows and windows of a batch into one window for each group, the stored ones first."""
     marked = [
         known.with_columns_seq(pl.lit(True).alias(WAS_STORED)),
         new.with_columns_seq(pl.lit(False).alias(WAS_STORED)),
     ]
-    trigger = plan.trigger.joined(pl.col(WAS_STORED))
+    trigger = plan.trigger.merging(pl.col(WAS_STORED))
     return window_table.merged(
         pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic
     )

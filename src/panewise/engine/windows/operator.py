@@ -8,20 +8,21 @@ and the windows that it reads. These are the windows of the rows and, when the c
 due.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, TIME
-from panewise.engine.ingest import arrival, validate
+from panewise.engine.ingest import arrival
 from panewise.engine.ingest.bases import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
+from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
@@ -31,15 +32,15 @@ from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_merge import of_sessions
 from panewise.engine.windows.sliding.intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.windows.sliding.slices import Slices
-from panewise.engine.windows.state import WindowState
+from panewise.engine.windows.state import WindowOperatorState
 from panewise.families import INPUT
-from panewise.spec import Custom, Specification, WindowOperator, merging
+from panewise.spec import Custom, RowInputs, WindowOperator, merging
 
 T = TypeVar("T")
 _RANK = "__rank"
 
 
-class WindowEngine(SingleInput[WindowState]):
+class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
     """A window operator over Polars frames.
 
     Args:
@@ -52,25 +53,20 @@ class WindowEngine(SingleInput[WindowState]):
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    plan: WindowPlan
-    state: WindowState
-
     def __init__(
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
-        self.plan = plan or WindowPlan(spec, schema)
-        self.spec: Specification = spec
-        slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
-        windows = StoredTable.nothing(self.plan.shape, MemoryLibrary())
-        self.state = WindowState(windows=windows, clocks=Clocks.of(spec), slices=slices)
-        self._nothing = Output.nothing(
-            self.plan.window_panes, self.plan.late_schema, self.plan.invalid_schema
+        plan = plan or WindowPlan(spec, schema)
+        slices = Slices.nothing(plan.slices) if plan.sliding else None
+        windows = StoredTable.nothing(plan.shape, MemoryLibrary())
+        super().__init__(
+            spec, plan, WindowOperatorState(windows=windows, clocks=Clocks.of(spec), slices=slices)
         )
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
-        self.changed = False  # whether the stored windows have changed since the operator was made
         self._effects: list[Intake] | None = None  # of the step that is recorded
+        self._evaluations: list[EvaluatedPanes] | None = None
 
     def recorded(self, work: Callable[[], T]) -> tuple[T, list[Intake]]:
         """Does a step; returns what it returns, and its effects on windows in their order."""
@@ -80,79 +76,30 @@ class WindowEngine(SingleInput[WindowState]):
         finally:
             self._effects = None
 
+    def evaluated(self, step: Callable[[], T]) -> tuple[T, list[EvaluatedPanes]]:
+        """Does a step; returns what it returns, and its evaluations in their order."""
+        evaluations = self._evaluations = list[EvaluatedPanes]()
+        try:
+            return step(), evaluations
+        finally:
+            self._evaluations = None
+
+    def _record(self, emitted: Iterable[pl.DataFrame]) -> None:
+        """Records evaluations at the present clocks if the evaluations of this step are requested."""
+        if self._evaluations is not None:
+            self._evaluations += [EvaluatedPanes(self.state.clocks, one) for one in emitted]
+
     @property
-    def clocks_are_own(self) -> bool:
-        """Whether rows drive the watermark of all keys."""
-        return self.plan.row_driven_inputs is not None
-
-    def header(self) -> dict[str, Any]:
-        """Returns the part of the state that is not in tables, as JSON values."""
-        received = {"received": self.state.received} if self.plan.in_arrival_order else {}
-        return super().header() | received
-
-    def advance(
-        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
-    ) -> Output:
-        """Moves both clocks together, then evaluates every window that this concerns once (semantics 18).
-
-        With several inputs (semantics 12.5), `source` is the name of the input that reports the watermark.
-        """
-        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
-
-    def finish(self, port: str | None = None) -> Output:
-        """Ends the input: every window becomes complete (semantics 12.2)."""
-        return self._tick(replace(self.state.clocks, finished=True))
-
-    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds a batch of rows. After the end of input all rows are late, with the reason `finished`."""
-        validated = self.plan.validate(rows, self.state.clocks.processing_time)
-        added = (
-            self._added
-            if self.plan.row_driven_inputs is None or self.plan.advances_per_row
-            else self._added_then_advanced
-        )
-        output, refused = added(validated.valid), validated.invalid.height
-        invalid = (
-            self._in_order(pl.concat([validated.invalid, output.invalid]))
-            if output.invalid.height
-            else validated.invalid
-        )
-        counts = output.counts + Counts(rows_in=refused, invalid=refused)
-        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
-
-    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds rows that the plan found valid. :meth:`advance_inputs` moves the watermarks."""
-        output = self._added(valid)
-        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
-
-    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
-        """Returns invalid rows with their place, in arrival order."""
-        if invalid.is_empty():
-            return invalid
-        timed = validate.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
-        return arrival.in_order(self.plan.spec, timed)
-
-    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
-        """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
-
-        `latest` has the highest event time of the valid rows of each of these inputs. If the watermark
-        advances after each row, nothing is left to do.
-        """
-        return self._nothing if self.plan.advances_per_row else self._advanced_by_rows(latest)
-
-    def _advanced_by_rows(self, latest: Mapping[str, int]) -> Output:
-        assert self.plan.row_driven_inputs is not None
-        return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
+    def _row_driven(self) -> RowInputs | None:
+        """The inputs whose watermarks a batch drives. If they move after each row, nothing is left to do."""
+        return None if self.plan.advances_per_row else self.plan.row_driven_inputs
 
     def _added_then_advanced(self, valid: pl.DataFrame) -> Output:
-        """Adds rows, then moves the watermarks of their inputs."""
+        """Adds a row, then moves the watermark of its input."""
         assert self.plan.row_driven_inputs is not None
-        output, latest = self._arrived(valid), latest_of(self.plan.row_driven_inputs, valid)
-        return (
-            replace(output, panes=pl.concat([output.panes, self._advanced_by_rows(latest).panes]))
-            if latest
-            else output
-        )
+        output, inputs = self._arrived(valid), self.plan.row_driven_inputs
+        moved = self.state.clocks.moved_by_rows(inputs, latest_of(inputs, valid))
+        return replace(output, panes=pl.concat([output.panes, self._tick(moved).panes]))
 
     def _added(self, valid: pl.DataFrame) -> Output:
         """Adds rows. Invalid rows in the output have their place.
@@ -163,7 +110,7 @@ class WindowEngine(SingleInput[WindowState]):
         if not self.plan.advances_per_row or valid.is_empty():
             return self._arrived(valid)
         ordered = arrival.in_order(self.plan.spec, arrival.placed(valid))
-        return Output.joined([self._added_then_advanced(row) for row in ordered.iter_slices(1)])
+        return Output.merged([self._added_then_advanced(row) for row in ordered.iter_slices(1)])
 
     def _arrived(self, valid: pl.DataFrame) -> Output:
         """Orders rows, removes replays, and applies the others."""
@@ -176,8 +123,8 @@ class WindowEngine(SingleInput[WindowState]):
             numbered = numbered.with_columns(
                 (pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(ARRIVAL_NUMBER)
             )
+            self.state = replace(self.state, received=self.state.received + fresh.height)
         output = self._evaluated(numbered)
-        self.state = replace(self.state, received=self.state.received + fresh.height)
         late = output.late.sort(ORDER).select(*self.plan.late_schema)
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
@@ -208,6 +155,7 @@ class WindowEngine(SingleInput[WindowState]):
             self.plan, self.state.windows, partials, self.state.clocks, self._late_columns
         )
         output = self._settle(effect, int(partials[ROWS].sum()))
+        self._record([output.panes])
         none = pl.DataFrame(schema=self.plan.late_schema)
         return replace(output, late=none, combined_late=effect.reasons)
 
@@ -249,8 +197,12 @@ class WindowEngine(SingleInput[WindowState]):
     def _evaluated(self, rows: pl.DataFrame) -> Output:
         """Applies rows as one batch or, with `evaluate="record"`, each as if it came alone."""
         if self.plan.spec.evaluate == "batch":
-            return self._batch(rows)
+            output = self._batch(rows)
+            self._record([output.panes])
+            return output
         output = self._each(rows)
+        if self._evaluations is not None and output.panes.height:
+            self._record(output.panes.partition_by(ORDER, maintain_order=True, include_key=False))
         return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
@@ -351,7 +303,7 @@ class WindowEngine(SingleInput[WindowState]):
         outputs = [self._batch(turn) for turn in turns]
         placed = [self._with_place(output.panes, turn) for output, turn in zip(outputs, turns, strict=True)]
         panes_in_order = pl.concat(placed).sort(ORDER, maintain_order=True)
-        return replace(Output.joined(outputs), panes=panes_in_order)
+        return replace(Output.merged(outputs), panes=panes_in_order)
 
     def _with_place(self, emitted: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
         """Adds to each pane the place of the row that caused it: the row of its key, or the only row."""
@@ -367,10 +319,10 @@ class WindowEngine(SingleInput[WindowState]):
         result = firing.evaluate(plan, effect.touched, self.state.clocks)
         self._store(result.stored, pl.concat([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
-        emitted = panes.emitted_panes(plan.window_panes, plan.spec, result.emitted, now)
+        emitted = panes.emitted_panes(plan.pane_schema, plan.spec, result.emitted, now)
         if plan.retracting and not effect.merged_away.is_empty():
             emitted = pl.concat(
-                [panes.retractions(plan.window_panes, plan.spec, effect.merged_away, now), emitted]
+                [panes.retractions(plan.pane_schema, plan.spec, effect.merged_away, now), emitted]
             )
         counts = Counts(rows_in, effect.applied, 0, effect.late_count, 0, effect.partially_late)
         return replace(self._nothing, panes=emitted, counts=counts)
@@ -386,14 +338,13 @@ class WindowEngine(SingleInput[WindowState]):
                 self._effects.append(Intake.of_clocks(more))
             self._store_slices(slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
-        if affected.is_empty():
-            return self._nothing
-        result = firing.evaluate(plan, affected, clocks)
-        self._store(result.stored, result.expired)
-        return replace(
-            self._nothing,
-            panes=panes.emitted_panes(plan.window_panes, plan.spec, result.emitted, clocks.processing_time),
-        )
+        emitted = self._nothing.panes
+        if not affected.is_empty():
+            result = firing.evaluate(plan, affected, clocks)
+            self._store(result.stored, result.expired)
+            emitted = panes.emitted_panes(plan.pane_schema, plan.spec, result.emitted, clocks.processing_time)
+        self._record([emitted])
+        return replace(self._nothing, panes=emitted)
 
     def _key_watermarks(self) -> pl.DataFrame:
         """Returns the watermarks of all keys, if each key has its own; else an empty table."""

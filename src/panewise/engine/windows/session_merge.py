@@ -29,7 +29,7 @@ from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.session import Assigned, sessions_at
 from panewise.engine.windowing.session_lateness import late_output_of_sessions
 from panewise.engine.windowing.trigger.context import TriggerContext
-from panewise.engine.windows.intake import Intake, joined, triggered
+from panewise.engine.windows.intake import Intake, merged_windows, triggered
 
 _SAME = "__same"
 
@@ -90,7 +90,7 @@ def _merged(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, assigned: 
         )
     else:
         known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))
-    merged = joined(plan, known, new, by).drop(START, END, strict=False)
+    merged = merged_windows(plan, known, new, by).drop(START, END, strict=False)
     return merged.join(assigned.sessions.select(SESSION, START, END), on=SESSION, maintain_order="left")
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from panewise.engine.ingest.input_state import COUNT, FLAG, InputState
+from panewise.engine.ingest.input_state import FLAG, InputState
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windows.sliding.slices import Slices
 from panewise.spec import Entry
@@ -16,7 +16,7 @@ WINDOWS, SLICES, BLOCKS = "windows", "slices", "blocks"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowState(InputState):
+class WindowOperatorState(InputState):
     """Everything that a window operator stores between steps.
 
     Attributes:
@@ -25,7 +25,8 @@ class WindowState(InputState):
         received: the number of rows received so far, if their place among all rows matters later.
     """
 
-    checks: ClassVar[Checks] = {"received": COUNT, "in_blocks": FLAG}
+    checks: ClassVar[Checks] = {"in_blocks": FLAG}
+    COUNTS: ClassVar = ("received",)
     copies: ClassVar[frozenset[str]] = frozenset({BLOCKS})
 
     windows: StoredTable
@@ -35,12 +36,8 @@ class WindowState(InputState):
     @property
     def tables(self) -> dict[str, StoredTable]:
         """The windows and, of sliding windows, the slices and their blocks."""
-        return {WINDOWS: self.windows, **self.slice_tables}
-
-    @property
-    def slice_tables(self) -> dict[str, StoredTable]:
-        """The slices of sliding windows, and their blocks."""
-        return {} if self.slices is None else {SLICES: self.slices.by_time, BLOCKS: self.slices.blocks}
+        of_slices = {} if self.slices is None else {SLICES: self.slices.by_time, BLOCKS: self.slices.blocks}
+        return {WINDOWS: self.windows, **of_slices}
 
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with other tables."""
@@ -56,4 +53,4 @@ class WindowState(InputState):
         """Returns the state with the values of a header."""
         state = super().with_header(entry, schema, header)
         slices = state.slices and replace(state.slices, in_blocks=header.get("in_blocks", False))
-        return replace(state, slices=slices, received=header.get("received", 0))
+        return replace(state, slices=slices)

@@ -6,8 +6,8 @@ from typing import Any
 from panewise.families import part
 from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.oracle.outputs import Output
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT
-from panewise.spec.operators.windowed_join import WindowedJoin
+from panewise.spec.operators.join.columns import JOIN_TIME
+from panewise.spec.operators.windowed_join import WindowedJoin, emitted
 
 Pane = dict[str, Any]
 
@@ -82,11 +82,6 @@ class WindowedJoinInterpreter:
 
 def _types_of_rows(spec: WindowedJoin, types: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Returns the types of the emitted columns that are known."""
-    found = {}
-    for one in spec.join.selected(types):
-        side = LEFT if one.side == EITHER else one.side
-        if one.column in types[side]:
-            found[one.name] = types[side][one.column]
     instants = (JOIN_TIME, "window_start", "window_end")
     added = {name: "bigint" if name in instants else "string" for name in spec.join.added_columns}
-    return found | added
+    return emitted(spec.join, types) | added

@@ -332,3 +332,15 @@ def check_made(name: str, given: Iterable[Any], example: str = "F.count()") -> N
         if not isinstance(one, Aggregate):
             rule = "aggregates are made by panewise.functions"
             raise SpecError(f"{name}=[{one!r}]", rule, f"give one such as {example}")
+
+
+def check_some(aggregates: tuple[Any, ...], example: str) -> None:
+    """Refuses aggregates of panes that are none, or no aggregates.
+
+    Raises:
+        SpecError: for such a value.
+    """
+    check_made("aggregates", aggregates, example)
+    if not aggregates:
+        rule = "a pane contains at least one aggregate"
+        raise SpecError("aggregates=()", rule, f"give one such as {example}")

@@ -9,15 +9,14 @@ names it in the field `family`.
 """
 
 import json
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
-from panewise.errors import SpecError, SpecWarning
+from panewise.errors import SpecError
 from panewise.families import FAMILIES, family_named, part
 from panewise.spec.codec.users import ANY_USER
 from panewise.spec.codec.users import users as by_kind
-from panewise.spec.fields import once_each
+from panewise.spec.fields import once_each, silently
 from panewise.spec.protocol import Specification, SpecParts, parts
 
 FORMAT_VERSION: Final = 1
@@ -146,8 +145,7 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         SpecError: as :func:`from_dict` does.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # whoever built the operator was warned
+    with silently():
         return to_dict(without_functions(document))
 
 

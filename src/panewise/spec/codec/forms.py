@@ -34,11 +34,11 @@ from panewise.spec.triggers.composite import AfterAll, AfterAny, AfterEach, Trig
 from panewise.spec.watermarks import Inputs
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow, Cumulating, names_a_column
-from panewise.spec.windows.measure import Rows
+from panewise.spec.windows.size_in_rows import Rows
 
 THEN: Final = "then"  # the field of the stages of a chain, and of the windows over a join
 _MICROSECONDS: Final = "a whole number of microseconds"
-_MEASURE: Final = f"{_MICROSECONDS}, or {{'rows': n}}"
+_SIZE: Final = f"{_MICROSECONDS}, or {{'rows': n}}"
 _USERS: Final = {  # what the user gives, and the argument of the reader that has it
     "aggregates": ("user-defined aggregates", "user_aggregates"),
     "merge_aggregates": ("user-defined aggregates of both sides that are", "user_aggregates"),
@@ -62,7 +62,7 @@ def _read(read: Reader) -> Form:
 
 
 def _or_word(word: str, kind: type, what: str) -> Form:
-    """Returns the form of a value of a type or a word. Whole numbers are durations."""
+    """Returns the form of a value that is of a type or is the word. Of the type int it is a duration."""
 
     def read(value: Any, where: str) -> Any:
         if isinstance(value, str) and value == word:
@@ -73,14 +73,14 @@ def _or_word(word: str, kind: type, what: str) -> Form:
     return _read(read)
 
 
-def _measure(value: Any, where: str, what: str = _MEASURE) -> Duration | Rows:
+def _size(value: Any, where: str, what: str = _SIZE) -> Duration | Rows:
     if isinstance(value, Mapping) and set(value) == {"rows"}:
         return Rows(value["rows"])
     return Duration(typed(int, what)(value, where))
 
 
 def _gap(value: Any, where: str) -> Any:
-    return value if names_a_column(value) else _measure(value, where, f"{_MEASURE}, or a column's name")
+    return value if names_a_column(value) else _size(value, where, f"{_SIZE}, or a column's name")
 
 
 def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
@@ -92,7 +92,7 @@ def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
 def _side_window(decoder: Decoder, value: Any, where: str) -> Any:
     if isinstance(value, Mapping) and "kind" in value:
         return decoder.one_of(get_args(AnyWindow), value, where)
-    return _measure(value, where)
+    return _size(value, where)
 
 
 def _delays(value: Any, where: str) -> Any:
@@ -321,7 +321,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     bool | Literal["touching"]: _or_word("touching", bool, "true, false"),
     bool | tuple[str, ...]: _read(_delta),
     tuple[str | None, str | None]: Form(read=_columns_of_sides),
-    Duration | Rows: _read(_measure),
+    Duration | Rows: _read(_size),
     Duration | Rows | str: _read(_gap),
     SideWindow: Form(read=_side_window),
     Rows: Form(write=lambda encoder, value: {"rows": value.n}),

@@ -8,9 +8,10 @@ from decimal import Decimal
 from numbers import Integral
 from typing import Any, Final
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, instant_us
+from panewise.chrono import instant_us
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
+from panewise.spec.column_values import is_long, is_text
 
 MAX_DIGITS: Final = 38  # of a decimal
 NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -75,25 +76,14 @@ def is_literal(kind: Any, value: Any) -> bool:
         case "boolean":
             return isinstance(value, bool)
         case "bigint" | "timestamp":
-            return (
-                isinstance(value, int) and not isinstance(value, bool) and MIN_INSTANT <= value <= MAX_INSTANT
-            )
+            return is_long(value)
         case "double":
-            return math.isfinite(value) if isinstance(value, float) else _is_text(value, NOT_FINITE)
+            return math.isfinite(value) if isinstance(value, float) else value in tuple(NOT_FINITE)
         case "string":
-            return isinstance(value, str) and _is_unicode(value)
+            return is_text(value)
         case "date":
             return isinstance(value, str) and _is_date(value)
     return isinstance(kind, str) and isinstance(value, str) and _is_decimal(kind, value)
-
-
-def _is_text(value: Any, known: Any) -> bool:
-    return isinstance(value, str) and value in known
-
-
-def _is_unicode(value: str) -> bool:
-    """Returns whether UTF-8 can encode the text; it cannot encode half of a surrogate pair."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _is_date(value: str) -> bool:
@@ -139,7 +129,7 @@ def literal_of(value: Any) -> Literal:
 
 
 def _whole(value: int) -> Literal:
-    if not MIN_INSTANT <= value <= MAX_INSTANT:
+    if not is_long(value):
         raise SpecError(f"literal={value}", "a whole number fits in 64 bits", "give a Decimal or a float")
     return Literal("bigint", value)
 
@@ -151,7 +141,7 @@ def _plain_float(value: float) -> float | str:
 
 
 def _text(value: str) -> Literal:
-    if not _is_unicode(value):
+    if not is_text(value):
         rule = "a string contains characters that UTF-8 can encode"
         raise SpecError(f"literal={value!r}", rule, "leave surrogates out")
     return Literal("string", value)

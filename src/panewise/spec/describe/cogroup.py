@@ -1,14 +1,13 @@
 """Describes cogroups in words."""
 
-import warnings
 from typing import Final
 
-from panewise.errors import SpecWarning
 from panewise.spec.aggregates.functions import count
 from panewise.spec.describe import windows
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed, without_paragraphs
 from panewise.spec.describe.sides import idle_sides, keys_of_sides, watermark_of
+from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS, CogroupOperator
 from panewise.spec.operators.windows import WindowOperator
 
@@ -65,8 +64,7 @@ def _names(spec: CogroupOperator, side: str) -> str:
 
 def _windows(spec: CogroupOperator) -> list[str]:
     """Returns the lines on windows, panes, watermarks, late rows and state."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # the cogroup has warned when it was built
+    with silently():
         fields = {name: getattr(spec, name) for name in FIELDS_OF_WINDOWS}
         operator = WindowOperator(**fields, aggregates=[count()])
     made = without_paragraphs(windows.describe(operator), _OF_ONE_INPUT)

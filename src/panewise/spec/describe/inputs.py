@@ -1,10 +1,12 @@
 """Describes inputs, their watermarks and replays in words."""
 
+from collections.abc import Iterable
+
 from panewise.chrono import Duration
 from panewise.spec.describe.listing import listed
 from panewise.spec.position import Position
 from panewise.spec.protocol import Entry
-from panewise.spec.watermarks import FixedLag, Inputs, StreamTime, Watermark, row_driven
+from panewise.spec.watermarks import FixedLag, Inputs, StreamTime, row_driven
 
 
 def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False) -> str:
@@ -48,12 +50,6 @@ def _less(inputs: Inputs) -> str:
     return f", less {', '.join(f'{delay} ({name})' for name, delay in each.items())}"
 
 
-def bad_inputs(watermark: Watermark | None) -> list[str]:
-    """Returns in words which rows are invalid because of the column that names their input."""
-    inputs = row_driven(watermark)
-    return [] if inputs is None or inputs.column is None else [f"{inputs.column} is null or names no input"]
-
-
 def of_replays(position: Position | None) -> str:
     """Returns in words how replays are detected and treated.
 
@@ -71,16 +67,16 @@ def of_replays(position: Position | None) -> str:
     )
 
 
-def of_watermark(entry: Entry) -> list[str]:
+def of_watermark(entry: Entry, *, each_row: bool = False) -> list[str]:
     """Returns a line that says where the watermark comes from; no line if it comes from outside."""
     time = next(iter(entry.time_columns), None)
     match entry.watermark:
         case FixedLag(lag=lag):
             return [f"Watermark: processing time less {lag}, or that from outside if it is higher."]
         case Inputs() as inputs:
-            return [f"Watermark: {of_inputs(inputs, time)}."]
+            return [f"Watermark: {of_inputs(inputs, time, each_row=each_row)}."]
         case StreamTime() as stream:
-            return [f"Watermark: {of_stream(stream, time)}."]
+            return [f"Watermark: {of_stream(stream, time, each_row=each_row)}."]
     return []
 
 
@@ -94,14 +90,20 @@ def of_late_rows(entry: Entry) -> str:
     )
 
 
-def of_invalid_rows(entry: Entry) -> str:
-    """Returns a line that says which rows are invalid, of an operator that assigns rows to no windows."""
-    reasons = [f"{time} is null or out of range" for time in entry.time_columns]
+def of_invalid_rows(entry: Entry, times: list[str] | None = None, more: Iterable[str] = ()) -> str:
+    """Returns a line that says which rows are invalid.
+
+    `times` are the reasons because of the event time, if being null or out of range is not the only one.
+    `more` are further reasons.
+    """
+    reasons = [f"{time} is null or out of range" for time in entry.time_columns] if times is None else times
     reasons += [f"{key} is null or NaN" for key in (() if entry.null_keys else entry.keys)]
     if entry.position is not None:
         reasons.append(f"{entry.position.partition} or {entry.position.offset} is null")
     if entry.max_future_skew is not None:
         (time,) = entry.time_columns
         reasons.append(f"{time} is more than {entry.max_future_skew} ahead of processing time")
-    reasons += bad_inputs(entry.watermark)
-    return f"Invalid rows: {'; '.join(reasons) or 'none'}."
+    inputs = row_driven(entry.watermark)
+    if inputs is not None and inputs.column is not None:
+        reasons.append(f"{inputs.column} is null or names no input")
+    return f"Invalid rows: {'; '.join([*reasons, *more]) or 'none'}."

@@ -2,7 +2,7 @@
 
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.windows.kinds import AnyWindow, Hopping, Session, Tumbling
-from panewise.spec.windows.measure import Rows
+from panewise.spec.windows.size_in_rows import Rows
 from panewise.spec.windows.sliding import Sliding
 
 

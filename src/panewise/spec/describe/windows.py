@@ -6,7 +6,7 @@ Each private function describes one aspect of the specification; :func:`describe
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
-from panewise.spec.describe.inputs import bad_inputs, of_inputs, of_replays, of_stream
+from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.describe.membership import of_sliding_windows, of_windows_of_rows, progress_in_rows
 from panewise.spec.describe.triggers import when
@@ -14,7 +14,6 @@ from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.triggers.composite import AfterWatermark, finish
 from panewise.spec.triggers.simple import Always, Never
-from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import (
     AnyWindow,
@@ -29,7 +28,7 @@ from panewise.spec.windows.kinds import (
     gap_columns,
     merging,
 )
-from panewise.spec.windows.measure import Rows, length
+from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
 
 
@@ -77,7 +76,7 @@ def membership(window: AnyWindow) -> str:
     text = of_sliding_windows(window) if isinstance(window, Sliding) else of_windows_of_rows(window)
     if text is not None:
         return text
-    assert not isinstance(window, Sliding), "told"
+    assert not isinstance(window, Sliding)
     match window:
         case Tumbling():
             return f"each row belongs to one window of {window.size}; {_starts(window.origin, window.size)}"
@@ -130,14 +129,7 @@ def _progress(spec: WindowOperator) -> str:
         return progress_in_rows(spec)
     if spec.time == "processing":
         return "Watermark: processing time."
-    match spec.watermark:
-        case FixedLag(lag=lag):
-            return f"Watermark: processing time less {lag}, or that from outside if it is higher."
-        case StreamTime() as stream:
-            return f"Watermark: {of_stream(stream, spec.event_time, each_row=spec.evaluate == 'record')}."
-        case Inputs() as inputs:
-            return f"Watermark: {of_inputs(inputs, spec.event_time, each_row=spec.evaluate == 'record')}."
-    return ""
+    return "".join(of_watermark(spec, each_row=spec.evaluate == "record"))
 
 
 def _calendar(window: Calendar) -> str:
@@ -320,29 +312,22 @@ def _lateness(spec: WindowOperator) -> str:
 
 
 def _invalid(spec: WindowOperator) -> str:
-    time = "processing time" if spec.time == "processing" else spec.event_time
-    reasons = (
-        [] if spec.time == "processing" else [f"{time} is null, out of range, or in a window out of range"]
-    )
+    time, times = spec.event_time, None
     if counted(spec.window):
-        time, reasons = "its number", [f"{name} is null or out of range" for name in spec.time_columns]
-    if isinstance(spec.window, Global) and spec.time == "event":
-        reasons = [f"{time} is null or out of range"]
-    reasons += [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.keys)]
-    if spec.position is not None:
-        reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
-    if spec.max_future_skew is not None:
-        reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
-    reasons += bad_inputs(spec.watermark)
-    reasons += [f"{gap} is null or not above zero" for gap in gap_columns(spec.window)]
+        time = "its number"
+    elif spec.time == "processing":
+        time = "processing time"
+    elif not isinstance(spec.window, Global):
+        times = [f"{time} is null, out of range, or in a window out of range"]
+    more = [f"{gap} is null or not above zero" for gap in gap_columns(spec.window)]
     if isinstance(spec.window, Custom):
-        reasons.append(
-            f"{spec.window.name} returns no window for it{', or several' if spec.window.merge else ''}, or "
-            "one that does not end after its start"
-        )
+        several = ", or several" if spec.window.merge else ""
+        more = [
+            f"{spec.window.name} returns no window for it{several}, or one that does not end after its start"
+        ]
     if isinstance(spec.window, Hopping) and spec.window.gaps:
-        reasons.append(f"{time} is in a gap between windows")
-    return f"Invalid rows: {'; '.join(reasons) or 'none'}."
+        more = [f"{time} is in a gap between windows"]
+    return of_invalid_rows(spec, times, more)
 
 
 def _order(spec: WindowOperator) -> str:

@@ -1,17 +1,16 @@
 """Window operators, as :class:`panewise.spec.protocol.SpecParts`, and what all have whose panes they make."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.errors import SpecWarning
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.describe.windows import describe
 from panewise.spec.evictors import DeltaEvictor
+from panewise.spec.fields import silently
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
@@ -90,7 +89,8 @@ class _WindowParts(PaneParts):
 
     def for_columns(self, spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
         """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
-        return with_event_time(spec, columns[INPUT])
+        found: WindowOperator = with_event_time(spec, columns[INPUT])
+        return found
 
     def renamed(
         self, spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
@@ -148,8 +148,7 @@ def punctuations(trigger: Trigger) -> set[str]:
 
 def silently_replaced(spec: Any, **changes: Any) -> Any:
     """Returns a specification with other fields. It warned when it was first built."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return replace(spec, **changes)
 
 

@@ -1,19 +1,16 @@
 """Chains: a window operator, and stages that inherit its windows and aggregate its panes (semantics 30)."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from panewise.errors import SpecError, SpecWarning
+from panewise.errors import SpecError
 from panewise.families import CHAIN, INPUT, WINDOWS, Family
-from panewise.spec.aggregates.aggregate import LISTS, Aggregate, check_made
-from panewise.spec.aggregates.functions import max as max_
-from panewise.spec.aggregates.functions import min as min_
-from panewise.spec.fields import check_columns, set_fields, several
-from panewise.spec.notebook import Shown
-from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
+from panewise.spec.aggregates.aggregate import LISTS, Aggregate, check_some
+from panewise.spec.fields import check_columns, set_fields, several, silently
+from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position
+from panewise.spec.protocol import Shown
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.kinds import counted, merging
 
@@ -43,11 +40,7 @@ class Stage:
     def __init__(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> None:
         set_fields(self, aggregates=several("aggregates", aggregates), keys=several("keys", keys))
         check_columns(self.keys)
-        check_made("aggregates", self.aggregates, "F.sum('total')")
-        if not self.aggregates:
-            raise SpecError(
-                "aggregates=()", "a pane contains at least one aggregate", "give one such as F.sum('total')"
-            )
+        check_some(self.aggregates, "F.sum('total')")
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -140,8 +133,7 @@ class Chain(Shown):
 
     def measures(self, stage: Stage) -> tuple[Aggregate, ...]:
         """Returns the aggregates of a stage, and one for the timestamp if necessary (semantics 30.6)."""
-        made = {"earliest": min_, "latest": max_}.get(self.first.timestamp or "")
-        return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
+        return with_timestamp(stage.aggregates, self.first.timestamp, "timestamp")
 
 
 def chain_accumulation(
@@ -160,8 +152,7 @@ def _with_default(first: "WindowOperator", stages: tuple[Stage, ...]) -> "Window
     needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=first.only_updated)
     if first.accumulation_given or needed == first.accumulation:
         return first
-    with warnings.catch_warnings():  # it warned when the operator was first built
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return replace(first, accumulation=needed)
 
 
@@ -200,11 +191,7 @@ def _check_columns(stage: Stage, before: "WindowOperator | Stage") -> None:
 
 def _check_names(stage: Stage, first: "WindowOperator") -> None:
     own = PANE_COLUMNS if first.timestamp is None else (*PANE_COLUMNS, "timestamp")
-    outputs = [*stage.keys, *(aggregate.name for aggregate in stage.aggregates), *own]
-    twice = sorted({name for name in outputs if outputs.count(name) > 1})
-    if twice:
-        rule = f"keys, aggregates and the pane's own columns {own} have different names"
-        raise SpecError(f"then: {twice[0]!r} twice", rule, "give aggregates an .alias(...)")
+    check_names(stage.keys, stage.aggregates, own, "give aggregates an .alias(...)", "then: ")
 
 
 def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "WindowOperator") -> None:

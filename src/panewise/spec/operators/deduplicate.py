@@ -10,7 +10,7 @@ from panewise.families import DEDUPLICATE, Family
 from panewise.spec.fields import check_choice, set_fields, several, skew_of
 from panewise.spec.operators.row_operator import RowOperator, check_input
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Watermark, input_columns
+from panewise.spec.watermarks import Watermark
 from panewise.spec.windows.kinds import positive
 
 UNLIMITED: Final = "unlimited"
@@ -101,13 +101,6 @@ class DeduplicateOperator(RowOperator):
         check_input(self, "a deduplication")
         _check_time(self)
         _check_emit(self)
-
-    @property
-    def columns_read(self) -> tuple[str, ...]:
-        """The input columns that the operator reads, each once. All other columns are emitted unchanged."""
-        position = self.position.columns if self.position else ()
-        inputs = input_columns(self.watermark)
-        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs)))
 
     @property
     def within_us(self) -> int | None:

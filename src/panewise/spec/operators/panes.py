@@ -1,7 +1,12 @@
-"""What window operators and chains have in common: the columns of their panes, and a default."""
+"""What operators that emit panes have in common: the columns of panes, and a default."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.functions import max as max_
+from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.windows.kinds import counted
 from panewise.spec.windows.sliding import Sliding
 
@@ -28,3 +33,26 @@ def default_accumulation(window: Any) -> Literal["discarding", "accumulating"]:
     # Sliding(rows(n)) emits one pane for each window, so the mode has no effect there. Existing
     # specifications and checkpoints have "discarding" for it.
     return "discarding" if isinstance(window, Sliding) and counted(window) else "accumulating"
+
+
+def with_timestamp(
+    aggregates: tuple[Aggregate, ...], timestamp: str | None, column: str | None
+) -> tuple[Aggregate, ...]:
+    """Returns the aggregates, and with "earliest" or "latest" the one of a column that computes this."""
+    made = {"earliest": min_, "latest": max_}.get(timestamp or "")
+    return aggregates if made is None or column is None else (*aggregates, made(column).alias("timestamp"))
+
+
+def check_names(
+    keys: Iterable[str], aggregates: Iterable[Aggregate], own: Sequence[str], remedy: str, where: str = ""
+) -> None:
+    """Refuses columns of panes that have the same name.
+
+    Raises:
+        SpecError: for such a name.
+    """
+    names = [*keys, *(aggregate.name for aggregate in aggregates), *own]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        rule = f"keys, aggregates and the pane's own columns {own} have different names"
+        raise SpecError(f"{where}{twice[0]!r} twice", rule, remedy)

@@ -1,17 +1,17 @@
-"""What the operators have in common that emit the rows of their one input: OVER and deduplication."""
+"""What the operators have in common that emit the rows of their one input, and sides of joins."""
 
 from typing import Any, ClassVar, Literal, Self
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.fields import check_choice, check_columns, check_once
-from panewise.spec.notebook import Shown
 from panewise.spec.position import Position, check_position
-from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks
+from panewise.spec.protocol import Shown
+from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks, input_columns
 
 
-class RowOperator(Shown):
-    """An operator that emits each row of its input once, or none, with all its columns.
+class InputFields:
+    """Fields of an operator or a side that say what is read of its rows, if it assigns them to no windows.
 
     Attributes:
         keys: the columns of the key.
@@ -23,7 +23,6 @@ class RowOperator(Shown):
     """
 
     window: ClassVar[None] = None
-    whole_rows: ClassVar[bool] = True
 
     keys: tuple[str, ...]
     event_time: str | None
@@ -33,19 +32,32 @@ class RowOperator(Shown):
     watermark: Watermark | None
 
     @property
-    def ports(self) -> dict[str, Self]:
-        """The input port."""
-        return {INPUT: self}
-
-    @property
     def time(self) -> Literal["event", "processing"]:
-        """The clock of the operator: "event", or "processing" if there is no event time."""
+        """The clock: "event", or "processing" if there is no event time."""
         return "processing" if self.event_time is None else "event"
 
     @property
     def time_columns(self) -> tuple[str, ...]:
         """The column of the event time, if there is one."""
         return () if self.event_time is None else (self.event_time,)
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The columns that are read by name, each once."""
+        position = self.position.columns if self.position else ()
+        inputs = input_columns(self.watermark)
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs)))
+
+
+class RowOperator(InputFields, Shown):
+    """An operator that emits each row of its input once, or none, with all its columns."""
+
+    whole_rows: ClassVar[bool] = True
+
+    @property
+    def ports(self) -> dict[str, Self]:
+        """The input port."""
+        return {INPUT: self}
 
 
 def check_input(spec: RowOperator, what: str) -> None:

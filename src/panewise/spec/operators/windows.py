@@ -8,15 +8,13 @@ from typing import Any, ClassVar, Final, Literal
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
 from panewise.families import INPUT, WINDOWS, Family
-from panewise.spec.aggregates.aggregate import Aggregate, check_made
-from panewise.spec.aggregates.functions import max as max_
-from panewise.spec.aggregates.functions import min as min_
+from panewise.spec.aggregates.aggregate import Aggregate, check_some
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields, several, skew_of
-from panewise.spec.notebook import Shown
 from panewise.spec.operators.chain import Chain, Stage
-from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
+from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position, check_position
+from panewise.spec.protocol import Shown
 from panewise.spec.rules.processing_time import check_time
 from panewise.spec.rules.row_numbering import check_counted
 from panewise.spec.rules.sliding import check_sliding
@@ -199,12 +197,7 @@ class WindowOperator(Shown):
     @property
     def measures(self) -> tuple[Aggregate, ...]:
         """The aggregates, plus the one that computes an "earliest" or "latest" `timestamp`."""
-        made = {"earliest": min_, "latest": max_}.get(self.timestamp or "")
-        return (
-            self.aggregates
-            if made is None or self.event_time is None
-            else (*self.aggregates, made(self.event_time).alias("timestamp"))
-        )
+        return with_timestamp(self.aggregates, self.timestamp, self.event_time)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -288,7 +281,7 @@ def _check_kinds(spec: WindowOperator) -> None:
             raise SpecError(given, rule, f"give one such as {example}")
     for name, allowed in _CHOICES.items():
         check_choice(name, getattr(spec, name), allowed)
-    check_made("aggregates", spec.aggregates)
+    check_some(spec.aggregates, "F.count()")
     check_position(spec.position)
     watermark: Any = spec.watermark
     if watermark is not None and not isinstance(watermark, Watermark):
@@ -303,20 +296,11 @@ def _check_names(spec: WindowOperator) -> None:
     times = () if spec.event_time is None else (spec.event_time,)
     check_columns((*spec.keys, *spec.order, *times, *delta_columns))
     own = (*PANE_COLUMNS, *(["timestamp"] if spec.timestamp else []), *(["delta"] if spec.delta else []))
-    outputs = [*spec.keys, *(a.name for a in spec.aggregates), *own]
-    twice = sorted({name for name in outputs if outputs.count(name) > 1})
-    if twice:
-        rule = f"keys, aggregates and the pane's own columns {own} have different names"
-        raise SpecError(
-            f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column"
-        )
+    remedy = "give aggregates an .alias(...), or rename the key column"
+    check_names(spec.keys, spec.aggregates, own, remedy)
 
 
 def _check_meaning(spec: WindowOperator) -> None:
-    if not spec.aggregates:
-        raise SpecError(
-            "aggregates=()", "a pane contains at least one aggregate", "give one such as F.count()"
-        )
     check_position(spec.position, spec.order)
     if spec.drop_by == "row" and spec.lateness_us is None:
         rule = "with unlimited lateness no row is ever late"

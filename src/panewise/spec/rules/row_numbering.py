@@ -1,16 +1,15 @@
 """Windows of rows: the default of their event time, and the fields that they refuse (semantics 8.5, 8.6)."""
 
-import warnings
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, Final
 
-from panewise.errors import SpecError, SpecWarning
+from panewise.errors import SpecError
 from panewise.spec.evictors import TimeEvictor
-from panewise.spec.position import Position
+from panewise.spec.fields import silently
 from panewise.spec.triggers.composite import walk
 from panewise.spec.triggers.simple import AfterEventTime, AfterEventTimeDelay
-from panewise.spec.windows.kinds import AnyWindow, counted
+from panewise.spec.windows.kinds import counted
 
 _DEFAULT: Final = "event_time"
 _BY_ROWS = (
@@ -20,28 +19,7 @@ _NO_INSTANT = "a window of rows ends with a row, not at an instant"
 _NOT_NAMED = "windows of rows have an event time only if a column is named"
 
 
-class _Ordered(Protocol):
-    """What the rule reads of a window operator, a dataclass."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def window(self) -> AnyWindow: ...
-
-    @property
-    def event_time(self) -> str | None: ...
-
-    @property
-    def order(self) -> tuple[str, ...]: ...
-
-    @property
-    def position(self) -> Position | None: ...
-
-
-_Spec = TypeVar("_Spec", bound=_Ordered)
-
-
-def with_event_time(spec: _Spec, columns: Collection[str]) -> _Spec:
+def with_event_time(spec: Any, columns: Collection[str]) -> Any:
     """Returns the specification for an input with these columns (semantics 8.5).
 
     With windows of rows, a column `event_time` of the input becomes the event time, unless the specification
@@ -55,8 +33,7 @@ def with_event_time(spec: _Spec, columns: Collection[str]) -> _Spec:
     named = spec.event_time is not None or spec.order or spec.position is not None
     if not counted(spec.window) or named or _DEFAULT not in columns:
         return spec
-    with warnings.catch_warnings():  # it warned when it was first built
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return replace(spec, event_time=_DEFAULT)
 
 

@@ -11,7 +11,7 @@ from panewise.spec.triggers.simple import (
     OnDelta,
     OnPunctuation,
 )
-from panewise.spec.windows.measure import Rows
+from panewise.spec.windows.size_in_rows import Rows
 from panewise.spec.windows.sliding import Sliding
 
 _OF_SINGLE_ROWS: Final = (OnPunctuation, OnDelta, AfterEventTime, AfterEventTimeDelay)

@@ -12,7 +12,7 @@ from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, loo
 from panewise.errors import SpecError
 from panewise.spec.fields import check_choice, check_flag, set_fields
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.measure import Rows, length
+from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
 
 _FURTHEST = 2**60  # limit of an origin in rows, so that the bounds of windows fit in 64 bits
@@ -33,7 +33,7 @@ def positive(value: DurationLike, name: str) -> Duration:
     return duration
 
 
-def _measure(value: DurationLike | Rows, name: str) -> Duration | Rows:
+def _size(value: DurationLike | Rows, name: str) -> Duration | Rows:
     """Returns a size, hop or gap: a duration above zero, or a number of rows."""
     return value if isinstance(value, Rows) else positive(value, name)
 
@@ -85,7 +85,7 @@ class Tumbling:
     origin: int
 
     def __init__(self, size: DurationLike | Rows, origin: InstantLike = 0) -> None:
-        measured = _measure(size, "size")
+        measured = _size(size, "size")
         set_fields(self, size=measured, origin=_origin(origin, measured))
 
 
@@ -138,7 +138,7 @@ class Hopping:
         *,
         only_when_full: bool = False,
     ) -> None:
-        measured, step = _measure(size, "size"), _measure(hop, "hop")
+        measured, step = _size(size, "size"), _size(hop, "hop")
         if isinstance(measured, Rows) != isinstance(step, Rows):
             rule = "size and hop are both durations, or both numbers of rows"
             remedy = "give both of one kind: Hopping(rows(100), rows(10))"
@@ -314,8 +314,8 @@ class Session:
             rule = "a session of rows does not contain the row that ends it"
             remedy = f"leave closed out; to include that row, give rows({gap.n + 1})"
             raise SpecError(f"gap={gap!r}, closed='both'", rule, remedy)
-        measure = gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap")
-        set_fields(self, gap=measure, touching=touching, closed=closed)
+        given = gap if isinstance(gap, str) and names_a_column(gap) else _size(gap, "gap")
+        set_fields(self, gap=given, touching=touching, closed=closed)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from panewise.spec.windows.kinds import Cumulating, Hopping
-from panewise.spec.windows.measure import length
+from panewise.spec.windows.size_in_rows import length
 
 MANY_WINDOWS: Final = 1000
 

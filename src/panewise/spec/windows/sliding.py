@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.fields import check_choice, set_fields
-from panewise.spec.windows.measure import Rows
+from panewise.spec.windows.size_in_rows import Rows
 
 Anchor: TypeAlias = Literal["end", "start", "both"]
 ANCHORS: Final[tuple[str, ...]] = get_args(Anchor)

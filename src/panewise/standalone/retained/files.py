@@ -187,8 +187,8 @@ class WindowFiles:
         stored = self._metadata.get(_RESET)
         if stored is None:
             return
-        made = json.loads(stored)
-        copy, mark = made["name"] and _copy(made["name"]), made["header"]["mark"]
+        reset = json.loads(stored)
+        copy, mark = reset["name"] and _copy(reset["name"]), reset["header"]["mark"]
         if self.messages is not None:
             self.messages.load(self._copied(copy, _MESSAGES))
             self._on_write("messages")
@@ -197,7 +197,7 @@ class WindowFiles:
             self._metadata.delete_range(part, prefix_end(part))
         for key, data in self._copied(copy, _WINDOWS):
             self._metadata.put(_WINDOWS + key, data)
-        self._put_header(made["header"])
+        self._put_header(reset["header"])
         self._metadata.delete(_POSITION)
         if mark is not None:
             self._metadata.put(_POSITION, str(mark).encode())
@@ -227,26 +227,26 @@ class WindowFiles:
 
     def _put_header(self, header: dict[str, Any], copy: bytes = b"") -> None:
         """Puts the header of the state, or of a copy."""
-        made = {"format": _FORMAT, "made_with": self._made_with, "header": header}
-        self._metadata.put(copy + _HEADER, json.dumps(made).encode())
+        whole = {"format": _FORMAT, "made_with": self._made_with, "header": header}
+        self._metadata.put(copy + _HEADER, json.dumps(whole).encode())
 
     def _read_header(self, copy: bytes = b"") -> dict[str, Any]:
         """Returns the header of the state, or of a copy, after checking its format and its settings."""
         stored = self._metadata.get(copy + _HEADER)
         if stored is None:
             return {}
-        made = json.loads(stored)
-        if made["format"] != _FORMAT:
+        whole = json.loads(stored)
+        if whole["format"] != _FORMAT:
             rule = f"this version reads the format {_FORMAT}"
             raise StoreError(
-                f"metadata of the format {made['format']}", rule, "use the version that wrote it"
+                f"metadata of the format {whole['format']}", rule, "use the version that wrote it"
             )
-        if made["made_with"] != self._made_with:
-            given = f"settings {self._made_with}, and metadata made with {made['made_with']}"
+        if whole["made_with"] != self._made_with:
+            given = f"settings {self._made_with}, and metadata made with {whole['made_with']}"
             raise StoreError(
                 given, "a store is opened with the settings that made it", "use another directory"
             )
-        header: dict[str, Any] = made["header"]
+        header: dict[str, Any] = whole["header"]
         return header
 
 

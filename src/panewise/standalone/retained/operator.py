@@ -133,11 +133,9 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
         It is the lowest offset of a window in retention. None if nothing is missing. Messages below it
         change nothing.
         """
-        return (
-            min((one.start_offset for one in self._state.windows), default=None)
-            if self._state.restoring
-            else None
-        )
+        if not self._state.restoring:
+            return None
+        return min((window.start_offset for window in self._state.windows), default=None)
 
     @one_at_a_time
     def end_restore(self) -> None:
@@ -248,13 +246,10 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
             SpecError: if a bound is not an instant.
         """
         self._delivery.check_open()
-        key, fields = (
-            self._state.keys.session_from_call(session_key),
-            self._state.keys.fields_from_call(join_keys),
-        )
-        messages = self._state.stored_messages(
-            instant_us(start, "start"), instant_us(end, "end"), key, fields
-        )
+        keys = self._state.keys
+        key, fields = keys.session_from_call(session_key), keys.fields_from_call(join_keys)
+        low, high = instant_us(start, "start"), instant_us(end, "end")
+        messages = self._state.stored_messages(low, high, key, fields)
         return [RetainedMessage(message, offset) for offset, message in messages]
 
     @one_at_a_time
@@ -289,10 +284,8 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
             StoreError: if the store cannot be used.
         """
         self._delivery.check_ready()
-        key, fields = (
-            self._state.keys.session_from_call(session_key),
-            self._state.keys.fields_from_call(join_keys),
-        )
+        keys = self._state.keys
+        key, fields = keys.session_from_call(session_key), keys.fields_from_call(join_keys)
         limit = instant_us(end, "end")
         if fields is None:
             return self._core.remove_full(limit, key)

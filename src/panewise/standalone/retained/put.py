@@ -24,7 +24,7 @@ def window_of(state: RetainedState, metadata: WindowMetadata) -> RetainedWindow:
     settings, progress = state.settings, state.progress
     session_key = state.keys.session_from_call(metadata.session_key, needed=True)
     stored = state.windows.at((metadata.start, session_bytes(session_key)))
-    window = _made_of(settings, metadata, session_key, stored, progress)
+    window = _window_with(settings, metadata, session_key, stored, progress)
     if settings.by_time:
         if session_key is not None:
             _check_apart(state, window)
@@ -65,7 +65,7 @@ def _refuse(given: str, rule: str) -> NoReturn:
     raise InputError(given, rule, "give what get_window returned")
 
 
-def _made_of(
+def _window_with(
     settings: AggregatorSettings,
     metadata: WindowMetadata,
     session_key: KeyValue | None,
@@ -96,12 +96,12 @@ def _made_of(
     window = stored or RetainedWindow(
         session_key, start, end, end, *offsets, number, number, _last_time(settings, end)
     )
-    made = replace(window, start_offset=offsets[0], last_offset=offsets[1], fresh=list(window.fresh))
+    changed = replace(window, start_offset=offsets[0], last_offset=offsets[1], fresh=list(window.fresh))
     if settings.by_time:
-        made.boundary = made.end = end
-        made.last_time = _last_time(settings, end)
-        made.full = progress.watermark is not None and end <= progress.watermark
-    return made
+        changed.boundary = changed.end = end
+        changed.last_time = _last_time(settings, end)
+        changed.full = progress.watermark is not None and end <= progress.watermark
+    return changed
 
 
 def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:

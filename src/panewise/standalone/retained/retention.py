@@ -3,6 +3,9 @@
 Windows of a fixed size expire in the order of their starts: a window expires by number only after all before
 it. So one instant, the *floor*, says which windows have expired, also those that were never opened. Sessions
 expire one by one.
+
+Invariant: the first session of each key is in the queue of ends and in that of numbers, unless it is not full
+yet: then it is in the queue of boundaries. So expired sessions are found without a search of all of them.
 """
 
 from collections.abc import Iterable, Iterator

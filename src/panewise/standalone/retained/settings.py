@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec import AfterProcessingTime, Always, Every
 from panewise.spec.column_values import is_long
-from panewise.standalone.retained.update_policies import UpdatePolicy, UpdatePolicyLike, update_policy
 from panewise.stores.message_layout import KeyLayout, Measure, WindowScale, message_key_layout
 
 FullSize: TypeAlias = Literal["past_end", "at_size"]
+UpdatePolicy: TypeAlias = Always | Every | AfterProcessingTime
+UpdatePolicyLike: TypeAlias = Literal["each"] | DurationLike | Every
 _MISSING: Final[Any] = None
 
 
@@ -111,12 +114,12 @@ class AggregatorSettings:
     @property
     def early_policy(self) -> UpdatePolicy | None:
         """When a window that is not full emits."""
-        return None if self.early is None else update_policy(self.early, "early")
+        return None if self.early is None else _update_policy(self.early, "early")
 
     @property
     def late_policy(self) -> UpdatePolicy:
         """When a full window emits."""
-        return update_policy(self.late, "late")
+        return _update_policy(self.late, "late")
 
     def layout(self) -> KeyLayout:
         """Returns the fields of the keys of messages."""
@@ -256,3 +259,25 @@ def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
 def _check_flag(name: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise SpecError(f"{name}={value!r}", f"{name} is True or False", "give one of these, or leave it out")
+
+
+def _update_policy(given: Any, name: Literal["early", "late"]) -> UpdatePolicy:
+    """Returns a policy. A period is aligned for `early`, and counts from the first message for `late`.
+
+    Raises:
+        SpecError: if the value is none, or a period is not above zero or not aligned.
+    """
+    if given == "each":
+        return Always()
+    if isinstance(given, Every):
+        if not given.aligned:
+            rule = "the periods of a policy are aligned, or begin with the first message"
+            raise SpecError(f"{name}={given!r}", rule, "give aligned=True, or a length of time")
+        return given
+    if isinstance(given, bool) or not isinstance(given, (str, int, timedelta, Duration)):
+        rule = f"{name} is 'each', a period, or Every(period, aligned=True)"
+        raise SpecError(f"{name}={given!r}", rule, "give one of these")
+    length = Duration.of(given, name)
+    if length.us <= 0:
+        raise SpecError(f"{name}={given!r}", "a period is above zero", "give a longer one, or 'each'")
+    return Every(length, aligned=True) if name == "early" else AfterProcessingTime(length)

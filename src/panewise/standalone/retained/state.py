@@ -56,14 +56,10 @@ class RetainedState:
         self.keys = KeyColumns(settings.session_key, join_keys, schema)
         self.validator, self.grid = MessageValidator(spec, schema, self.keys.names), grid_of(settings)
         layout = settings.layout() if stores_messages else None
-        made_with = self._made_with(spec)
+        types = {name: str(dtype) for name, dtype in schema.items()}
+        made_with = {**settings.to_json(), "spec": to_dict(spec), "types": types}
         self.files = WindowFiles(store, made_with, layout, settings.session_key is not None, callbacks.write)
         self.messages = self.files.messages
-
-    def _made_with(self, spec: WindowOperator) -> dict[str, Any]:
-        """Returns what a store has to be opened with again."""
-        types = {name: str(dtype) for name, dtype in self.schema.items()}
-        return {**self.settings.to_json(), "spec": to_dict(spec), "types": types}
 
     def begin(self) -> None:
         """Loads what is stored, in place of all that the operator has in memory."""

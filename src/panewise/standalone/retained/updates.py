@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from panewise.engine.windowing.trigger.periods import last_boundary
+from panewise.spec import AfterProcessingTime, Always
 from panewise.standalone.retained.outputs import Firing
-from panewise.standalone.retained.settings import AggregatorSettings
+from panewise.standalone.retained.settings import AggregatorSettings, UpdatePolicy
 from panewise.standalone.retained.table import DueQueue, RetainedTable
-from panewise.standalone.retained.update_policies import NEVER, deadline
 from panewise.standalone.retained.window import RetainedWindow
 
 
@@ -86,6 +87,24 @@ class Updates:
         """Returns the processing time at which a window may emit; None without such a time."""
         if window.pending_since is None:
             return None
-        policy = self._late if window.full else self._early
-        at = deadline(policy, window.pending_since)
-        return None if at == NEVER else at
+        return deadline(self._late if window.full else self._early, window.pending_since)
+
+
+def deadline(policy: UpdatePolicy | None, since: int) -> int | None:
+    """Returns the processing time from which on a policy lets a window emit; None without a policy.
+
+    Args:
+        policy: the policy.
+        since: when the first message that has not been emitted was added.
+
+    >>> deadline(Every(10, aligned=True), 20), deadline(AfterProcessingTime(10), 25)
+    (30, 35)
+    """
+    match policy:
+        case None:
+            return None
+        case Always():
+            return since
+        case AfterProcessingTime():
+            return since + policy.delay.us
+    return last_boundary(policy, since) + policy.period.us

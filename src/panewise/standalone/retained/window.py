@@ -159,9 +159,9 @@ def to_bytes(frame: pl.DataFrame | None) -> bytes:
     """Returns a frame as an Arrow file; no bytes for None."""
     if frame is None:
         return b""
-    made = BytesIO()
-    frame.write_ipc(made)
-    return made.getvalue()
+    file = BytesIO()
+    frame.write_ipc(file)
+    return file.getvalue()
 
 
 def from_bytes(data: bytes) -> pl.DataFrame | None:

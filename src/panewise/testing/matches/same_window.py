@@ -14,7 +14,7 @@ from panewise.spec.operators.join.side import Side
 from panewise.testing.matches.parts import MatchTests
 from panewise.testing.samples import SHIFTS, SHIFTS_ONCE, STEPS
 from panewise.testing.triggers import triggers
-from panewise.testing.windows import windows
+from panewise.testing.window_specs import windows
 
 # Custom windows that merge. A window of the last need not contain the time of its row.
 _MERGING: Final = (

@@ -1,10 +1,9 @@
 """Trigger trees up to depth 3: engine and oracle agree, and random samples reach every class of behaviour."""
 
-from collections import Counter
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spec import WindowOperator
@@ -12,8 +11,9 @@ from panewise.spec.triggers.composite import Composite, parts, walk
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
-from tests.engine.effort import FEW, SOAK
+from tests.engine.effort import FEW, at_length
 from tests.engine.windows.test_properties import agree
+from tests.testing.reached import check_reached
 
 
 def check(data: st.DataObject, kind: str) -> None:
@@ -28,12 +28,9 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
     check(data, kind)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("kind", ALL_KINDS)
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
-    check(data, kind)
+test_engine_is_oracle_at_length = pytest.mark.parametrize("kind", ALL_KINDS)(
+    at_length(check, 20_000, data=st.data())
+)
 
 
 def classes(spec: WindowOperator, script: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> set[str]:
@@ -59,27 +56,18 @@ KINDS_OF_NODES = [*get_args(Leaf), *get_args(Composite)]
 WANTED = {kind.kind for kind in KINDS_OF_NODES} | {"depth 2", "depth 3", "closed by add", "closed by clock"}
 WANTED |= {f"EARLY at {op}" for op in ("add", "clock", "watermark")}
 WANTED |= {"ON_TIME at watermark", "LATE at add", "LATE at clock", "LATE at watermark", "closed by watermark"}
-ROUNDS, SAMPLES = 96, 50
 
 
 @pytest.mark.soak
 def test_every_class_is_generated() -> None:
-    """Every class is reached within ROUNDS samples of fixed seeds.
+    """Every class is reached within some samples of fixed seeds.
 
     What one sample reaches also depends on the loaded modules, because Hypothesis uses their constants.
     """
-    counts: Counter[str] = Counter()
-    for number in range(ROUNDS):
 
-        @seed(number)
-        @settings(max_examples=SAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-        @given(data=st.data())
-        def collect(data: st.DataObject) -> None:
-            spec = data.draw(specs(trigger=data.draw(composites())))
-            script = data.draw(events(spec, max_events=12, clock_moves=5))
-            counts.update(classes(spec, script, run(spec, script, types=types_of(spec), windows=True)))
+    def drawn(data: st.DataObject, _: int) -> set[str]:
+        spec = data.draw(specs(trigger=data.draw(composites())))
+        script = data.draw(events(spec, max_events=12, clock_moves=5))
+        return classes(spec, script, run(spec, script, types=types_of(spec), windows=True))
 
-        collect()
-        if all(counts[name] for name in WANTED):
-            return
-    assert {name for name in WANTED if not counts[name]} == set(), counts
+    check_reached(WANTED, drawn, rounds=96, samples=50)

@@ -5,7 +5,7 @@ from typing import Final
 from panewise.chrono import Duration
 from panewise.spec import AnyWindow, Calendar, Cumulating, Hopping, JoinOperator, Tumbling
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.windows.measure import length
+from panewise.spec.windows.size_in_rows import length
 
 _DAY: Final = 86_400_000_000
 _DAYS: Final = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}

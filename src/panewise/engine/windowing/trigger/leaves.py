@@ -82,8 +82,8 @@ class Leaf(ABC):
             for name, dtype in self.columns.items()
         }
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """Returns the columns that the rows of a batch change. The leaf gets them where `given` is true."""
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
+        """Returns the columns that rows of a batch change. The leaf gets these where `gets_rows` is true."""
         return {}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
@@ -100,7 +100,7 @@ class Leaf(ABC):
             changes[done] = ~armed & (at[done] | fires)
         return changes
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations that combine the states of the stored windows that merge into one."""
         merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
         return [
@@ -108,7 +108,7 @@ class Leaf(ABC):
         ]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
-        """Returns the first state in a window that replaces others; `at` has the result of :meth:`joined`."""
+        """Returns the first state in a window that replaces others; `at` has what :meth:`merging` returns."""
         return {name: at[name] for name in self.columns}
 
 
@@ -159,18 +159,20 @@ class Counting(Leaf):
         """Returns its initial state: the count starts with the pending rows."""
         return {f"{self.name}:n": pending, f"{self.name}:done": pl.lit(False)}
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Adds the rows to the count."""
-        return {f"{self.name}:n": at[f"{self.name}:n"] + pl.when(given).then(pl.col(ADDED_ROWS)).otherwise(0)}
+        return {
+            f"{self.name}:n": at[f"{self.name}:n"] + pl.when(gets_rows).then(pl.col(ADDED_ROWS)).otherwise(0)
+        }
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Adds the counts."""
         n, done = (pl.col(name).filter(stored) for name in self.columns)
         return [n.sum(), done.any()]
 
 
 @dataclass(frozen=True)
-class Waiting(Leaf):
+class DeadlineLeaf(Leaf):
     """A leaf that is ready from its deadline on, in processing time."""
 
     once = True
@@ -186,18 +188,18 @@ class Waiting(Leaf):
 
 
 @dataclass(frozen=True)
-class Delayed(Waiting):
+class Delayed(DeadlineLeaf):
     """AfterProcessingTime: its first row sets its deadline."""
 
     delay: int
     align: int | None
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
         deadline, old = clocks.processing_time + self.delay, at[f"{self.name}{DEADLINE_SUFFIX}"]
         if self.align is not None:
             deadline = -(-deadline // self.align) * self.align
-        set_now = given & old.is_null() & (pl.col(ADDED_ROWS) > 0)
+        set_now = gets_rows & old.is_null() & (pl.col(ADDED_ROWS) > 0)
         return {
             f"{self.name}{DEADLINE_SUFFIX}": pl.when(set_now)
             .then(pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64))
@@ -206,16 +208,16 @@ class Delayed(Waiting):
 
 
 @dataclass(frozen=True)
-class Quiet(Waiting):
+class Quiet(DeadlineLeaf):
     """AfterSilence: every row sets its deadline anew."""
 
     duration: int
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline if there are rows."""
         name = f"{self.name}{DEADLINE_SUFFIX}"
         deadline = pl.lit(saturating_add(clocks.processing_time, self.duration), dtype=pl.Int64)
-        return {name: pl.when(given & (pl.col(ADDED_ROWS) > 0)).then(deadline).otherwise(at[name])}
+        return {name: pl.when(gets_rows & (pl.col(ADDED_ROWS) > 0)).then(deadline).otherwise(at[name])}
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
         """Returns no deadline: the row that merges the windows sets it (semantics 16.16)."""
@@ -250,12 +252,12 @@ class DelayedByEventTime(Leaf):
         deadline = at[f"{self.name}{EVENT_DEADLINE_SUFFIX}"]
         return deadline.is_not_null() if now.clocks.finished else _reached(deadline, now.clocks)
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
         name, first = f"{self.name}{EVENT_DEADLINE_SUFFIX}", pl.col(_FIRST_TIME)
         last = MAX_INSTANT - self.delay
         deadline = pl.when(first > last).then(pl.lit(MAX_INSTANT)).otherwise(first + self.delay)
-        return {name: pl.when(given & at[name].is_null()).then(deadline).otherwise(at[name])}
+        return {name: pl.when(gets_rows & at[name].is_null()).then(deadline).otherwise(at[name])}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
         """Removes the deadline at a firing, too: nothing waits for it any more."""
@@ -283,7 +285,7 @@ class Continuous(Leaf):
         mark = at[f"{self.name}{MARK_SUFFIX}"]
         return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline: the first multiple of the period above both the earliest row and the watermark.
 
         An earlier deadline stays. But a deadline that the watermark has reached while no row was pending
@@ -295,7 +297,7 @@ class Continuous(Leaf):
         in_silence = (pl.col(PENDING) == pl.col(ADDED_ROWS)) & _reached(old, clocks)
         deadline = pl.when(in_silence).then(self._following(known)).otherwise(mine)
         return {
-            f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_EARLIEST_TIME).is_not_null())
+            f"{self.name}{MARK_SUFFIX}": pl.when(gets_rows & pl.col(_EARLIEST_TIME).is_not_null())
             .then(deadline)
             .otherwise(old)
         }
@@ -309,7 +311,7 @@ class Continuous(Leaf):
         """Keeps the deadline at firings and clearings (semantics 16.15)."""
         return super().fired(at, fires, pl.lit(False), armed)
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
         mark, pending = pl.col(f"{self.name}{MARK_SUFFIX}"), pl.col(PENDING) > 0
         kinds = {MARK_SUFFIX: stored, _AWAITED: stored & pending, _SILENT: stored & ~pending}
@@ -350,10 +352,10 @@ class Punctuated(Leaf):
         """Returns the flag."""
         return at[f"{self.name}:hit"]
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the flag if the rows include such a row."""
         hit = f"{self.name}:hit"
-        return {hit: at[hit] | (given & pl.col(f"__came:true:{self.column}").fill_null(False))}
+        return {hit: at[hit] | (gets_rows & pl.col(f"__came:true:{self.column}").fill_null(False))}
 
 
 @dataclass(frozen=True)
@@ -407,7 +409,7 @@ class Moving(Leaf):
         """Returns the flag."""
         return at[f"{self.name}:hit"]
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Compares the values with the reference, which is the first value if there is none yet."""
         hit, start, to = (at[f"{self.name}:{what}"] for what in ("hit", "from", "to"))
         # Some value differs from the reference by more than the amount if the greatest or the least one does.
@@ -416,9 +418,9 @@ class Moving(Leaf):
             reference, pl.col(self._partial_name("min"))
         )
         return {
-            f"{self.name}:hit": hit | (given & moved),
-            f"{self.name}:from": pl.when(given).then(reference).otherwise(start),
-            f"{self.name}:to": pl.when(given)
+            f"{self.name}:hit": hit | (gets_rows & moved),
+            f"{self.name}:from": pl.when(gets_rows).then(reference).otherwise(start),
+            f"{self.name}:to": pl.when(gets_rows)
             .then(pl.coalesce(pl.col(self._partial_name("last")), to))
             .otherwise(to),
         }
@@ -442,7 +444,7 @@ class Moving(Leaf):
             f"{self.name}:to": to,
         }
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the reference of the earliest window that has one, and the last value of the latest."""
         hit, start, to, done = (pl.col(name).filter(stored) for name in self.columns)
         return [hit.any(), start.drop_nulls().first(), to.drop_nulls().last(), done.any()]

@@ -35,7 +35,7 @@ class SimpleTrigger:
     passing: tuple[Part, ...] = ()
     ordered: bool = False
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns no aggregations: there is no state to combine."""
         return []
 

@@ -205,13 +205,13 @@ class Node:
             changes |= part.armed(now, counts)
         return changes
 
-    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr = _YES) -> dict[str, pl.Expr]:
-        """Returns the columns after the rows of a batch. The node gets them where `given` is true."""
-        given = given & ~self.finished(at)
+    def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr = _YES) -> dict[str, pl.Expr]:
+        """Returns the columns after the rows of a batch. The node gets them where `gets_rows` is true."""
+        gets_rows = gets_rows & ~self.finished(at)
         if self.leaf:
-            return self.leaf.after_rows(at, clocks, given)
+            return self.leaf.after_rows(at, clocks, gets_rows)
         below = (
-            part.after_rows(at, clocks, given & self.in_force(number, at))
+            part.after_rows(at, clocks, gets_rows & self.in_force(number, at))
             for number, part in enumerate(self.parts)
         )
         return reduce(or_, below, {})
@@ -261,17 +261,17 @@ class Node:
 
     # How the states of stored windows that are merged are combined, for `merged`
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored windows that merge into one, in the order of their starts."""
-        found = (
-            self.leaf.joined(stored)
+        aggregations = (
+            self.leaf.merging(stored)
             if self.leaf
-            else [expression for part in self.parts for expression in part.joined(stored)]
+            else [expression for part in self.parts for expression in part.merging(stored)]
         )
         if isinstance(self.trigger, AfterWatermark):
             past = pl.col(self.past).filter(stored)
-            found += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:nowhere")]
-        return found
+            aggregations += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:nowhere")]
+        return aggregations
 
     @property
     def sides(self) -> list[str]:
@@ -299,14 +299,14 @@ class TriggerTree:
         self.ordered = any(leaf.ordered for leaf in self.root.leaves)
         self._at: Values = {name: pl.col(name) for name in self.columns}
 
-    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored and the new windows that merge into one window.
 
         :meth:`after_rows` reads their results.
         """
         added_rows = pl.col(PENDING).filter(~stored).sum().alias(ADDED_ROWS)
         return [
-            *self.root.joined(stored),
+            *self.root.merging(stored),
             stored.sum().alias(STORED_COUNT),
             pl.col(PENDING).filter(stored).sum().alias(BEFORE),
             added_rows,
@@ -318,7 +318,7 @@ class TriggerTree:
         """Returns windows that got rows, with their trigger states after these rows.
 
         Args:
-            windows: the windows, with the columns of :meth:`joined`; without these columns all are new.
+            windows: the windows, with the columns of :meth:`merging`; without these columns all are new.
             now: the trigger context.
             same: whether a window is a stored window with its old bounds. All other windows that contain
                 stored ones replace them. None if no window replaces another one.

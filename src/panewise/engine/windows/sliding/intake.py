@@ -33,8 +33,7 @@ from panewise.engine.columns import (
     TIME,
     TOMBSTONE,
 )
-from panewise.engine.kernels.frames import filter_rows, take_rows
-from panewise.engine.kernels.frames import joined as joined_frames
+from panewise.engine.kernels.frames import filter_rows, joined, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
@@ -42,7 +41,7 @@ from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
 from panewise.engine.windowing.trigger.context import TriggerContext
-from panewise.engine.windows.intake import Intake, joined, triggered
+from panewise.engine.windows.intake import Intake, merged_windows, triggered
 from panewise.engine.windows.sliding.lateness import split_late
 from panewise.engine.windows.sliding.slices import Slices, as_pieces
 from panewise.spec import WindowOperator
@@ -108,9 +107,9 @@ def _near(
         behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
         return slices.of_rows(plan, rows, in_time=behind.is_empty())
     first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
-    found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
+    slices_near = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
     return as_pieces(
-        found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+        slices_near.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
     ), slices
 
 
@@ -183,7 +182,7 @@ def _touched(
         *coded(plan.keys, key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces)
     )
     mark = [KEY_WATERMARK] if plan.by_key else []
-    made = plan.slide.made(
+    windows_of_news = plan.slide.made(
         pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW)
     )
     affected = ~clocks.expired(plan.spec, pl.col(END))
@@ -191,7 +190,7 @@ def _touched(
         affected = affected & clocks.complete(plan.spec, pl.col(END))
     # `got` has the ranges of new pieces, `whole` the ranges of all pieces, of the same windows. A window is
     # affected if it contains a new piece or if a new piece makes it.
-    got = _Ranges.of(made.filter(affected), pieces.filter(_NEW))
+    got = _Ranges.of(windows_of_news.filter(affected), pieces.filter(_NEW))
     got = got.where(got.filled | got.windows[_NEW])
     windows = got.windows.sort(_NEW, descending=True).unique(
         [SLIDE_CODE, START], keep="first", maintain_order=True
@@ -233,7 +232,7 @@ def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clo
         return triggered(plan, new, now)
     if plan.rebuilt_from_slices:
         known = known.with_columns(plan.aggregation.cleared(pl.lit(True), pl.lit(True)))
-    return triggered(plan, joined(plan, known, new, plan.identity), now)
+    return triggered(plan, merged_windows(plan, known, new, plan.identity), now)
 
 
 def completed(
@@ -292,13 +291,13 @@ def _completed(
     )
     if windows.is_empty():
         return plan.no_windows()
-    found = _Ranges.of(windows, pieces)
-    return _opened(plan, found.where(found.filled), clocks)
+    ranges = _Ranges.of(windows, pieces)
+    return _opened(plan, ranges.where(ranges.filled), clocks)
 
 
-def _opened(plan: WindowPlan, found: _Ranges, clocks: Clocks) -> pl.DataFrame:
+def _opened(plan: WindowPlan, ranges: _Ranges, clocks: Clocks) -> pl.DataFrame:
     """Returns new windows, none of them empty, as rows of the window table."""
-    contents = found.contents(plan)
+    contents = ranges.contents(plan)
     opened = window_table.newborn(
         contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
     )
@@ -316,8 +315,8 @@ def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame
             else slices.by_time.all(),
         )
     )
-    found = _Ranges.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
-    return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
+    ranges = _Ranges.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
+    return ranges.windows.select(*plan.identity, ranges.rows, pl.lit(False).alias(CLOSED))
 
 
 def unmade_with(
@@ -330,15 +329,13 @@ def unmade_with(
     """
     near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
     new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
-    flagged = joined_frames(near, new, plan.slices.identity, "left").with_columns(
-        pl.col(_NEW).fill_null(False)
-    )
+    flagged = joined(near, new, plan.slices.identity, "left").with_columns(pl.col(_NEW).fill_null(False))
     mark = [KEY_WATERMARK] if plan.by_key else []
     if plan.by_key:
         flagged = key_watermarks.marked(flagged, marks, plan.keys)
     pieces = in_order(*coded(plan.keys, flagged))
-    made = plan.slide.made(pieces.select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
-    open_ = made.filter(~clocks.complete(plan.spec, pl.col(END))).sort(_NEW, descending=True)
+    candidates = plan.slide.made(pieces.select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
+    open_ = candidates.filter(~clocks.complete(plan.spec, pl.col(END))).sort(_NEW, descending=True)
     windows = open_.unique([SLIDE_CODE, START], keep="first", maintain_order=True)
     got, whole = _Ranges.of(windows, pieces.filter(_NEW)), _Ranges.of(windows, pieces)
     return _opened(plan, whole.where(whole.filled & (got.filled | windows[_NEW])), clocks)
@@ -349,19 +346,19 @@ def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFram
     if plan.slices.by == plan.keys:
         return slices.by_time.of_keys(news, plan.keys)
     first, last = news.select(pl.col(START).min().alias("first"), pl.col(START).max().alias("last")).row(0)
-    found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
-    return found.join(news, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    slices_near = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
+    return slices_near.join(news, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
 
 
 def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows of sorted slices that are neither complete nor empty."""
-    made = (
+    candidates = (
         slide.made(pieces)
         .filter(~clocks.complete(spec, pl.col(END)))
         .select(*slide.keys, START, END, SLIDE_CODE)
     )
-    found = _Ranges.of(made.unique([SLIDE_CODE, START], maintain_order=True), pieces)
-    return found.where(found.filled).windows
+    ranges = _Ranges.of(candidates.unique([SLIDE_CODE, START], maintain_order=True), pieces)
+    return ranges.where(ranges.filled).windows
 
 
 def _once(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:

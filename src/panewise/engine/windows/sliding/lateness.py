@@ -77,8 +77,8 @@ def split_late(
 def _lost(plan: WindowPlan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
     """Returns the late output of rows that are late for all windows. The missed window is their own."""
     own = pl.concat_list(plan.slide.output_bounds(*plan.slide.own(pl.col(TIME))))
-    made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
-    return rows.select(late_columns(columns, made, clocks))
+    own_columns = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
+    return rows.select(late_columns(columns, own_columns, clocks))
 
 
 def _accepted(
@@ -139,8 +139,8 @@ def _in_right(plan: WindowPlan, near: pl.DataFrame, behind: pl.DataFrame, clocks
     known = joined(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
     mine = pl.when(pl.col(_ACCEPTED) & open_).then(TIME)
     earlier_ones = mine.cum_min().forward_fill().shift().over(plan.keys)
-    found = known.select((pl.min_horizontal(earlier_ones, _STORED_LEAST) < pl.col(TIME)).fill_null(False))
-    return found.to_series()
+    in_right = known.select((pl.min_horizontal(earlier_ones, _STORED_LEAST) < pl.col(TIME)).fill_null(False))
+    return in_right.to_series()
 
 
 def _late_for_some(
@@ -160,8 +160,8 @@ def _late_for_some(
     mark = [name for name in ("__watermark",) if name in rows.columns]
     mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
     there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
-    made = slide.made(pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)]))
-    expired = made.filter(clocks.expired(plan.spec, pl.col(END)))
+    every = slide.made(pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)]))
+    expired = every.filter(clocks.expired(plan.spec, pl.col(END)))
     around = rows.select(
         *plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
     )

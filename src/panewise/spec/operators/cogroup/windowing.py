@@ -10,15 +10,14 @@ side it is null. Aggregates skip such rows:
 - a user-defined aggregate, which takes nulls, too, reads structs, which are null for rows of the other side.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from panewise.errors import SpecWarning
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggregate
+from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS, CogroupOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
@@ -56,8 +55,7 @@ def both_column(left: str, right: str) -> str:
 def window_operator(spec: CogroupOperator) -> WindowOperator:
     """Returns the window operator. Its aggregates have the names of those of the cogroup."""
     fields = {name: getattr(spec, name) for name in FIELDS_OF_WINDOWS}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # the cogroup has warned when it was built
+    with silently():
         return WindowOperator(
             **fields,
             aggregates=[
@@ -78,9 +76,8 @@ def _of_side(side: str, what: Aggregate) -> Aggregate:
     if what.user is not None:
         columns = [struct_column(side, name) for name in (what.column, *what.more)]
         passes = None if what.condition is None else value_column(side, what.condition)
-        return replace(
-            what, column=columns[0], more=tuple(columns[1:]), condition=passes, user=_skipping(what.user)
-        )
+        skipping = replace(what.user, accumulate=_OfStruct(what.user.accumulate))
+        return replace(what, column=columns[0], more=tuple(columns[1:]), condition=passes, user=skipping)
     column = value_column(side, what.column)
     if what.fn in ("first", "last") and what.takes_nulls and what.condition is None:
         return Aggregate("min_by" if what.fn == "first" else "max_by", column, what.name, by=number)
@@ -90,18 +87,6 @@ def _of_side(side: str, what: Aggregate) -> Aggregate:
     further = tuple(replace(one, column=value_column(side, one.column)) for one in what.then_by)
     by = None if what.by is None else value_column(side, what.by)
     return replace(what, column=column, by=by, then_by=further)
-
-
-def _skipping(user: UserFunctions) -> UserFunctions:
-    return UserFunctions(
-        user.name,
-        init=user.init,
-        accumulate=_OfStruct(user.accumulate),
-        merge=user.merge,
-        finish=user.finish,
-        result=user.result,
-        commutative=user.commutative,
-    )
 
 
 def _of_both(what: MergeAggregate) -> Aggregate:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from panewise.chrono import Duration
-from panewise.spec.notebook import Shown
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side import Side
 from panewise.spec.position import Position
+from panewise.spec.protocol import Shown
 from panewise.spec.watermarks import StreamTime, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 

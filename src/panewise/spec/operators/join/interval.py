@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
-from panewise.chrono import Duration, DurationLike
+from panewise.chrono import Duration, DurationLike, signed_duration
 from panewise.errors import SpecError
 from panewise.spec.fields import check_choice, set_fields
 from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.windows.kinds import positive
-from panewise.spec.windows.measure import MOST_ROWS, is_number_of_rows
+from panewise.spec.windows.size_in_rows import MOST_ROWS, is_number_of_rows
 
 CLOSED: Final = ("both", "left", "right", "neither")
 LATE: Final = ("output", "join")
@@ -69,7 +69,9 @@ class Interval:
         late: Literal["output", "join"] = "output",
     ) -> None:
         bounds = {"lower": lower, "upper": upper}
-        given = {name: None if value is None else signed(value, name) for name, value in bounds.items()}
+        given = {
+            name: None if value is None else signed_duration(value, name) for name, value in bounds.items()
+        }
         set_fields(self, **given, closed=closed, late=late)
         set_fields(self, retain_for=_limit(retain_for), retain_rows=retain_rows)
         check_choice("closed", closed, CLOSED)
@@ -150,14 +152,3 @@ def _limit(value: Any) -> Duration | Literal["unlimited"] | None:
     if isinstance(value, str) and value == UNLIMITED:
         return UNLIMITED
     return None if value is None else positive(value, "retain_for")
-
-
-def signed(value: Any, name: str) -> Duration:
-    """Returns a duration that may be negative: a text may begin with a minus.
-
-    >>> signed("-5 minutes", "lower"), signed(7, "upper")
-    (Duration('-5 minutes'), Duration('7 microseconds'))
-    """
-    if isinstance(value, str) and value.strip().startswith("-"):
-        return Duration(-Duration.of(value.strip()[1:], name).us)
-    return Duration.of(value, name)

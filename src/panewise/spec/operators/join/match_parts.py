@@ -32,7 +32,7 @@ class MatchParts:
         by_arrival: whether rows match by arrival, whatever their event times are (semantics 36.13).
         window: the windows that rows of both sides are assigned to, None if there are none.
         windows_end: whether there are such windows and they end. Only then may `timestamp` be "window".
-        window_columns: the columns that say from which firing of which window an emitted row is.
+        window_columns: the columns of an emitted row that name its window, and the firing that emitted it.
         compared: the columns of a side whose values are compared with those of earlier rows.
         columns_read: further columns of a side that the match reads, besides `compared`.
         emits_again: the field of the match because of which rows are retracted or emitted again, or None.

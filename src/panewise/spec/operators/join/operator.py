@@ -184,7 +184,7 @@ class JoinOperator(TwoSided):
 
     @property
     def window_columns(self) -> tuple[str, ...]:
-        """The columns that tell of an emitted row from which firing of which window it is."""
+        """The columns of an emitted row that name its window, and the firing that emitted it."""
         return match_parts(self.match).window_columns(self.match)
 
     def selected(self, columns: Mapping[str, Iterable[str]]) -> tuple[Selected, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
@@ -15,12 +15,13 @@ from panewise.spec.fields import (
     several,
     skew_of,
 )
+from panewise.spec.operators.row_operator import InputFields
 from panewise.spec.position import Position, check_position
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(InputFields):
     """One of the two inputs of a join: its key columns, its clock, its arrival order and its validation.
 
     Args:
@@ -48,8 +49,6 @@ class Side:
 
     Source: semantics 36; S1 case 2, Kafka Streams' grace.
     """
-
-    window: ClassVar[None] = None
 
     keys: tuple[str, ...] = ()
     event_time: str | None = "event_time"
@@ -92,22 +91,6 @@ class Side:
         _check_names(self)
         _check_watermark(self)
         _check_without_event_time(self)
-
-    @property
-    def time(self) -> Literal["event", "processing"]:
-        """The clock of the side: "event", or "processing" if rows have no event time."""
-        return "processing" if self.event_time is None else "event"
-
-    @property
-    def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time, if there is one."""
-        return () if self.event_time is None else (self.event_time,)
-
-    @property
-    def columns_read(self) -> tuple[str, ...]:
-        """The columns that the side itself reads, each once: keys, event time, order and position."""
-        position = self.position.columns if self.position else ()
-        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position)))
 
 
 def _check_names(side: Side) -> None:

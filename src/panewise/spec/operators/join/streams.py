@@ -12,7 +12,7 @@ from panewise.errors import SpecError
 from panewise.spec.fields import set_fields
 from panewise.spec.triggers.simple import Always, Every
 from panewise.spec.windows.kinds import Hopping, Tumbling, positive
-from panewise.spec.windows.measure import MOST_ROWS, Rows, is_number_of_rows
+from panewise.spec.windows.size_in_rows import MOST_ROWS, Rows, is_number_of_rows
 
 EACH: Literal["each"] = "each"
 UpdatePolicy: TypeAlias = Always | Every

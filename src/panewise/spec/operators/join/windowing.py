@@ -4,11 +4,10 @@ The operator decides which rows are late, and when windows merge, fire and expir
 all rows of the join as its number.
 """
 
-import warnings
 from typing import Final
 
-from panewise.errors import SpecWarning
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.fields import silently
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.windows import WindowOperator
@@ -35,8 +34,7 @@ def window_operator(spec: JoinOperator, aggregate: Aggregate) -> WindowOperator:
     """
     match = spec.match
     assert isinstance(match, SameWindow)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # the join has warned when it was built
+    with silently():
         return WindowOperator(
             window=match.window,
             trigger=match.trigger,

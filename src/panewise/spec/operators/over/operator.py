@@ -12,7 +12,7 @@ from panewise.spec.fields import check_alias, set_fields, several, skew_of
 from panewise.spec.frames import Frame
 from panewise.spec.operators.row_operator import RowOperator, check_input
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Watermark, input_columns
+from panewise.spec.watermarks import Watermark
 from panewise.spec.window_spec import Over, WindowSpec
 
 NUMBERINGS: Final = ("row_number", "rank", "dense_rank")
@@ -214,12 +214,8 @@ class OverOperator(RowOperator):
     @property
     def columns_read(self) -> tuple[str, ...]:
         """The input columns that the operator reads, each once. All other columns are emitted unchanged."""
-        position = self.position.columns if self.position else ()
         values = (name for column in self.columns for name in column.what.columns)
-        inputs = input_columns(self.watermark)
-        return tuple(
-            dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *values))
-        )
+        return tuple(dict.fromkeys((*super().columns_read, *values)))
 
     @property
     def rows_ahead(self) -> int:

@@ -11,9 +11,10 @@ from typing import Any
 
 from panewise.errors import InputError, SpecError
 from panewise.spec.aggregates.user_functions import SIMPLE, ResultType
+from panewise.spec.column_values import MISFIT, ColumnType
 from panewise.spec.fields import set_fields
 from panewise.spec.operators.policy.events import WindowEvent
-from panewise.spec.operators.policy.listener_state import is_text, written
+from panewise.spec.operators.policy.listener_state import written
 
 RESULT_TYPES: tuple[str, ...] = SIMPLE
 
@@ -128,7 +129,7 @@ class WindowListener:
         if (
             not isinstance(row, dict)
             or not set(row) <= set(outputs)
-            or not all(_fits(row[name], outputs[name]) for name in row)
+            or any(_KINDS[outputs[name]].fit(value) is MISFIT for name, value in row.items())
         ):
             rule = f"{self.name} returns dicts of its outputs {outputs}"
             raise InputError(f"{self.name} returned {row!r}", rule, "return such dicts, or change outputs")
@@ -138,31 +139,10 @@ class WindowListener:
         }
 
 
+_KINDS = {kind: ColumnType(kind) for kind in RESULT_TYPES}
 _EXACTLY: dict[str, Callable[[Any], Any]] = {
     "bigint": int,
     "double": float,
     "string": str.__str__,
     "boolean": bool,
 }
-
-
-def _fits(value: Any, kind: str) -> bool:
-    """Returns whether a value has the type. Null has every type; a whole number may be a double."""
-    if value is None:
-        return True
-    if kind == "string":
-        return isinstance(value, str) and is_text(value)
-    if isinstance(value, bool) or kind == "boolean":
-        return isinstance(value, bool) and kind == "boolean"
-    if kind == "double":
-        return isinstance(value, float) or (isinstance(value, int) and _is_double(value))
-    return isinstance(value, int) and -(2**63) <= value < 2**63
-
-
-def _is_double(value: int) -> bool:
-    """Returns whether a whole number lies in the range of doubles."""
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from panewise.errors import InputError
+from panewise.spec.column_values import is_text
 
 _PLAIN = (int, bool, type(None))
 
@@ -50,25 +51,8 @@ def written(state: dict[str, Any], name: str) -> str:
 
 
 def _round_trips(value: Any) -> bool:
-    kind = type(value)
+    kind = type(value)  # JSON would restore two halves of a surrogate pair as one character
     return (kind is str and is_text(value)) or (kind is float and math.isfinite(value))
-
-
-def is_text(value: str) -> bool:
-    """Returns whether a string can be encoded as UTF-8.
-
-    A lone surrogate, half of a pair, cannot. JSON would restore two consecutive halves as one character.
-
-    >>> is_text("e" + chr(0x301)), is_text(chr(0xD83D))
-    (True, False)
-    """
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _no_json(what: str, name: str) -> InputError:

@@ -8,7 +8,6 @@ from panewise.errors import SpecError
 from panewise.families import INPUT, POLICY, Family
 from panewise.spec.aggregates.aggregate import Aggregate, check_made
 from panewise.spec.fields import check_columns, check_flag, set_fields, several
-from panewise.spec.notebook import Shown
 from panewise.spec.operators.panes import PANE_COLUMNS
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.listener import WindowListener
@@ -23,6 +22,7 @@ from panewise.spec.operators.policy.policies import (
     policy_columns,
 )
 from panewise.spec.position import Position, check_position
+from panewise.spec.protocol import Shown
 
 TUMBLING_EVENTS: Final = ("INSERTION", "EVICTION", "PARTITION_EVICTION", "FINAL")
 SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")

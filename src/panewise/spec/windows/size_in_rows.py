@@ -1,4 +1,4 @@
-"""The measures of windows: durations and numbers of rows. Values only."""
+"""Sizes of windows in numbers of rows. Values only."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ class Rows:
 
 
 def rows(n: int) -> Rows:
-    """Returns a measure of windows: `n` rows, in arrival order.
+    """Returns a size, hop or gap of windows: `n` rows, in arrival order.
 
     >>> rows(100)
     rows(100)
@@ -61,10 +61,10 @@ def rows(n: int) -> Rows:
     return Rows(n)
 
 
-def length(measure: Duration | Rows) -> int:
-    """Returns a measure as a number of microseconds or of rows.
+def length(size: Duration | Rows) -> int:
+    """Returns a size, hop or gap as a number of microseconds or of rows.
 
     >>> length(Duration.of("1 second")), length(rows(3))
     (1000000, 3)
     """
-    return measure.n if isinstance(measure, Rows) else measure.us
+    return size.n if isinstance(size, Rows) else size.us

@@ -251,7 +251,7 @@ def stream_events(
         moves: what to draw from. Each is a sequence of ops that stay together. Default: `MOVES`.
         types: the types of columns that differ from those of :func:`stream_types`.
     """
-    writer = _Writer(draw, spec, max_rows, with_types(stream_types(spec), types))
+    writer = _PolicyWriter(draw, spec, max_rows, with_types(stream_types(spec), types))
     chosen = draw(st.lists(st.sampled_from(moves or MOVES), min_size=1, max_size=max_moves))
     script = [writer.event(op) for move in chosen for op in move]
     after = [{"op": "finish"}, *([writer.event("clock")] if draw(st.booleans()) else [])]
@@ -259,7 +259,7 @@ def stream_events(
 
 
 @dataclass
-class _Writer:
+class _PolicyWriter:
     """Draws events one after the other."""
 
     draw: st.DrawFn

@@ -1,0 +1,1 @@
+"""Operators that follow one another, as one operator."""

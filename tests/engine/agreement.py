@@ -1,0 +1,50 @@
+"""How the tests of all families compare the engine with the oracle."""
+
+from typing import Any
+
+from panewise.spec import Specification
+from panewise.testing import run
+from panewise.testing.compare import same
+from tests.engine.orders import columns
+
+Output = dict[str, Any]
+Events = list[dict[str, Any]]
+
+
+def outputs_that_agree(
+    spec: Specification, script: Events, types: Any, *, exact: bool = False, **options: Any
+) -> list[tuple[Output, Output]]:
+    """Asserts that engine and oracle have the same output and live windows after every event.
+
+    With `exact` values have the same types, too. Returns the outputs of both for each event.
+    """
+    engine = run(spec, script, "engine", types=types, windows=True, **options)
+    oracle = run(spec, script, "oracle", types=types, windows=True)
+    outputs = list(zip(engine, oracle, strict=True))
+    for number, (event, (left, right)) in enumerate(zip(script, outputs, strict=True)):
+        for name in ("counts", "invalid", "late", "panes", "windows"):
+            text = (
+                f"{name} after events[{number}], {event}\nengine {left[name]}\noracle {right[name]}\n{spec}"
+            )
+            assert same(left[name], right[name]), text
+            assert not exact or shape(left[name]) == shape(right[name]), text
+        assert columns(left) == columns(right)
+        assert_all_counted(event.get("rows", ()), left["counts"])
+    return outputs
+
+
+def assert_all_counted(rows: Any, counts: Output) -> None:
+    """Asserts that each row of an event is counted once (semantics 15.1), of several inputs by input."""
+    if any(isinstance(one, dict) for one in counts.values()):
+        for name, of_input in counts.items():
+            assert_all_counted(rows[name] if isinstance(rows, dict) else rows, of_input)
+    elif counts:
+        assert counts["rows_in"] == len(rows)
+        assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
+
+
+def shape(value: Any) -> Any:
+    """Returns the type of a value, and those of its elements. So 1 and 1.0 differ."""
+    if isinstance(value, dict):
+        return {name: shape(item) for name, item in value.items()}
+    return [shape(item) for item in value] if isinstance(value, list) else type(value)
