@@ -46,6 +46,10 @@ class ExpressionParser(SparkParser):
         name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
     }
     NO_PAREN_FUNCTIONS: ClassVar[Any] = {}
+    # Spark has arrows in lambdas alone. As operators of JSON paths sqlglot would log what it finds wrong.
+    COLUMN_OPERATORS: ClassVar[Any] = {
+        kind: parse for kind, parse in SparkParser.COLUMN_OPERATORS.items() if "ARROW" not in kind.name
+    }
 
     def begin(self, sql: str, tokens: list[Token]) -> None:
         """Sets the text and its tokens, and goes to the first token."""
