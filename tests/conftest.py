@@ -107,6 +107,7 @@ def _group(path: Path) -> str:
     return "spark" if path.is_relative_to(_ROOT / "tests" / "spark") else "sessions"
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they use.
 

@@ -13,8 +13,7 @@ from panewise import functions as F
 from panewise.checkpoints.figures import ShardFigures
 from panewise.checkpoints.shard import live_rows, shard_figures
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import StateError
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import partition_age, time

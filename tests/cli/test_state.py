@@ -22,8 +22,7 @@ from panewise.checkpoints import partition
 from panewise.checkpoints.shard import shard_figures
 from panewise.cli import main
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import StateError
 from panewise.spark import ParquetSink, WindowBuilder, WindowResult, checkpoint_reader, windowed
 from panewise.state import MemoryRunStore

@@ -14,8 +14,7 @@ import polars as pl
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.spark.envelope import encode
 from panewise.spark.step import StepOutput
 from panewise.state import Mirror
@@ -79,7 +78,7 @@ class Worker:
 
     def _sent(self, stored: StoredOperator, rows: pl.DataFrame | None) -> list[bytes]:
         output = stored.operator.advance(watermark=END) if rows is None else stored.operator.add(rows)
-        tables = StepOutput.of([output]).tables(0, 0, None)
+        tables = StepOutput.concatenated([output]).tables(0, 0, None)
         return [encode(table) for kind, table in tables if kind == "panes"]
 
 

@@ -13,8 +13,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine import run_library
 from panewise.engine.checkpoint import StoredOperator, restore, save
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import SpecError, StateError
@@ -159,9 +158,9 @@ def test_a_cache_that_knows_another_history_is_not_believed() -> None:
 
 
 def test_a_cache_keeps_its_bound_and_forgets_the_least_recently_used() -> None:
-    size = RunRows.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE).frame.estimated_size()
+    size = RunRows.sorted_by_hash(rows(*((k, 0, 1) for k in range(1_000))), SHAPE).frame.estimated_size()
     cache = Cache(limit=int(2.5 * size))
-    made = {name: RunRows.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE) for name in "abc"}
+    made = {name: RunRows.sorted_by_hash(rows(*((k, 0, 1) for k in range(1_000))), SHAPE) for name in "abc"}
     for name in "ab":
         cache.put(name, made[name])
     assert cache.get("a") is made["a"]

@@ -15,8 +15,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine import run_library
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Mirror

@@ -144,17 +144,11 @@ PUBLIC = {  # functions that users call
 NAMESAKES_LEFT = {
     "Emission",
     "Found",
-    "Inputs",
     "Keys",
     "Node",
-    "Numbered",
     "Slices",
-    "Step",
-    "Tuples",
-    "Waiting",
     "_Joined",
     "_Step",
-    "_Writer",
 }
 VAGUE_LEFT = {"engine", "spark", "testing"}
 

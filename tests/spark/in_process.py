@@ -11,6 +11,7 @@ What it cannot show is in docs/decisions/0056-an-in-process-dataflow.md.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -22,7 +23,7 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValues
 from pyspark.sql.types import StructType
 
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache
 from panewise.families import INPUT
 from panewise.spark import envelope, microbatch, pack
 from panewise.spark.metrics import with_metrics
@@ -32,8 +33,7 @@ from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import PROGRESS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import arrow_schema, polars_schema
-from panewise.spark.unpack import unpack_of
-from panewise.spark.unpack_reports import UnpackWithReports
+from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
 from panewise.testing.events import Event, Script
@@ -289,22 +289,24 @@ class Query:
 
     def feed(self, emitted: Sequence[Envelope]) -> pa.Table:
         """Returns what the step has emitted as the input of another operator."""
-        unpack = self._unpack()
+        unpack = UnpackWithReports(self.unpack)
         kinds, payloads = zip(*emitted, strict=True) if emitted else ((), ())
         batch = pa.RecordBatch.from_pydict(
             {"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())}
         )
         return pa.Table.from_batches(unpack(iter([batch])), arrow_schema(unpack.target))
 
+    @cached_property
+    def unpack(self) -> Unpack:
+        """The function that makes columns of the panes."""
+        names = {port: {name: name for name in of.names} for port, of in self.inputs.items()}
+        panes = pack.plan_for(self.spec, self.schemas).pane_schema
+        return unpack_of("panes", self.spec, panes, self.inputs, names)
+
     @property
     def emitted_columns(self) -> StructType:
         """The columns of :meth:`feed`."""
-        return self._unpack().target
-
-    def _unpack(self) -> UnpackWithReports:
-        names = {port: {name: name for name in of.names} for port, of in self.inputs.items()}
-        panes = pack.plan_for(self.spec, self.schemas).pane_schema
-        return UnpackWithReports(unpack_of("panes", self.spec, panes, self.inputs, names))
+        return UnpackWithReports(self.unpack).target
 
 
 def _frames(shard: int, envelopes: Sequence[Envelope]) -> Iterator[pd.DataFrame]:

@@ -116,7 +116,7 @@ def test_what_is_refused(feed: Feed) -> None:
         SpecError,
         match=r"shards=4 \| a chain without a key that all stages keep has one shard",
     ):
-        Dataflow.of({INPUT: feed.batch()}, batch.spec.then(aggregates=[SUM]), 4)
+        Dataflow.from_inputs({INPUT: feed.batch()}, batch.spec.then(aggregates=[SUM]), 4)
     with pytest.raises(SpecError, match="then: column 'ts'"):
         batch.then(keys=["k"], aggregates=[F.max("ts")])
     with pytest.raises(SpecError, match=r"'n' over k: string \| sum takes numbers"):

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from panewise import Inputs
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.families import INPUT
 from panewise.spark.pack import Pack
 from panewise.spark.step import ShardBatch, step

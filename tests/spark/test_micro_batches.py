@@ -19,7 +19,8 @@ from panewise.engine.registry import operator_for
 from panewise.families import INPUT
 from panewise.spark import step as step_module
 from panewise.spark.reports import KIND
-from panewise.spark.types import arrow_of, arrow_schema, polars_schema
+from panewise.spark.types import polars_schema
+from panewise.spark.unpack import ArrowColumns
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
 from tests.engine.effort import examples
@@ -62,7 +63,8 @@ def frame(rows: Rows) -> pl.DataFrame:
 
 
 def table(rows: Rows) -> pa.Table:
-    return pa.Table.from_batches(arrow_of(frame(rows), COLUMNS), arrow_schema(COLUMNS))
+    columns = ArrowColumns.from_spark(COLUMNS)
+    return pa.Table.from_batches(columns.batches(frame(rows)), columns.schema)
 
 
 def play(query: Query, batches: Sequence[Batch]) -> Iterator[list[Envelope]]:

@@ -18,12 +18,11 @@ from panewise.engine.registry import operator_for
 from panewise.families import INPUT
 from panewise.oracle import interpreter
 from panewise.spark.pack import Pack
-from panewise.spark.reports import KIND, PROGRESS, Reports, lowest, report, together
+from panewise.spark.reports import KIND, PROGRESS, Reports, highest_reports, lowest, report
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.types import polars_schema, spark_schema
-from panewise.spark.unpack import unpack_of
-from panewise.spark.unpack_reports import UnpackWithReports
+from panewise.spark.unpack import UnpackWithReports, unpack_of
 from panewise.spec import Specification
 from panewise.testing.compare import same
 from panewise.testing.events import Event, Script, script
@@ -63,10 +62,12 @@ class Shards:
             given = ShardBatch.read((kind, payload) for one, kind, payload in envelopes if one == shard)
             moves = {} if to is None else {event.source: to}
             if fed:
-                self.reports = together(self.reports, given.ports[INPUT].reports if given.ports else {})
+                self.reports = highest_reports(
+                    self.reports, given.ports[INPUT].reports if given.ports else {}
+                )
                 mark = lowest(self.reports, tuple(SHARDS))
                 moves = {} if mark is None else {None: mark}
-            yield shard, StepOutput.of(step(operator, given, now, moves))
+            yield shard, StepOutput.concatenated(step(operator, given, now, moves))
 
 
 @dataclass
@@ -158,8 +159,8 @@ def test_reports() -> None:
     """Each shard counts with the last watermark that it has reported (semantics 42.6)."""
     found: Reports = {}
     for one in (report(0, 5), report(2, 7), report(0, 4)):
-        found = together(found, json.loads(one))
+        found = highest_reports(found, json.loads(one))
     assert found == {"0": 5, "2": 7}
     assert lowest(found, (0, 2)) == 5
     assert lowest(found, (0, 2, 3)) is None
-    assert lowest(together(found, {"0": 9, "3": -1}), (0, 2, 3)) == -1
+    assert lowest(highest_reports(found, {"0": 9, "3": -1}), (0, 2, 3)) == -1

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
 
-from panewise.spark.shard_numbers import SHARD, even_shards, with_shards
+from panewise.spark.pack import SHARD, with_shards
+from panewise.spark.shard_numbers import even_shards
 
 GOLDEN: dict[str, list[int]] = {
     "i": [470, 516, 337],

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
 from panewise.spark import ParquetSink, WindowResult, windowed
-from panewise.spark.sinks import check_sinks
+from panewise.spark.sinks import PathSink, check_sinks
 from tests.spark.conftest import Feed
 
 SAME = "outputs with the same path overwrite each other's micro-batches | give each sink a path of its own"
@@ -35,6 +35,23 @@ SAME = "outputs with the same path overwrite each other's micro-batches | give e
 def test_two_sinks_with_one_path(one: str, other: str) -> None:
     with pytest.raises(SpecError, match=re.escape(f"panes and late with the path {other!r} | {SAME}")):
         check_sinks({"panes": ParquetSink(one), "late": ParquetSink(other)})
+
+
+class TextSink(PathSink):
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None: ...
+
+    def prepare(self, empty: DataFrame) -> None: ...
+
+    def prepared(self, session: SparkSession) -> bool:
+        return True
+
+
+def test_a_sink_of_another_format_has_a_path_of_its_own() -> None:
+    with pytest.raises(SpecError, match=re.escape(f"panes and late with the path '/out' | {SAME}")):
+        check_sinks({"panes": ParquetSink("/out"), "late": TextSink("/out")})
 
 
 def test_a_link_to_another_sink(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from panewise.engine.ingest.output import Counts, Output
 from panewise.spark import joined
 from panewise.spark import step as step_module
-from panewise.spark.step import Outputs
+from panewise.spark.step import OutputBuffer
 from tests.spark.conftest import Feed, write
 from tests.spark.test_metrics import totals
 
@@ -22,7 +22,7 @@ def test_panes_are_passed_on_once_and_counts_stay(monkeypatch: pytest.MonkeyPatc
     given = [
         replace(nothing, panes=pl.DataFrame({"n": [n, n]}), counts=Counts(1, applied=1)) for n in range(5)
     ]
-    outputs = Outputs()
+    outputs = OutputBuffer()
     passed_on = [panes["n"].to_list() for panes in outputs.many_panes(given)]
     assert passed_on == [[0, 0, 1, 1], [2, 2, 3, 3]]
     rest = outputs.rest()

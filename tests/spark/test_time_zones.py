@@ -151,7 +151,7 @@ def test_timestamps_get_another_label_wherever_they_are() -> None:
         [pa.array([value, None], dtype) for value, dtype in zip(values, types, strict=True)],
         [str(n) for n in range(7)],
     )
-    seen = in_utc(table)
+    seen = table.cast(in_utc(table.schema))
     assert [str(dtype).replace("UTC", "PST") for dtype in seen.schema.types] == [
         str(dtype).replace("n: int64 not null", "n: int64") for dtype in types
     ]

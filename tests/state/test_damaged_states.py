@@ -15,8 +15,7 @@ from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, Sha
 from panewise.checkpoints.shard import recorded_spec, shard_figures
 from panewise.cli import as_json, as_text
 from panewise.engine.checkpoint import StoredOperator, restore, save
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.run_format import decode

@@ -16,8 +16,7 @@ import pytest
 from panewise.engine.checkpoint import StoredOperator, runs_of
 from panewise.engine.columns import CARRY
 from panewise.engine.kernels.hashing import row_hashes
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.spark.reports import FEEDS, lowest
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore

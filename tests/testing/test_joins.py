@@ -243,7 +243,7 @@ AS_OF_CELLS = {
 }
 LAST_ROWS_CELLS = {
     f"last rows {how} {unmatched} {timestamp}"
-    for how in parts_of_kind("rows").hows
+    for how in parts_of_kind("last_rows").hows
     for unmatched in (("final", "early") if how in ("left", "anti") else (None,))
     for timestamp in ((None,) if how in ONE_SIDED else ("left", "right", "later", "earlier"))
 }

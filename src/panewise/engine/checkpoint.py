@@ -13,6 +13,7 @@ table has the number of its place among the tables. All other values are in the 
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -31,6 +32,7 @@ from panewise.state import Manifest, Run
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import decode, encode
 
+_document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once
 _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the runtime gives again
 
 
@@ -61,7 +63,7 @@ class StoredOperator:
                 shards, or is corrupt.
         """
         text = library.store.manifest()
-        manifest = Manifest(to_dict(spec), shards) if text is None else Manifest.decode(text)
+        manifest = Manifest(_document(spec), shards) if text is None else Manifest.decode(text)
         check_same(manifest, spec, shards)
         library.version = manifest.version + 1
         operator = cached_operator(spec, schema)
@@ -71,9 +73,12 @@ class StoredOperator:
         horizons = operator.horizons(state.clocks)
         tables = {
             name: replace(
-                table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizons[name]
+                table,
+                library=own_library,
+                runs=runs_of(manifest.runs, own_library.table),
+                horizon=horizons[name],
             )
-            for (name, table), mine in zip(state.tables.items(), libraries, strict=True)
+            for (name, table), own_library in zip(state.tables.items(), libraries, strict=True)
         }
         operator.state = state.with_tables(tables)
         return cls(operator, manifest, libraries, operator.header())
@@ -138,7 +143,7 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
     Raises:
         StateError: if they differ; it names the fields that changed.
     """
-    old, new = manifest.spec, to_dict(spec)
+    old, new = manifest.spec, _document(spec)
     try:
         changed = changed_fields(old, new) if old != new else []
     except SpecError as error:
@@ -159,14 +164,16 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
 
 def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
     """Refuses a state that was made from columns of other types."""
-    stored, mine = header.get("types"), types_of_tables(state)
+    stored, expected = header.get("types"), types_of_tables(state)
     if stored is not None:
         lacking = _of_lacking_tables(state, stored)
-        mine = {name: kind for name, kind in mine.items() if not name.startswith(lacking)}
+        expected = {name: kind for name, kind in expected.items() if not name.startswith(lacking)}
     # An older release stored no carries, which are then 0.
-    mine = {name: dtype for name, dtype in mine.items() if CARRY not in name or name in (stored or {})}
-    if stored is not None and stored != mine:
-        different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
+    expected = {
+        name: dtype for name, dtype in expected.items() if CARRY not in name or name in (stored or {})
+    }
+    if stored is not None and stored != expected:
+        different = sorted(name for name in {*stored, *expected} if stored.get(name) != expected.get(name))
         raise StateError(
             f"a state with other columns: {different}",
             "the columns of a state have fixed types",
@@ -200,7 +207,7 @@ def save(operator: Operator) -> bytes:
     """
     state: OperatorState = operator.state
     header = {**operator.header(), "types": types_of_tables(state)}
-    manifest = Manifest(to_dict(operator.spec), header=header).encode().encode()
+    manifest = Manifest(_document(operator.spec), header=header).encode().encode()
     parts = [manifest, *(encode(table.all()) for table in state.tables.values())]
     return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 

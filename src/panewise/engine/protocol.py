@@ -12,7 +12,7 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import INPUT, part
@@ -326,5 +326,5 @@ def with_one_input(reference: str) -> Callable[[Any, Schemas], Operator]:
 
 def engine_parts(spec: Specification) -> EngineParts:
     """Returns the engine's parts of the family of a specification."""
-    found: EngineParts = part(spec.family.engine)
-    return found
+    parts: EngineParts = part(spec.family.engine)
+    return parts

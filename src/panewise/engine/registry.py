@@ -21,17 +21,18 @@ _Columns: TypeAlias = tuple[tuple[str, tuple[tuple[str, pl.DataType], ...]], ...
 
 def by_port(spec: Specification, schema: Schema | Schemas) -> Schemas:
     """Returns schemas by port. For an operator with one input, its schema alone may be given."""
-    given: Any = schema
-    one = set(spec.ports) == {INPUT} and not any(isinstance(value, Mapping) for value in given.values())
-    return {INPUT: given} if one else given
+    columns: Any = schema
+    if any(isinstance(value, Mapping) for value in columns.values()) or set(spec.ports) != {INPUT}:
+        by_name: Schemas = columns
+        return by_name
+    return {INPUT: columns}
 
 
 def plan_for(spec: Specification, schema: Schema | Schemas) -> Plan:
     """Returns the plan of a specification of any family. No operator is built or loaded for it."""
     schemas = by_port(spec, schema)
-    if parts(spec).calls_users(spec):
-        return engine_parts(spec).compile(spec, schemas)
-    return _plan(spec, _columns(schemas))
+    plan = _plan(spec, _columns(schemas))
+    return engine_parts(spec).compile(spec, schemas) if plan is None else plan
 
 
 def operator_for(spec: Specification, schema: Schema | Schemas) -> Operator:
@@ -45,9 +46,8 @@ def cached_operator(spec: Specification, schema: Schema | Schemas) -> Operator:
     Operators that were made from the same cached one share these libraries.
     """
     schemas = by_port(spec, schema)
-    if parts(spec).calls_users(spec):
-        return engine_parts(spec).operator(spec, schemas)
-    return copy.copy(_operator(spec, _columns(schemas)))
+    operator = _operator(spec, _columns(schemas))
+    return engine_parts(spec).operator(spec, schemas) if operator is None else copy.copy(operator)
 
 
 def _columns(schemas: Schemas) -> _Columns:
@@ -59,10 +59,12 @@ def _schemas(columns: _Columns) -> Schemas:
 
 
 @lru_cache(maxsize=32)
-def _plan(spec: Specification, columns: _Columns) -> Plan:
-    return engine_parts(spec).compile(spec, _schemas(columns))
+def _plan(spec: Specification, columns: _Columns) -> Plan | None:
+    """Returns the plan; None if the specification has functions of the user."""
+    return None if parts(spec).calls_users(spec) else engine_parts(spec).compile(spec, _schemas(columns))
 
 
 @lru_cache(maxsize=32)
-def _operator(spec: Specification, columns: _Columns) -> Operator:
-    return engine_parts(spec).operator(spec, _schemas(columns))
+def _operator(spec: Specification, columns: _Columns) -> Operator | None:
+    """Returns the operator; None if the specification has functions of the user."""
+    return None if parts(spec).calls_users(spec) else engine_parts(spec).operator(spec, _schemas(columns))

@@ -4,6 +4,7 @@ Runs never change. So decoded runs are cached by their content, and copied to a 
 process reads from the durable store only the runs that no process of the machine has read or written.
 """
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,6 @@ import pyarrow as pa
 import xxhash
 
 from panewise.engine.columns import HASH, TOMBSTONE
-from panewise.engine.store.cache import Cache
 from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
@@ -21,6 +21,57 @@ from panewise.state import Mirror, Run, RunStore
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check, checksum, decode_table, encode, stream_of
 from panewise.state.streams import StreamBytes, frame_of_table, own_text, release_memory, shares_text
+
+DEFAULT_BYTES = 1 << 30
+
+
+class Cache:
+    """The rows of runs by the address of their content. The least recently used run is removed first.
+
+    An entry is never stale, because its address is made from its content.
+
+    Args:
+        limit: bytes of rows to cache, including memory-mapped rows. A run longer than that is not cached.
+    """
+
+    def __init__(self, limit: int = DEFAULT_BYTES) -> None:
+        self._limit = limit
+        self._runs: OrderedDict[str, tuple[RunRows, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, address: str) -> RunRows | None:
+        """Returns the rows of a run, None if they are not cached."""
+        entry = self._runs.get(address)
+        if entry is None:
+            return None
+        self._runs.move_to_end(address)
+        return entry[0]
+
+    def put(self, address: str, rows: RunRows) -> None:
+        """Adds a run, and removes others if the cache is longer than its limit."""
+        self.drop(address)
+        size = int(rows.frame.estimated_size())
+        self._runs[address] = (rows, size)
+        self._bytes += size
+        self.bound(self._limit)
+
+    def bound(self, limit: int) -> None:
+        """Sets the limit, and removes the least recently used runs until the cache is within it."""
+        self._limit = limit
+        while self._bytes > limit:
+            _, (_, freed) = self._runs.popitem(last=False)
+            self._bytes -= freed
+
+    def drop(self, address: str) -> None:
+        """Removes a run, if it is cached."""
+        _, freed = self._runs.pop(address, (None, 0))
+        self._bytes -= freed
+
+    @property
+    def bytes(self) -> int:
+        """The size of the cached rows in bytes."""
+        return self._bytes
+
 
 _SHORT = 1 << 22  # runs of up to this many bytes stay in memory: mapping a copy costs more than it saves
 
@@ -140,7 +191,7 @@ class RunLibrary:
         if copy is None:
             return None
         copy = shape.completed(copy)
-        rows = RunRows(copy) if HASH in copy.columns else RunRows.again(copy, shape)
+        rows = RunRows(copy) if HASH in copy.columns else RunRows.with_hashes(copy, shape)
         self.cache.put(address, rows)
         return rows
 
@@ -152,7 +203,7 @@ class RunLibrary:
             raise StateError(
                 f"run {run.name} with other columns", "a run has the columns of its table", REMEDY
             )
-        rows = RunRows.again(frame, shape)
+        rows = RunRows.with_hashes(frame, shape)
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))
         short = rows.frame.estimated_size() <= _SHORT
@@ -190,7 +241,7 @@ def _address(run: Run, shape: Shape) -> str | None:
     return None if run.checksum is None else f"{run.checksum}-{xxhash.xxh64_hexdigest(columns)}"
 
 
-def _described_again(run: Run, rows: RunRows, found: str) -> Run:
+def _described_again(run: Run, rows: RunRows, stored_checksum: str) -> Run:
     """Returns the description of an undamaged run whose checksum differs from that of the manifest.
 
     Such a run comes from a release with format 1, which wrote no checksums, or from another attempt of its
@@ -200,7 +251,7 @@ def _described_again(run: Run, rows: RunRows, found: str) -> Run:
     Raises:
         StateError: if the run has other windows than the manifest says.
     """
-    described = replace(rows.described(run.name, run.part), checksum=found)
+    described = replace(rows.described(run.name, run.part), checksum=stored_checksum)
     if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
         raise StateError(
             f"another run is stored as run {run.name}",

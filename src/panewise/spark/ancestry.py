@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame
 
 from panewise.errors import DroppedLateRowsWarning, SetupError, explain
 from panewise.spark.checks import watermarked
-from panewise.spark.plan_text import PACK, Node, delaying, nodes_of, plan_of, stateful
+from panewise.spark.plan_text import PACK, PlanNode, delaying, nodes_of, plan_of, stateful
 from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, row_driven
 
@@ -36,10 +36,10 @@ _WAITS = f"{PACK}_waits_for_the_watermark"
 _CONSTANT = f"{PACK}_with_a_constant_watermark"
 _OWN = PACK
 _BATCH = f"{PACK}_batch"  # the static side of a join waits for no watermark
-_SEVERAL = "_of_several_inputs"  # ends the label of the first input of such an operator
+_SEVERAL = "_of_several_inputs"  # ends the label of the first input of an operator with several inputs
+_FURTHER = "_further_input"  # ends the labels of its other inputs
 _WATERMARK = "EventTimeWatermark"  # the node that `withWatermark` makes
 _SELECTIONS = frozenset({"Project", "SubqueryAlias"})  # nodes that keep all rows
-_FURTHER = "_further_input"  # ends those of the others
 
 
 def label_of(df: DataFrame, spec: Entry, place: int = 0, inputs: int = 1, *, fed: bool = False) -> str:
@@ -140,7 +140,7 @@ def of_several_streams(df: DataFrame) -> bool:
     return len(_watermarks(nodes)) > 1 or (bool(_watermarks(nodes)) and _reads_without(nodes))
 
 
-def _reads_without(nodes: list[Node]) -> bool:
+def _reads_without(nodes: list[PlanNode]) -> bool:
     """Returns whether a stream is read in a plan that is below no watermark of it."""
     depth = None  # that of the watermark whose children are the nodes
     for node in nodes:
@@ -153,6 +153,6 @@ def _reads_without(nodes: list[Node]) -> bool:
     return False
 
 
-def _watermarks(nodes: list[Node]) -> set[str]:
+def _watermarks(nodes: list[PlanNode]) -> set[str]:
     """Returns the ids of the watermarks of a plan. A stream that a plan uses twice has one."""
     return {node.rest.partition(",")[0] for node in nodes if node.name == _WATERMARK}

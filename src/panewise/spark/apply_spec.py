@@ -1,7 +1,7 @@
 """`apply`, which checks an input, and returns the outputs of a specification over it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, overload
+from typing import Any, Final, Literal, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
@@ -24,7 +24,7 @@ from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of, resu
 from panewise.spark.names import input_of
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
-from panewise.spark.results.registry import RESULTS, result_class
+from panewise.spark.results.registry import result_class
 from panewise.spark.results.sides import CogroupResult, JoinResult, WindowedJoinResult
 from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
 from panewise.spark.static_side import static_ports
@@ -42,6 +42,17 @@ from panewise.spec import (
     parts,
 )
 from panewise.spec.windows.kinds import positive
+
+SPECIFICATIONS: Final = (
+    WindowOperator,
+    Chain,
+    OverOperator,
+    DeduplicateOperator,
+    StreamWindow,
+    JoinOperator,
+    WindowedJoin,
+    CogroupOperator,
+)
 
 
 @overload
@@ -184,7 +195,7 @@ def apply(
     if first.isStreaming:
         warn_of_partitions(first)
     fed = {port: one.feed.then(shapes[port]) for port, one in feeds.items()}
-    dataflow = Dataflow.of(dfs, made, shards, every, output_names, fed)
+    dataflow = Dataflow.from_inputs(dfs, made, shards, every, output_names, fed)
     again = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
     before = {port: result_of(one) for port, one in given.items() if not isinstance(one, DataFrame)}
     at_end = finish == "at_end" or any(one.at_end for one in before.values())
@@ -200,7 +211,7 @@ def _by_port(df: Source | Mapping[str, Source], spec: Specification) -> dict[str
         SpecError: if `spec` is no specification, or its ports are not those that are given.
     """
     if not isinstance(getattr(spec, "family", None), Family):
-        rule = f"a specification is one of {sorted(kind.__name__ for kind in RESULTS)}"
+        rule = f"a specification is one of {sorted(kind.__name__ for kind in SPECIFICATIONS)}"
         raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(window=..., aggregates=...)")
     given = df if isinstance(df, Mapping) else {INPUT: df}
     check_named(given, spec)

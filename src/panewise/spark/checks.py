@@ -60,7 +60,7 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 f"use one of the columns {df.columns}",
             )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
-            raise SpecError(f"column {name!r}{_of(port)}", rule, remedy + field)
+            raise SpecError(f"column {name!r}{_in_error(port)}", rule, remedy + field)
     read = entry.columns_read
     check_names_and_types(field for field in df.schema.fields if entry.whole_rows or field.name in read)
     check_maps(spec, df.schema, port)
@@ -78,11 +78,11 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
         if not isinstance(given, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
             remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
-            raise SpecError(f"event time {name}: {given.simpleString()}{_of(port)}", rule, remedy)
+            raise SpecError(f"event time {name}: {given.simpleString()}{_in_error(port)}", rule, remedy)
 
 
-def _of(port: str) -> str:
-    """Returns the port as errors show it; nothing for the only input of an operator."""
+def _in_error(port: str) -> str:
+    """Returns the name of a port, as errors show it; an empty text if the operator has one input."""
     return "" if port == INPUT else f" ({port})"
 
 
@@ -136,15 +136,15 @@ def check_stream(
         SetupError: naming the call that is missing.
     """
     rule = "the query's watermark decides when windows are complete and rows are late"
-    found = watermark_columns(df)
-    if not own_watermark and not found:
+    watermarks = watermark_columns(df)
+    if not own_watermark and not watermarks:
         raise SetupError(
-            f"a stream without a watermark{_of(port)}",
+            f"a stream without a watermark{_in_error(port)}",
             rule,
             "call df.withWatermark(event_time, '10 seconds') before the operator",
         )
-    if not own_watermark and event_times and not set(event_times) & set(found):
-        given = f"a watermark of {', '.join(found)} for the event time {event_times[0]}{_of(port)}"
+    if not own_watermark and event_times and not set(event_times) & set(watermarks):
+        given = f"a watermark of {', '.join(watermarks)} for the event time {event_times[0]}{_in_error(port)}"
         raise SetupError(
             given,
             f"{rule}, and it comes from the event time",
@@ -194,8 +194,8 @@ def watermark_columns(df: DataFrame) -> list[str]:
 
 def delay_of(df: DataFrame, event_times: tuple[str, ...]) -> Duration | None:
     """Returns the delay of the watermark that a stream has of one of these columns, None if it has none."""
-    found = [name for name in watermark_columns(df) if name in event_times]
-    return Duration(1000 * int(df.schema[found[0]].metadata[DELAY])) if found else None
+    columns = [name for name in watermark_columns(df) if name in event_times]
+    return Duration(1000 * int(df.schema[columns[0]].metadata[DELAY])) if columns else None
 
 
 def same_name(df: DataFrame) -> Callable[[str], str]:

@@ -117,10 +117,10 @@ class CogroupBuilder(SidesBuilder):
         if "window" not in self.fields:
             rule, remedy = "a cogroup has a window", "call .window(pw.Tumbling('1 minute')) before .agg(...)"
             raise SpecError("no window", rule, remedy)
-        one, other = (Side(**self.sides[side]) for side in SIDES)
+        left_side, right_side = (Side(**self.sides[side]) for side in SIDES)
         spec = CogroupOperator(
-            left=one,
-            right=other,
+            left=left_side,
+            right=right_side,
             left_aggregates=left,
             right_aggregates=right,
             both_aggregates=both,

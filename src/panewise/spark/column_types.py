@@ -1,8 +1,8 @@
 """The types of Spark that cannot pass through an operator: each is refused by name (semantics 35.5).
 
-Data reaches the operators in Arrow, and they compute with Polars. So a type passes through if all three have
-it. A type that is not in the table is one of these, or a nested type, a user-defined type or a geometry,
-which travel as lists and structs.
+Data reaches the operators in Arrow, and they compute with Polars. So a type passes through if Spark, Arrow
+and Polars have it. Those in the table of this module do not. Nested types pass through if their parts do, and
+user-defined types and geometries as the lists and structs that contain their values.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ def check_names_and_types(fields: Iterable[StructField]) -> None:
     columns = list(fields)
     _check_names("column", [field.name for field in columns])
     for field in columns:
-        for part in _parts(field.dataType):
+        for part in parts_of(field.dataType):
             _check(field, part)
 
 
@@ -71,7 +71,7 @@ def _check_names(what: str, names: list[str]) -> None:
             )
 
 
-def _parts(dtype: DataType) -> Iterator[DataType]:
+def parts_of(dtype: DataType) -> Iterator[DataType]:
     """Yields a type and all types inside it."""
     yield dtype
     match dtype:
@@ -85,8 +85,8 @@ def _parts(dtype: DataType) -> Iterator[DataType]:
             inner = [dtype.sqlType()]
         case _:
             inner = []
-    for one in inner:
-        yield from _parts(one)
+    for part in inner:
+        yield from parts_of(part)
 
 
 def _is_empty(dtype: DataType) -> bool:
@@ -100,7 +100,7 @@ def _is_empty(dtype: DataType) -> bool:
             never = [field.dataType for field in dtype.fields if not field.nullable]
         case _:
             never = []
-    return any(isinstance(one, NullType) for one in never)
+    return any(isinstance(part, NullType) for part in never)
 
 
 def simple_text(dtype: DataType) -> str:

@@ -36,8 +36,7 @@ from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
-from panewise.spark.unpack import Unpack, unpack_of, with_own_names
-from panewise.spark.unpack_reports import UnpackWithReports
+from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of, with_own_names
 from panewise.spark.watermarks import follows_query
 from panewise.spark.whole_batch import whole_batch
 from panewise.spec import Specification, parts
@@ -81,7 +80,7 @@ class Dataflow:
     controls: str | None = None
 
     @classmethod
-    def of(
+    def from_inputs(
         cls,
         dfs: Mapping[str, DataFrame],
         spec: Specification,
@@ -129,7 +128,7 @@ class Dataflow:
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
         names = _with_names(self.output_names, restored)
-        return Dataflow.of(dfs, spec, shards, self.clock, names, fed)
+        return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
 
     def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Dataflow":
         """Returns the dataflow whose inputs also carry outputs of earlier operators (semantics 42.9).
@@ -319,10 +318,10 @@ class Dataflow:
         inputs = self.inputs(all_columns=all_columns)
         panes = plan_for(self.spec, self.schemas(all_columns=all_columns)).pane_schema
         output_names = {
-            port: {name: name for name in of.names}
+            port: {name: name for name in columns.names}
             if self.output_names is None
-            else {own: name for own, name in self.output_names[port].items() if own in of.names}
-            for port, of in inputs.items()
+            else {own: name for own, name in self.output_names[port].items() if own in columns.names}
+            for port, columns in inputs.items()
         }
         unpack = unpack_of(kind, self.spec, panes, inputs, output_names)
         unpack = with_own_names(unpack, self.inner, self.spec, inputs)
@@ -346,7 +345,8 @@ def _with_names(
     if output_names is None:
         return None
     return {
-        port: {names.get(own, own): name for own, name in of.items()} for port, of in output_names.items()
+        port: {names.get(own, own): name for own, name in own_names.items()}
+        for port, own_names in output_names.items()
     }
 
 

@@ -22,7 +22,7 @@ def query_html(query: Any) -> str:
     rows.append(("status", query.status.get("message", "")))
     rows.append(("active", query.isActive))
     # In a micro-batch without rows it can be that no shard runs.
-    with_rows = [one for one in query.recentProgress if one["numInputRows"]]
+    with_rows = [report for report in query.recentProgress if report["numInputRows"]]
     progress = with_rows[-1] if with_rows else query.lastProgress
     if progress is not None:
         rows += [("micro-batch", progress["batchId"]), ("input rows", progress["numInputRows"])]
@@ -37,5 +37,5 @@ def _items(figures: Any) -> list[tuple[str, Any]]:
 
 
 def _table(rows: Iterable[tuple[object, object]]) -> str:
-    lines = (f"<tr><th>{escape(str(one))}</th><td>{escape(str(other))}</td></tr>" for one, other in rows)
+    lines = (f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
     return f"<table>{''.join(lines)}</table>"

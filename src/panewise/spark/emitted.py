@@ -46,8 +46,8 @@ def _kind(base: Any) -> Any:
 
     class Emitted(base):  # type: ignore[misc]
         def __getattribute__(self, name: str) -> Any:
-            found = super().__getattribute__(name)
-            return found if name.startswith("_") or not callable(found) else _marking(found, self)
+            attribute = super().__getattribute__(name)
+            return attribute if name.startswith("_") or not callable(attribute) else _marking(attribute, self)
 
         def withWatermark(self, *args: Any, **kwargs: Any) -> DataFrame:  # noqa: N802 - PySpark's name
             given = ", ".join(map(repr, (*args, *kwargs.values())))
@@ -63,8 +63,8 @@ def watermarked_anyway(df: DataFrame, column: str, delay: str) -> DataFrame:
     """Returns `df.withWatermark(column, delay)`, also of emitted rows: for a watermark that never waits."""
     kind: Any = type(df)
     plain = kind.__mro__[1] if _REMEDY in df.__dict__ else kind
-    made: DataFrame = plain.withWatermark(df, column, delay)
-    return made
+    watermarked: DataFrame = plain.withWatermark(df, column, delay)
+    return watermarked
 
 
 @contextmanager
@@ -87,13 +87,13 @@ def _named_metrics() -> Iterator[None]:
         raise SetupError(given, rule, remedy) from None
 
 
-def _marking(method: Callable[..., Any], of: Any) -> Callable[..., Any]:
+def _marking(method: Callable[..., Any], df: Any) -> Callable[..., Any]:
     """Returns the method, so that a DataFrame that it returns refuses the call, too."""
 
     @wraps(method)
     def marking(*args: Any, **kwargs: Any) -> Any:
         with _named_metrics():
-            made = method(*args, **kwargs)
-        return _marked(made, of.__dict__[_REMEDY]) if isinstance(made, DataFrame) else made
+            result = method(*args, **kwargs)
+        return _marked(result, df.__dict__[_REMEDY]) if isinstance(result, DataFrame) else result
 
     return marking

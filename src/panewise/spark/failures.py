@@ -43,15 +43,15 @@ def reason_of(report: str) -> str:
     ours = _OURS.findall(report)
     if ours:
         return ": ".join(ours[-1]).strip()
-    found = ""
+    reason = ""
     inside = False
     for line in report.splitlines():
         if _TRACEBACK in line:
             inside = True
         elif inside and line.strip() and not line[0].isspace():
-            found, inside = line.strip(), False
-    if found.startswith(_CALL):
-        causes = _JVM.findall(report[report.rindex(found) :])
-        found = causes[-1].strip() if causes else found
+            reason, inside = line.strip(), False
+    if reason.startswith(_CALL):
+        causes = _JVM.findall(report[report.rindex(reason) :])
+        reason = causes[-1].strip() if causes else reason
     lines = _BEFORE.sub("", report).strip().splitlines()
-    return found or (lines[0] if lines else "Spark gives no reason")
+    return reason or (lines[0] if lines else "Spark gives no reason")

@@ -38,7 +38,7 @@ class Fed:
     time: str | None
 
 
-def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Fed]:
+def feeds_of(sources: Mapping[str, Source], spec: Specification) -> dict[str, Fed]:
     """Returns the inputs that are results of operators over streams.
 
     Raises:
@@ -46,23 +46,23 @@ def feeds_of(given: Mapping[str, Source], spec: Specification) -> dict[str, Fed]
             needs one.
         SetupError: if two different operators of the query have the same name for their metrics.
     """
-    found: dict[str, Fed] = {}
-    for port, one in given.items():
-        if not isinstance(one, DataFrame) and result_of(one).dataflow.df.isStreaming:
-            others = sum(operators_upstream(feed.df) for feed in found.values())
-            found[port] = _fed(one, spec.ports[port], others)
-    _check_metrics(found, given)
-    return found
+    feeds: dict[str, Fed] = {}
+    for port, source in sources.items():
+        if not isinstance(source, DataFrame) and result_of(source).dataflow.df.isStreaming:
+            others = sum(operators_upstream(feed.df) for feed in feeds.values())
+            feeds[port] = _fed(source, spec.ports[port], others)
+    _check_metrics(feeds, sources)
+    return feeds
 
 
-def result_of(given: OperatorResult | ResultRows) -> OperatorResult:
+def result_of(source: OperatorResult | ResultRows) -> OperatorResult:
     """Returns the result of an input, which is this result or its filtered rows."""
-    return given.result if isinstance(given, ResultRows) else given
+    return source.result if isinstance(source, ResultRows) else source
 
 
-def _check_metrics(feeds: Mapping[str, Fed], given: Mapping[str, Source]) -> None:
+def _check_metrics(feeds: Mapping[str, Fed], sources: Mapping[str, Source]) -> None:
     """Refuses two results of different chains of operators whose metrics have one name, as Spark does."""
-    if len({id(one) for one in given.values()}) < 2 or len(feeds) < 2:
+    if len({id(source) for source in sources.values()}) < 2 or len(feeds) < 2:
         return
     shared = set.intersection(*(metrics_behind(feed.df) for feed in feeds.values()))
     if shared:
@@ -71,11 +71,11 @@ def _check_metrics(feeds: Mapping[str, Fed], given: Mapping[str, Source]) -> Non
         raise SetupError(f"two results with the metrics {', '.join(sorted(shared))}", rule, remedy)
 
 
-def _fed(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
-    result, time = result_of(given), time_of(given, entry)
+def _fed(source: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
+    result, time = result_of(source), time_of(source, entry)
     result.check_input()
 
-    rows = given if isinstance(given, ResultRows) else ResultRows(given, given.steps)
+    rows = source if isinstance(source, ResultRows) else ResultRows(source, source.steps)
 
     def shape(df: DataFrame) -> DataFrame:
         return rows.of(df, time) if rows.steps else df
@@ -84,20 +84,20 @@ def _fed(given: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
     return Fed(feed.rows({}), feed, time)
 
 
-def time_of(given: OperatorResult | ResultRows, entry: Entry) -> str | None:
+def time_of(source: OperatorResult | ResultRows, entry: Entry) -> str | None:
     """Returns the column of the event time of a result, to which its output watermark applies.
 
     Returns None if there is no such column and the second operator makes its own watermark.
 
     Args:
-        given: the result.
+        source: the result.
         entry: the specification of this input of the second operator.
 
     Raises:
         SpecError: if there is no such column and the second operator needs one, or if the first operator
             emits retractions.
     """
-    time, spec = default_time(given), result_of(given).spec
+    time, spec = default_time(source), result_of(source).spec
     if time is None and not makes_own(entry):
         missing = parts(spec).output_time(spec)
         assert not isinstance(missing, str), "the time of a result is known"
@@ -105,26 +105,26 @@ def time_of(given: OperatorResult | ResultRows, entry: Entry) -> str | None:
     return time
 
 
-def default_time(given: OperatorResult | ResultRows) -> str | None:
+def default_time(source: OperatorResult | ResultRows) -> str | None:
     """Returns the column of the event time of a result, None if it has none.
 
     Raises:
         SpecError: if the operator emits retractions.
     """
-    spec = result_of(given).spec
-    again, found = parts(spec).emits_again(spec), parts(spec).output_time(spec)
+    spec = result_of(source).spec
+    again, time = parts(spec).emits_again(spec), parts(spec).output_time(spec)
     if again is not None:
         raise SpecError(*again)
-    return found if isinstance(found, str) else None
+    return time if isinstance(time, str) else None
 
 
-def frame_of(given: Source) -> DataFrame:
+def frame_of(source: Source) -> DataFrame:
     """Returns the rows of an input: the DataFrame itself, or the first output of a result."""
-    if isinstance(given, DataFrame):
-        return given
-    if isinstance(given, OperatorResult):
-        return given._alone("panes", whole_rows=False)
-    return given.of(replace(given.result, steps=())._alone("panes", whole_rows=False), None)
+    if isinstance(source, DataFrame):
+        return source
+    if isinstance(source, OperatorResult):
+        return source._alone("panes", whole_rows=False)
+    return source.of(replace(source.result, steps=())._alone("panes", whole_rows=False), None)
 
 
 def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Specification) -> None:
@@ -138,7 +138,7 @@ def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Sp
     for port, feed in feeds.items():
         if feed.time is not None:
             _check_entry(spec.ports[port], feed.time)
-        without = [one for one, df in dfs.items() if one not in feeds and not watermarked(df)]
+        without = [port for port, df in dfs.items() if port not in feeds and not watermarked(df)]
         if without and waits_for_the_query(feed.df):
             rule = (
                 f"the operator whose result is the {port} input waits for the watermark of the query, which "

@@ -335,7 +335,9 @@ class JoinBuilder(SidesBuilder):
             left: for the left side.
             right: for the right side.
         """
-        return self._of_sides(allowed_lateness=tuple(both if one is None else one for one in (left, right)))
+        return self._of_sides(
+            allowed_lateness=tuple(both if lateness is None else lateness for lateness in (left, right))
+        )
 
     def options(self, **fields: Any) -> Self:
         """Sets other fields of the specification.

@@ -46,7 +46,7 @@ def check_maps(spec: Specification, inputs: StructType, port: str = INPUT) -> No
 
 def _ranks(what: Aggregate | RowFunction) -> tuple[str, ...]:
     """Returns the columns by which an aggregate ranks rows."""
-    return tuple(one.column for one in what.ranking) if isinstance(what, Aggregate) else ()
+    return tuple(rank.column for rank in what.ranking) if isinstance(what, Aggregate) else ()
 
 
 def _carries(what: Aggregate | RowFunction) -> bool:
@@ -61,9 +61,9 @@ def spark_types(spec: Specification, inputs: Mapping[str, StructType]) -> dict[s
 
     In the engine such a value has another type: a map is a list of structs, a collated string is a string.
     """
-    known = {port: {field.name: field.dataType for field in of.fields} for port, of in inputs.items()}
-    found = parts(spec).carried(spec, known, _SparkTypes(known))
-    return {name: kind for name, kind in found.items() if not is_lossless(kind)}
+    known = {port: {field.name: field.dataType for field in schema.fields} for port, schema in inputs.items()}
+    types = parts(spec).carried(spec, known, _SparkTypes(known))
+    return {name: kind for name, kind in types.items() if not is_lossless(kind)}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 import pyarrow as pa
@@ -19,6 +19,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from panewise.engine.columns import PARTIAL, REASON
 from panewise.engine.ingest.output import Counts, Output
+
+if TYPE_CHECKING:
+    from panewise.engine.checkpoint import StoredOperator
 
 COLUMN: Final = "__metrics"
 NAMES: Final = ("rows_in", "applied", "replays", "late", "invalid", "panes")  # of every micro-batch
@@ -54,8 +57,8 @@ class Tally:
         self.panes += panes.height
         if self.timed and panes.schema.get("timing") == pl.String:
             # Comparisons, because grouping a million texts takes ten times as long.
-            found = panes.select_seq((pl.col("timing") == timing).sum().alias(timing) for timing in _TIMINGS)
-            self.timings.update(found.row(0, named=True))
+            counts = panes.select_seq((pl.col("timing") == timing).sum().alias(timing) for timing in _TIMINGS)
+            self.timings.update(counts.row(0, named=True))
 
     def add_ports(self, ports: Iterable[Output]) -> None:
         """Counts late and invalid rows by reason.
@@ -135,3 +138,36 @@ def _plus(_: Column, one: Column, other: Column) -> Column:
 def without_metrics(stepped: DataFrame) -> DataFrame:
     """Returns the output without the rows and the column of the metrics."""
     return stepped.where(F.col(COLUMN).isNull()).drop(COLUMN)
+
+
+LENGTHS: Final = "lengths"  # the field of the header that has the stored length of each run, by name
+
+
+def figures_of(stored: "StoredOperator", lengths: Mapping[str, int]) -> dict[str, int | None]:
+    """Returns the figures of a shard after a step, for :func:`panewise.spark.metrics.metrics_of`.
+
+    - `live` is the number of rows in runs that have not expired as a whole. A window that several runs have
+      counts once for each of them until they are merged. So does a row of each table.
+    - `state_bytes` is the stored length of these runs.
+    - `oldest_end` is a lower bound of the ends in the first table, None without rows or
+      without a watermark that is an instant.
+    - `watermark` is an instant or None, and `watermark_delay` how far it is behind the processing time.
+    """
+    operator, state = stored.operator, stored.operator.state
+    horizons, clocks = operator.horizons(state.clocks), state.clocks
+    rows, size, ends = 0, 0, list[int]()
+    for number, (name, table) in enumerate(state.tables.items()):
+        horizon = horizons[name]
+        runs = [run for run in table.runs if not clocks.finished and (horizon is None or run.high > horizon)]
+        rows += sum(run.rows for run in runs)
+        size += sum(lengths.get(run.name, 0) for run in runs)
+        if not number and clocks.instant_watermark is not None:
+            ends = [run.low if horizon is None else max(run.low, horizon + 1) for run in runs]
+    watermark = clocks.instant_watermark
+    return {
+        "live": rows,
+        "state_bytes": size,
+        "oldest_end": min(ends, default=None),
+        "watermark": watermark,
+        "watermark_delay": None if watermark is None else clocks.processing_time - watermark,
+    }

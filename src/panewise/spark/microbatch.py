@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 import polars as pl
@@ -20,19 +20,16 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
+from panewise.errors import PanewiseError
 from panewise.spark.envelope import encode, groups, pieces
-from panewise.spark.metrics import COLUMN, Tally, metrics_of
+from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.processor_settings import Settings
-from panewise.spark.reports import FEEDS, KIND, Reports, lowest, report, together
-from panewise.spark.run_store import SparkRunStore
-from panewise.spark.state_figures import LENGTHS, figures_of
-from panewise.spark.step import Outputs, ShardBatch, encoded, step
+from panewise.spark.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
+from panewise.spark.step import OutputBuffer, ShardBatch, encoded, step
 from panewise.spark.unpack import Unpack
-from panewise.spark.worker import settle, short_errors
-from panewise.spec import parts
-from panewise.state import Mirror
+from panewise.spark.worker import hide_traceback, settle
+from panewise.state import Mirror, RunStore
 from panewise.state.streams import shares_text
 
 _CACHE = Cache()  # runs of all queries that this worker process serves
@@ -40,10 +37,16 @@ _CACHE = Cache()  # runs of all queries that this worker process serves
 _END_OF_TASK = -1
 
 
+class _Store(RunStore, Protocol):
+    """The run store of the shard that Spark is processing, with the stored lengths of its runs by name."""
+
+    lengths: dict[str, int]
+
+
 class ShardRunner:
     """The shards that a task serves in one micro-batch."""
 
-    def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: SparkRunStore) -> None:
+    def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: _Store) -> None:
         settle("step")
         self._settings, self._handle, self._store = settings, handle, store
         self._served: set[int] = set()  # shards that have received envelopes in this micro-batch
@@ -66,28 +69,34 @@ class ShardRunner:
     def take(self, shard: int, rows: Iterator[Any], timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
-        with short_errors():
-            self._add_static(shard)
+        try:
+            if shard in self._static:
+                self._add_static(shard)
             shard_batch = ShardBatch.read(
                 envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True)
             )
             yield from self._run_step(shard, shard_batch, timers)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard whose timer has expired, unless envelopes have already caused one."""
-        with short_errors():
+        try:
             if shard in self._static:
                 self._add_static(shard)
             elif shard not in self._served:
                 yield from self._run_step(shard, ShardBatch(), timers)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def _add_static(self, shard: int) -> None:
-        """Adds the rows of static inputs that wait, if any, to the state of the shard."""
-        if shard in self._static:
-            shard_batch, stored = ShardBatch.read(self._static.pop(shard)), self._load()
-            for _ in step(stored.operator, shard_batch, None):
-                pass  # nothing is emitted: no row of another side has arrived
-            stored.commit(more={LENGTHS: self._store.lengths})
+        """Adds the rows of static inputs, which wait, to the state of the shard."""
+        shard_batch, stored = ShardBatch.read(self._static.pop(shard)), self._load()
+        for _ in step(stored.operator, shard_batch, None):
+            pass  # nothing is emitted: no row of another side has arrived
+        stored.commit(more={LENGTHS: self._store.lengths})
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Yields the output. If there are many panes, Spark gets them before the state is committed.
@@ -97,13 +106,13 @@ class ShardRunner:
         settings, stored = self._settings, self._load()
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
-        outputs, moves = Outputs(), self._moves(shard_batch, watermark, feeds)
-        tally = Tally(timed=not parts(settings.spec).passed_on)
-        made = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
-        for panes in outputs.many_panes(made):
+        buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
+        tally = Tally(timed=settings.emits_panes)
+        outputs = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
+        for panes in buffer.many_panes(outputs):
             tally.add_panes(panes)
             yield from self._many(panes)
-        output = outputs.rest()
+        output = buffer.rest()
         clocks = stored.operator.state.clocks
         emitted = dict(output.tables(shard, clocks.processing_time, clocks.instant_watermark))
         tally.add_panes(output.panes)
@@ -116,12 +125,12 @@ class ShardRunner:
             # The commit replaces the state by a copy. Panes that share text with the old state would keep
             # that text in memory, so they are encoded before the commit.
             envelopes, emitted = iter(list(envelopes)), {}
-        del output, outputs
+        del output, buffer
         timer = self._timer(stored.manifest.header.get("timer"), watermark)
         clocks_moved = stored.moved and settings.clocks == "control"
         header = stored.manifest.header
-        news = timer != header.get("timer") or feeds != header.get(FEEDS, {})
-        if stored.changed or clocks_moved or news:
+        more_changed = timer != header.get("timer") or feeds != header.get(FEEDS, {})
+        if stored.changed or clocks_moved or more_changed:
             more = {FEEDS: feeds} if feeds else {}
             stored.commit(timer=timer, more={**more, LENGTHS: self._store.lengths})
         metrics = metrics_of(counts, tally, figures_of(stored, self._store.lengths))
@@ -136,7 +145,7 @@ class ShardRunner:
         """Returns the operator of the shard that Spark is processing."""
         library = RunLibrary(self._store, _CACHE, _mirror())
         stored = StoredOperator.load(
-            self._settings.spec, self._settings.schemas, library, self._settings.shards
+            self._settings.spec, self._settings.schemas, library, self._settings.shard_count
         )
         self._store.lengths = dict(stored.manifest.header.get(LENGTHS, {}))
         return stored
@@ -168,12 +177,12 @@ class ShardRunner:
 
     def _feeds(self, stored: StoredOperator, shard_batch: ShardBatch) -> dict[str, Reports]:
         """Returns the reports of the operators whose rows are inputs, by port: stored ones and new ones."""
-        known, given = stored.manifest.header.get(FEEDS, {}), shard_batch.ports
-        found = {
-            port: together(known.get(port, {}), given[port].reports if port in given else {})
+        known, ports = stored.manifest.header.get(FEEDS, {}), shard_batch.ports
+        merged = {
+            port: highest_reports(known.get(port, {}), ports[port].reports if port in ports else {})
             for port in self._settings.fed
         }
-        return {port: reports for port, reports in found.items() if reports}
+        return {port: reports for port, reports in merged.items() if reports}
 
     def _moves(
         self, shard_batch: ShardBatch, watermark: int | None, feeds: Mapping[str, Reports]
@@ -188,8 +197,8 @@ class ShardRunner:
         sources = [shard_batch.control.get("input")] if control else own
         moves = {} if watermark is None else dict.fromkeys(sources, watermark)
         marks = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
-        found = {self._source(port): mark for port, mark in marks.items() if mark is not None}
-        return {**moves, **found}
+        of_feeds = {self._source(port): mark for port, mark in marks.items() if mark is not None}
+        return {**moves, **of_feeds}
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.
@@ -203,7 +212,7 @@ class ShardRunner:
 
     def _source(self, port: str) -> str | None:
         """Returns a port as the source of a watermark; None for the only one of an operator."""
-        return port if len(self._settings.spec.ports) > 1 else None
+        return port if len(self._settings.schemas) > 1 else None
 
     def _timer(self, last: int | None, watermark: int | None) -> int | None:
         """Sets a timer that wakes this shard in the next micro-batch in which the watermark has moved.
@@ -247,15 +256,15 @@ def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> I
 
     The first envelope has the metrics. Without envelopes and metrics there is no frame.
     """
-    there = False
+    empty = True
     for rows in groups(envelopes):
-        there, numbers = True, [metrics, *[None] * (len(rows) - 1)]
+        empty, numbers = False, [metrics, *[None] * (len(rows) - 1)]
         yield pd.DataFrame(
             [(*row, number) for row, number in zip(rows, numbers, strict=True)],
             columns=["kind", "payload", COLUMN],
         )
         metrics = None
-    if not there and metrics is not None:
+    if empty and metrics is not None:
         yield pd.DataFrame([("metrics", b"", metrics)], columns=["kind", "payload", COLUMN])
 
 

@@ -49,9 +49,15 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
             name of a column, or two expressions have one name.
     """
     names = dict[str, str]()
-    found = {one: _computed(df, one, names) for one in _expressions(df, spec.ports[port])}
-    _check_names(df, {one: names[one] for one in found})
-    added = {names[one]: column for one, column in found.items() if not _is_plain(df, one, names[one])}
+    computed = {
+        expression: _computed(df, expression, names) for expression in _expressions(df, spec.ports[port])
+    }
+    _check_names(df, {expression: names[expression] for expression in computed})
+    added = {
+        names[expression]: column
+        for expression, column in computed.items()
+        if not _is_plain(df, expression, names[expression])
+    }
     for name in added:
         if matches(df, name):
             rule = (
@@ -68,8 +74,8 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
     spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])
     output_names = {spelled.get(name, name): name for name in own_columns(df)}
 
-    def shape(given: DataFrame) -> DataFrame:
-        seen = given.withColumnsRenamed(spelled) if spelled else given
+    def shape(df_of_user: DataFrame) -> DataFrame:
+        seen = df_of_user.withColumnsRenamed(spelled) if spelled else df_of_user
         return seen.withColumns(added) if added else seen
 
     return Input(shape(df), spec, output_names, shape)
@@ -95,8 +101,8 @@ def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
     if not isinstance(part, Expression):
         column: Column = quoted(part) if isinstance(part, str) else part
         return column
-    parts = [_computed(df, one, names) for one in part.parts]
-    called = [names.get(one, one) for one in part.parts if isinstance(one, str)]
+    parts = [_computed(df, inner, names) for inner in part.parts]
+    called = [names.get(inner, inner) for inner in part.parts if isinstance(inner, str)]
     if part.kind == "column":
         names[str(part)] = df.select(parts[0]).columns[0]
         return parts[0]
@@ -104,7 +110,7 @@ def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
         names[str(part)] = f"CASE WHEN {called[1]} THEN {called[0]} END"
         return SF.when(parts[1], parts[0])
     names[str(part)] = ", ".join(called)
-    return SF.when(reduce(and_, (one.isNotNull() for one in parts)), SF.struct(*parts))
+    return SF.when(reduce(and_, (inner.isNotNull() for inner in parts)), SF.struct(*parts))
 
 
 def _expressions(df: DataFrame, entry: Entry) -> list[Expression]:
@@ -114,9 +120,9 @@ def _expressions(df: DataFrame, entry: Entry) -> list[Expression]:
         SpecError: if two different expressions have the same text, such as two functions without a name.
     """
     known: dict[str, Expression] = {}
-    for one in (*entry.keys, *entry.columns_read):
-        if isinstance(one, Expression) and not _same(df, one, known.setdefault(one, one)):
-            raise SpecError(f"two expressions {str(one)!r}", _DISTINCT, "give one of them an .alias(...)")
+    for value in (*entry.keys, *entry.columns_read):
+        if isinstance(value, Expression) and not _same(df, value, known.setdefault(value, value)):
+            raise SpecError(f"two expressions {str(value)!r}", _DISTINCT, "give one of them an .alias(...)")
     return list(known.values())
 
 
@@ -144,18 +150,18 @@ def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
     """Refuses two expressions to which Spark gives one name, such as the fields `id` of two structs."""
     same = same_name(df)
     seen: dict[str, str] = {}
-    for one, name in names.items():
-        if seen.setdefault(same(name), one) is not one:
+    for expression, name in names.items():
+        if seen.setdefault(same(name), expression) is not expression:
             raise SpecError(
-                f"{str(seen[same(name)])!r} and {str(one)!r}, both {name!r}",
+                f"{str(seen[same(name)])!r} and {str(expression)!r}, both {name!r}",
                 _DISTINCT,
                 "give one of them an .alias(...)",
             )
 
 
-def _is_plain(df: DataFrame, one: Expression, name: str) -> bool:
+def _is_plain(df: DataFrame, expression: Expression, name: str) -> bool:
     """Returns whether an expression is only a column, such as a name in backticks."""
-    return one.kind == "column" and str(one).replace("`", "") == name and name in df.columns
+    return expression.kind == "column" and str(expression).replace("`", "") == name and name in df.columns
 
 
 def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
@@ -165,17 +171,17 @@ def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
     """
     spelled: dict[str, str] = {}
     for name in names:
-        found = matches(df, name)
-        if len(found) > 1:
+        matching = matches(df, name)
+        if len(matching) > 1:
             raise SpecError(
                 f"column {name!r}",
-                f"several columns have this name, in this case or another: {found}",
+                f"several columns have this name, in this case or another: {matching}",
                 "give the spelling of one of these, or rename all but one",
             )
-        if found and spelled.setdefault(found[0], name) != name:
+        if matching and spelled.setdefault(matching[0], name) != name:
             rule = "an operator uses one spelling of a column's name"
             raise SpecError(
-                f"column {found[0]!r} as {spelled[found[0]]!r} and {name!r}",
+                f"column {matching[0]!r} as {spelled[matching[0]]!r} and {name!r}",
                 rule,
                 "use the same spelling everywhere",
             )

@@ -7,24 +7,26 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 from pyspark import TaskContext
 
 from panewise.engine.columns import PLACE, REASON, TIME
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
+from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.registry import plan_for
-from panewise.errors import InputError
+from panewise.errors import InputError, PanewiseError
 from panewise.families import INPUT
 from panewise.spark.envelope import CARRIED, batch, encode, groups, labelled, pieces
-from panewise.spark.reports import KIND, PROGRESS, Reports, together
-from panewise.spark.shard_numbers import SHARD, with_shards
+from panewise.spark.reports import KIND, PROGRESS, Reports, highest_reports
 from panewise.spark.types import in_utc
-from panewise.spark.worker import settle, short_errors
+from panewise.spark.worker import hide_traceback, settle
 from panewise.spec import Specification, parts
 
+SHARD = "__shard"
 NOW = "__now"  # column of the micro-batch's timestamp, if max_future_skew needs it
 _CHUNK_ROWS = 1 << 20  # rows validated and combined at once: enough to combine well, few enough for memory
 
@@ -44,6 +46,7 @@ class Pack:
         more: further columns: the timestamp of the micro-batch, and the reports of an operator.
         label: the name that Spark shows in plans (:mod:`panewise.spark.ancestry`).
         strict: whether an invalid row is an error.
+        shard_keys: the columns that decide the shard of a row; empty if all rows have one shard.
     """
 
     spec: Specification
@@ -55,11 +58,11 @@ class Pack:
     more: tuple[str, ...] = ()
     label: str = "panewise"
     strict: bool = False
+    shard_keys: tuple[str, ...] = field(init=False)
 
-    @property
-    def shard_keys(self) -> list[str]:
-        """The columns that decide the shard of a row; empty if all rows have one shard."""
-        return list(parts(self.spec).shard_keys(self.spec, self.port))
+    def __post_init__(self) -> None:
+        # Decided on the driver, once for all tasks.
+        object.__setattr__(self, "shard_keys", parts(self.spec).shard_keys(self.spec, self.port))
 
     @property
     def __name__(self) -> str:
@@ -81,12 +84,15 @@ class Pack:
         """Yields the envelopes of one partition."""
         settle()
         context = TaskContext.get()
-        with short_errors():
-            plan = plan_for(self.spec, self.schemas).ports[self.port]
-            packer = _Packer(self, plan, 0 if context is None else context.partitionId())
+        try:
+            port = plan_for(self.spec, self.schemas).ports[self.port]
+            packer = _Packer(self, port, 0 if context is None else context.partitionId())
             for chunk in _chunks(batches):
                 yield from packer.take(self._named(chunk))
             yield from packer.finish()
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def _named(self, chunk: pa.Table) -> pa.Table:
         """Returns the chunk with the column names of the schema."""
@@ -142,8 +148,8 @@ class _Packer:
             yield from self._batches(
                 (self._any_shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE))
             )
-        marks = Marks.offsets_of(self.plan.entry, validated.valid)
-        self.marks += [] if marks is None else [marks]
+        if self.plan.entry.position is not None and not validated.valid.is_empty():
+            self.marks.append(Marks.offsets_of(self.plan.entry.position, validated.valid))
         if self.plan.row_driven_inputs is not None:
             self.seen = later(self.seen, latest_of(self.plan.row_driven_inputs, validated.valid))
         if self.pack.combines(self.plan):
@@ -158,7 +164,7 @@ class _Packer:
         for envelope in envelopes:
             kind, payload = envelope["kind"], envelope["payload"]
             if kind == KIND:
-                self.reports = together(self.reports, json.loads(payload))
+                self.reports = highest_reports(self.reports, json.loads(payload))
             else:
                 yield batch([(shard, f"{CARRIED}{kind}", payload)])
 
@@ -177,12 +183,9 @@ class _Packer:
         if not self.rows and not self.closed:
             return
         if self.partials:
-            together = (
-                self.partials[0]
-                if len(self.partials) == 1
-                else self.plan.combine_again(pl.concat(self.partials))
-            )
-            yield from self._sharded("partials", together)
+            several = len(self.partials) > 1
+            merged = self.plan.combine_again(pl.concat(self.partials)) if several else self.partials[0]
+            yield from self._sharded("partials", merged)
         marks = pieces(pl.concat(self.marks).unique(maintain_order=True)) if self.marks else ()
         envelopes = [("marks", encode(piece)) for piece in marks]
         envelopes += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
@@ -195,8 +198,8 @@ class _Packer:
         """Returns the envelopes of a frame that is cut by shard."""
         cut = {self.pack.shards[0]: frame}
         if len(self.pack.shards) > 1:
-            sharded = self._together(
-                with_shards(frame, self.pack.shard_keys or self.plan.keys, self.pack.shards)
+            sharded = self._with_positions_in_one_shard(
+                with_shards(frame, list(self.pack.shard_keys) or self.plan.keys, self.pack.shards)
             )
             cut = {
                 int(shard): part
@@ -211,7 +214,7 @@ class _Packer:
         named = ((shard, labelled(kind, self.pack.port), payload) for shard, kind, payload in envelopes)
         return (batch(group) for group in groups(named))
 
-    def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _with_positions_in_one_shard(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Moves rows of one source position to the shard of the first of them.
 
         The others are replays there (semantics 4.2).
@@ -220,10 +223,20 @@ class _Packer:
         if position is None:
             return rows
         places = rows.select(*position.columns, SHARD)
-        both = places if self.last is None else pl.concat([self.last, places])
-        both = both.with_columns(pl.col(SHARD).first().over(position.columns))
-        self.last = both.tail(1)
-        return rows.with_columns(both[SHARD].tail(rows.height))
+        places_with_last = places if self.last is None else pl.concat([self.last, places])
+        places_with_last = places_with_last.with_columns(pl.col(SHARD).first().over(position.columns))
+        self.last = places_with_last.tail(1)
+        return rows.with_columns(places_with_last[SHARD].tail(rows.height))
+
+
+def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.DataFrame:
+    """Returns the frame with the shard of each row in ``__shard``.
+
+    A stable hash of the key columns decides it. As it is where the state of the key is stored, it depends
+    neither on the version of a library nor on the process.
+    """
+    place = (row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(len(shards))
+    return frame.with_columns(pl.Series(SHARD, np.asarray(shards, dtype=np.int32)[place]))
 
 
 def _invalid(port: str, invalid: pl.DataFrame) -> InputError:
@@ -246,7 +259,7 @@ def _encoded(rows: pl.DataFrame) -> bytes:
 
 def _typed(chunk: pa.Table, plan: Port) -> pl.DataFrame:
     """Returns the chunk with the types of the plan."""
-    frame = pl.DataFrame(in_utc(chunk))
+    frame = pl.DataFrame(chunk.cast(in_utc(chunk.schema)))
     casts = [pl.col(name).cast(dtype) for name, dtype in plan.schema.items() if frame.schema[name] != dtype]
     if NOW in frame.columns:
         casts.append(pl.col(NOW).dt.epoch("us"))

@@ -21,7 +21,7 @@ _TRANSPARENT = frozenset({"Filter", "Project", "Union", "SerializeFromObject", "
 
 
 @dataclass(frozen=True)
-class Node:
+class PlanNode:
     """A node of a plan.
 
     Attributes:
@@ -51,7 +51,7 @@ def plan_of(df: DataFrame) -> str:
     )
 
 
-def nodes_of(plan: str) -> list[Node]:
+def nodes_of(plan: str) -> list[PlanNode]:
     r"""Returns the nodes of a plan in the order of its text: each before its children.
 
     >>> [(n.depth, n.name, n.streaming) for n in nodes_of("~Join Inner\n:- ~Project [a]\n+- Range (0, 1)")]
@@ -59,7 +59,9 @@ def nodes_of(plan: str) -> list[Node]:
     """
     found = (_LINE.fullmatch(line) for line in plan.splitlines())
     return [
-        Node(len(one["indent"]) // 3, one["name"], one["rest"], one["stream"] == "~") for one in found if one
+        PlanNode(len(one["indent"]) // 3, one["name"], one["rest"], one["stream"] == "~")
+        for one in found
+        if one
     ]
 
 
@@ -87,23 +89,23 @@ def delaying(plan: str) -> list[str]:
     return [node.name for node in _of_spark(plan) if node.name in _DELAYING or _transforms(node)]
 
 
-def _transforms(node: Node) -> bool:
+def _transforms(node: PlanNode) -> bool:
     return node.name.startswith(_DELAYING_STARTS)
 
 
-def _of_spark(plan: str) -> Iterator[Node]:
+def _of_spark(plan: str) -> Iterator[PlanNode]:
     """Yields the streaming nodes that may be stateful operators of Spark."""
     nodes = nodes_of(plan)
     for place, node in enumerate(nodes):
         below = list(_below(nodes, place))
-        children = [one for one in below if one.depth == node.depth + 1]
+        children = [node_below for node_below in below if node_below.depth == node.depth + 1]
         one_sided = node.name == "Join" and not all(child.streaming for child in children)
         ours = _transforms(node) and _is_packed(below)
         if node.streaming and not one_sided and not ours:
             yield node
 
 
-def _below(nodes: list[Node], place: int) -> Iterator[Node]:
+def _below(nodes: list[PlanNode], place: int) -> Iterator[PlanNode]:
     """Yields the nodes of the plan below one of them."""
     for node in nodes[place + 1 :]:
         if node.depth <= nodes[place].depth:
@@ -111,7 +113,7 @@ def _below(nodes: list[Node], place: int) -> Iterator[Node]:
         yield node
 
 
-def _is_packed(below: list[Node]) -> bool:
+def _is_packed(below: list[PlanNode]) -> bool:
     """Returns whether the input of a node comes from the pack of an operator of panewise."""
     first = next((node for node in below if node.name not in _TRANSPARENT), None)
     return first is not None and first.name == "MapInArrow" and first.rest.startswith(f" {PACK}")

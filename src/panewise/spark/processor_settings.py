@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from panewise.spark.unpack import Unpack
-from panewise.spec import Specification
+from panewise.spec import Specification, parts
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Settings:
     Attributes:
         spec: the specification.
         schemas: the columns of each input port, with their types in the engine.
-        shards: the number of shards.
+        shard_count: the number of shards.
         clocks: "spark", or "control" if both clocks come only from control notes.
         live: whether the live windows are emitted after each micro-batch.
         direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
@@ -26,13 +26,14 @@ class Settings:
         fed: the numbers of the shards of the operators whose rows are inputs, by port.
         static: the ports whose rows are the initial state. Their inputs end with it.
         query_ports: the ports whose watermark is that of the query.
+        emits_panes: whether the emitted rows are not rows of the input.
         cache_mb: as in :func:`panewise.spark.configure`.
         mirror_mb: as in :func:`panewise.spark.configure`.
     """
 
     spec: Specification
     schemas: dict[str, dict[str, pl.DataType]]
-    shards: int
+    shard_count: int
     clocks: str = "spark"
     live: bool = False
     direct: Unpack | None = None
@@ -42,3 +43,8 @@ class Settings:
     fed: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
     query_ports: tuple[str, ...] = ()
+    emits_panes: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Decided on the driver, once for all tasks.
+        object.__setattr__(self, "emits_panes", not parts(self.spec).passed_on)

@@ -18,7 +18,7 @@ from panewise.spec.codec import to_dict
 from panewise.state import Manifest
 
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
-_PLACE = "checkpoint"  # that of the path of the checkpoint, if it is absolute
+_PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
 
 
@@ -63,7 +63,7 @@ def prepare_record(
 
 
 def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
-    """Returns what the record has of the operators whose rows are inputs: nothing if there are none."""
+    """Returns the field of the record with the operators whose rows are inputs; empty if there are none."""
     firsts = {port: feed.first for port, feed in dataflow.fed.items()}
     fed = {
         port: {"spec": to_dict(first.spec), "shards": len(first.shards), **_fed_record(first)}
@@ -108,9 +108,9 @@ def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str
     Raises:
         StateError: naming both paths.
     """
-    made = known.get(_PLACE)
-    if made is None or made == checkpoint or exists(session, _path(made)):
+    place = known.get(_PLACE)
+    if place is None or place == checkpoint or exists(session, _path(place)):
         return
     rule = "a checkpoint cannot be moved, as Spark stores absolute paths in it"
-    remedy = f"move it back, or make a link to it at {made}, or start from a new checkpoint"
-    raise StateError(f"the checkpoint {checkpoint}, which was made at {made}", rule, remedy)
+    remedy = f"move it back, or make a link to it at {place}, or start from a new checkpoint"
+    raise StateError(f"the checkpoint {checkpoint}, which was made at {place}", rule, remedy)

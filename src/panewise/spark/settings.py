@@ -102,9 +102,9 @@ def configure(
             "give the number of cores",
         )
     numbers = {CACHE: cache_mb, MIRROR: mirror_mb, PARTITIONS: shuffle_partitions}
-    given = {name: str(number) for name, number in numbers.items() if number is not None}
-    given |= {} if metrics == "" else {METRICS: metrics or ""}
-    for name, value in (_SETTINGS | given | (_LOCAL if local_checkpoints else {})).items():
+    values = {name: str(number) for name, number in numbers.items() if number is not None}
+    values |= {} if metrics == "" else {METRICS: metrics or ""}
+    for name, value in (_SETTINGS | values | (_LOCAL if local_checkpoints else {})).items():
         spark.conf.set(name, value)
     if check and spark.conf.get(_WORKERS, "") != "true":
         check_workers(spark)

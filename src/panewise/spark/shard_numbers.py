@@ -1,21 +1,4 @@
-"""Assigns keys to shards, and chooses shard numbers that Spark spreads evenly.
-
-The shard of a key comes from a stable hash of the key columns. It decides where the state of the key is
-stored, so it must not depend on the version of a library or on the process.
-"""
-
-import numpy as np
-import polars as pl
-
-from panewise.engine.kernels.hashing import row_hashes
-
-SHARD = "__shard"
-
-
-def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.DataFrame:
-    """Returns the frame with the shard of each row in ``__shard``."""
-    place = (row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(len(shards))
-    return frame.with_columns(pl.Series(SHARD, np.asarray(shards, dtype=np.int32)[place]))
+"""Chooses shard numbers that Spark spreads evenly over its partitions."""
 
 
 def even_shards(shards: int) -> list[int]:
@@ -27,12 +10,12 @@ def even_shards(shards: int) -> list[int]:
     The numbers depend only on the number of shards, never on a setting, because the state of a shard is found
     by its number. 0 is always among them, so a state with another number of shards is always noticed.
     """
-    found: dict[int, int] = {}
+    by_remainder: dict[int, int] = {}
     number = 0
-    while len(found) < shards:
-        found.setdefault(_murmur3(number) % shards, number)
+    while len(by_remainder) < shards:
+        by_remainder.setdefault(_murmur3(number) % shards, number)
         number += 1
-    return list(found.values())
+    return list(by_remainder.values())
 
 
 def _murmur3(value: int, seed: int = 42) -> int:

@@ -28,19 +28,20 @@ def begun(
     right: Source,
     event_time: ColumnLike | tuple[ColumnLike | None, ColumnLike | None] | None,
 ) -> tuple[dict[str, Source], dict[str, Mapping[str, Any]]]:
-    """Returns the inputs, and the event time of each, for a description of `what` that `function` begins.
+    """Returns the inputs by side, and the column of the event time of each.
 
-    None in a pair says that the side has no event time.
+    `function` is what the user has called, and `what` the operator, for errors. None in a pair says that the
+    side has no event time.
 
     Raises:
         SpecError: if a side is no DataFrame, or `event_time` names no column or more than two.
     """
     inputs = {LEFT: left, RIGHT: right}
     for side, df in inputs.items():
-        given: Any = df
-        if not isinstance(given, (DataFrame, OperatorResult, ResultRows)):
+        source: Any = df
+        if not isinstance(source, (DataFrame, OperatorResult, ResultRows)):
             rule = f"the sides of {what} are DataFrames, or results of operators"
-            raise SpecError(f"{function}({side}=...), of {type(given).__name__}", rule, "give a DataFrame")
+            raise SpecError(f"{function}({side}=...), of {type(source).__name__}", rule, "give a DataFrame")
     times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())
     names = (None if time is None else name_of(time) for time in times)
     return inputs, {side: {"event_time": name} for side, name in zip(SIDES, names, strict=True)}
@@ -67,8 +68,8 @@ class SidesBuilder(Builder):
 
             joined(orders, shipments).on("shop", ("id", "order_id"))
         """
-        given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
-        pairs = [tuple(map(name_of, _pair(one, "on"))) for one in given]
+        items: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
+        pairs = [tuple(map(name_of, _pair(item, "on"))) for item in items]
         left, right = zip(*pairs, strict=True) if pairs else ((), ())
         check_unset("on", self.sides[LEFT].get("keys"), tuple(pairs))
         return self._of_sides(keys=(left, right))
@@ -79,12 +80,12 @@ class SidesBuilder(Builder):
         Default: the event time. If both sides have them, as many and of the same types, they define the order
         across the sides, too (semantics 36.6).
         """
-        columns = ((one,) if isinstance(one, str) else tuple(one) for one in (left, right))
-        given = dict(zip(SIDES, (one or None for one in columns), strict=True))
-        for side, named in given.items():
+        columns = ((names,) if isinstance(names, str) else tuple(names) for names in (left, right))
+        by_side = dict(zip(SIDES, (names or None for names in columns), strict=True))
+        for side, named in by_side.items():
             if named is not None:
                 check_unset(f"order_by {side}", self.sides[side].get("order"), named)
-        return self._of_sides(order=tuple(given.values()))
+        return self._of_sides(order=tuple(by_side.values()))
 
     def position(self, *, left: Position | None = None, right: Position | None = None) -> Self:
         """Sets the columns of the source position of each side, by which replays are recognised."""
@@ -137,23 +138,23 @@ class SidesBuilder(Builder):
         return replace(self, sides=sides)
 
 
-def _pair(given: Any, name: str) -> tuple[Any, Any]:
+def _pair(value: Any, name: str) -> tuple[Any, Any]:
     """Returns the values for the left and the right side: those of a pair, else one value for both.
 
     Raises:
         SpecError: for a tuple or list that is not a pair.
     """
-    if not isinstance(given, (tuple, list)):
-        return given, given
-    if len(given) != 2:
+    if not isinstance(value, (tuple, list)):
+        return value, value
+    if len(value) != 2:
         rule = "a tuple has a value for the left side and one for the right side"
-        raise SpecError(f"{name}={given!r}", rule, "give one value for both sides, or a pair")
-    return given[0], given[1]
+        raise SpecError(f"{name}={value!r}", rule, "give one value for both sides, or a pair")
+    return value[0], value[1]
 
 
 def _watermarked(df: Source) -> str:
     """Returns the column that has the watermark of an input, "event_time" if there is none or several."""
     if not isinstance(df, DataFrame):
         return default_time(df) or "event_time"
-    found = watermark_columns(df)
-    return found[0] if len(found) == 1 else "event_time"
+    columns = watermark_columns(df)
+    return columns[0] if len(columns) == 1 else "event_time"

@@ -3,6 +3,7 @@
 import os
 import posixpath
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,8 +16,29 @@ from pyspark.sql.types import StructType
 from panewise.errors import SpecError
 
 
+class PathSink(ABC):
+    """A sink that writes under a path, which no other output has. It is readable before there are rows.
+
+    Other sinks are called with an empty DataFrame if there are no rows.
+    """
+
+    path: str
+
+    @abstractmethod
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch. If it is repeated, its rows replace those that are there."""
+
+    @abstractmethod
+    def prepare(self, empty: DataFrame) -> None:
+        """Makes the path readable before there are rows."""
+
+    @abstractmethod
+    def prepared(self, session: SparkSession) -> bool:
+        """Returns whether the path is readable."""
+
+
 @dataclass(frozen=True)
-class ParquetSink:
+class ParquetSink(PathSink):
     """Writes Parquet files under `path`.
 
     Each micro-batch with rows has a directory `batch_id=N`. A repeated micro-batch overwrites its own.
@@ -64,7 +86,7 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
             rule = "a sink is a ParquetSink, or a function of (DataFrame, batch_id)"
             path = sink if isinstance(sink, str) else "a/path"
             raise SpecError(f"{name}={sink!r}", rule, f"give {name}=ParquetSink({path!r}) for Parquet files")
-        if isinstance(sink, ParquetSink):
+        if isinstance(sink, PathSink):
             other = by_path.setdefault(_place(sink.path), name)
             if other != name:
                 rule = "outputs with the same path overwrite each other's micro-batches"
@@ -90,9 +112,9 @@ def is_absolute(path: str) -> bool:
 
 def _parts(path: str) -> tuple[str, str, str]:
     """Returns scheme, authority and path as Hadoop reads them: `?` and `#` are not special."""
-    found = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", str(path), re.DOTALL)
-    assert found is not None, "every part may be empty"
-    scheme, authority, rest = found.groups("")
+    match = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", str(path), re.DOTALL)
+    assert match is not None, "every part may be empty"
+    scheme, authority, rest = match.groups("")
     return scheme.lower(), authority, rest
 
 
@@ -115,7 +137,7 @@ def prepare(
     `targets` are the schemas of the outputs.
     """
     for kind, sink in sinks.items():
-        if isinstance(sink, ParquetSink) and (new or not sink.prepared(session)):
+        if isinstance(sink, PathSink) and (new or not sink.prepared(session)):
             sink.prepare(empty(session, targets[kind]))
 
 

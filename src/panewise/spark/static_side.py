@@ -26,10 +26,10 @@ def static_ports(dfs: Inputs, spec: Specification) -> tuple[str, ...]:
         return ()
     static = parts(spec).static_port(spec)
     if static is None or dfs[static].isStreaming:
-        given = {port: "a stream" if df.isStreaming else "a batch" for port, df in dfs.items()}
+        kinds = {port: "a stream" if df.isStreaming else "a batch" for port, df in dfs.items()}
         rule = "all inputs of an operator are streams, or none is; the right side of AsOf may be a batch"
         remedy = "read all of them as streams; Spark's own stream.join(batch, ...) takes both"
-        raise SpecError(", ".join(f"{port}: {kind}" for port, kind in given.items()), rule, remedy)
+        raise SpecError(", ".join(f"{port}: {kind}" for port, kind in kinds.items()), rule, remedy)
     parts(spec).check_static(spec)
     return (static,)
 

@@ -3,18 +3,19 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import polars as pl
 
 from panewise.engine.columns import PLACE
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.port import Port
-from panewise.engine.ingest.validate import with_time
+from panewise.engine.ingest.validate import Port, with_time
 from panewise.engine.progress.multi_input import later
 from panewise.engine.protocol import Operator
 from panewise.spark.envelope import CARRIED, decode, encode, kind_of, labelled, pieces, port_of
-from panewise.spark.reports import KIND, Reports, together
+from panewise.spark.reports import KIND, Reports, highest_reports
 
 MANY = 1 << 17  # panes of a step are passed on when there are so many
 
@@ -55,7 +56,7 @@ class ShardBatch:
             if kind == "seen":
                 batch.seen = later(batch.seen, json.loads(payload))
             elif kind == KIND:
-                batch.reports = together(batch.reports, json.loads(payload))
+                batch.reports = highest_reports(batch.reports, json.loads(payload))
             elif kind != "tick":
                 getattr(batch, kind).append(decode(payload))
         return shard_batch
@@ -78,17 +79,18 @@ def step(
     yield operator.advance(processing_time)
     for name, port in operator.plan.ports.items():
         yield from _apart(operator, name, port, shard_batch.ports.get(name, PortBatch()))
-    given = {name: shard_batch.ports.get(name, PortBatch()) for name in operator.plan.ports}
+    batches = {name: shard_batch.ports.get(name, PortBatch()) for name in operator.plan.ports}
     yield from operator.add_together(
-        {name: _valid(operator, name, one) for name, one in given.items() if one.rows},
-        {name: one.seen for name, one in given.items() if one.seen},
+        {name: _valid(operator, name, batch) for name, batch in batches.items() if batch.rows},
+        {name: batch.seen for name, batch in batches.items() if batch.seen},
     )
     for name, port in operator.plan.ports.items():
         marks = shard_batch.ports.get(name, PortBatch()).marks
         if marks:
             # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
             # received the row that raised the mark.
-            operator.raise_marks(before[name].advanced_by(port.entry, pl.concat(marks)), name)
+            assert port.entry.position is not None, "only rows with a source position have marks"
+            operator.raise_marks(before[name].advanced_by(port.entry.position, pl.concat(marks)), name)
     for source, to in (watermarks or {}).items():
         yield operator.advance(watermark=to, source=source)
     ends = shard_batch.control.get("finish")
@@ -107,8 +109,8 @@ def _apart(operator: Operator, name: str, port: Port, batch: PortBatch) -> Itera
         yield operator.add(_concatenated(batch.rows), name)
         batch.rows = []
     if batch.partials:
-        one = batch.partials[0]
-        merged = one if len(batch.partials) == 1 else port.combine_again(pl.concat(batch.partials))
+        several = len(batch.partials) > 1
+        merged = port.combine_again(pl.concat(batch.partials)) if several else batch.partials[0]
         yield operator.add_combined(merged, name)
 
 
@@ -138,7 +140,7 @@ def _only_invalid(operator: Operator, name: str, invalid: pl.DataFrame) -> Outpu
 
 
 @dataclass
-class Outputs:
+class OutputBuffer:
     """The outputs of a step, as they come. If there are many panes, not all of them are in memory together.
 
     Attributes:
@@ -146,25 +148,26 @@ class Outputs:
     """
 
     passed_on: int = 0
-    _given: list[Output] = field(default_factory=list)
+    _outputs: list[Output] = field(default_factory=list)
 
     def many_panes(self, outputs: Iterable[Output]) -> Iterator[pl.DataFrame]:
         """Takes all outputs. Each time that there are many panes, yields them."""
         count = 0
         for output in outputs:
-            self._given.append(output)
+            self._outputs.append(output)
             count += output.panes.height
             del output
             if count >= MANY:
-                panes = StepOutput.of(self._given).panes
+                panes = StepOutput.concatenated(self._outputs).panes
                 self.passed_on += panes.height
-                self._given, count = [replace(one, panes=one.panes.clear()) for one in self._given], 0
+                self._outputs = [replace(output, panes=output.panes.clear()) for output in self._outputs]
+                count = 0
                 yield panes
                 del panes
 
     def rest(self) -> "StepOutput":
         """Returns what was not yielded."""
-        return StepOutput.of(self._given)
+        return StepOutput.concatenated(self._outputs)
 
 
 @dataclass(frozen=True)
@@ -180,21 +183,21 @@ class StepOutput:
     ports: tuple[Output, ...]
 
     @classmethod
-    def of(cls, outputs: Iterable[Output]) -> "StepOutput":
+    def concatenated(cls, outputs: Iterable[Output]) -> "StepOutput":
         """Returns the outputs of a step; most of them are empty and are left out."""
-        given = list(outputs)
-        panes = [output.panes for output in given if output.panes.height]
-        found: dict[str, list[Output]] = {}
-        for output in given:
+        taken = list(outputs)
+        panes = [output.panes for output in taken if output.panes.height]
+        by_port: dict[str, list[Output]] = {}
+        for output in taken:
             if output.late.height or output.invalid.height or output.counts != Counts():
-                found.setdefault(output.port, []).append(output)
-        joined = (Output.merged(of_port) for of_port in found.values())
-        return cls(pl.concat(panes) if panes else given[0].panes, tuple(joined))
+                by_port.setdefault(output.port, []).append(output)
+        merged = (of_port[0] if len(of_port) == 1 else Output.merged(of_port) for of_port in by_port.values())
+        return cls(pl.concat(panes) if panes else taken[0].panes, tuple(merged))
 
     @property
     def counts(self) -> Counts:
         """The sums of the counts of all ports."""
-        return sum((output.counts for output in self.ports), Counts())
+        return reduce(add, (output.counts for output in self.ports)) if self.ports else Counts()
 
     def tables(
         self, shard: int, processing_time: int, watermark: int | None

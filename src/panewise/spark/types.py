@@ -1,7 +1,7 @@
 """Converts schemas between Spark and Polars, and frames to Arrow batches for Spark."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from inspect import signature
 
 import polars as pl
@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from panewise.engine.kernels.column_types import polars_type, without_maps
-from panewise.spark.column_types import check_names_and_types
+from panewise.spark.column_types import check_names_and_types, parts_of
 from panewise.spec.column_values import ColumnType
 
 # From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
@@ -23,36 +23,28 @@ _arrow_schema: Callable[[StructType], pa.Schema] = (
 
 def arrow_schema(schema: StructType) -> pa.Schema:
     """Returns the columns with their types in Arrow. Inner fields and elements may be null."""
-    return _relaxed(_arrow_schema(schema))
+    return in_utc(_arrow_schema(schema))
 
 
 def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
     """Returns the columns with their types in the engine. Timestamps are microseconds in UTC.
 
     A map is a list of structs of `key` and `value`, because all of Polars works with these.
-    :func:`arrow_of` turns the list into a map again.
+    :class:`panewise.spark.unpack.ArrowColumns` turns the list into a map again.
 
     Raises:
         SpecError: for columns that cannot pass through an operator (semantics 35.5).
     """
     check_names_and_types(schema.fields)
-    return {name: without_maps(dtype) for name, dtype in _with_maps(schema).items()}
+    return {name: without_maps(dtype) for name, dtype in with_maps(schema).items()}
 
 
 def contains(dtype: DataType, kind: type[DataType]) -> bool:
     """Returns whether a type is of the kind, or contains such a type."""
-    inner: list[DataType] = []
-    match dtype:
-        case ArrayType():
-            inner = [dtype.elementType]
-        case MapType():
-            inner = [dtype.keyType, dtype.valueType]
-        case StructType():
-            inner = [field.dataType for field in dtype.fields]
-    return isinstance(dtype, kind) or any(contains(one, kind) for one in inner)
+    return any(isinstance(part, kind) for part in parts_of(dtype))
 
 
-def _with_maps(schema: StructType) -> dict[str, pl.DataType]:
+def with_maps(schema: StructType) -> dict[str, pl.DataType]:
     """Returns the columns with the types that Polars gives them, maps included."""
     return dict(pl.DataFrame(arrow_schema(schema).empty_table()).schema)
 
@@ -91,29 +83,14 @@ def is_lossless(dtype: DataType) -> bool:
     return again["column"].dataType.simpleString() == dtype.simpleString()
 
 
-def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
-    """Returns a frame as Arrow batches of exactly the schema that :func:`arrow_schema` returns."""
-    mapped = [field.name for field in schema.fields if contains(field.dataType, MapType)]
-    if mapped:
-        types = _with_maps(schema)
-        frame = frame.with_columns(pl.col(name).cast(types[name]) for name in mapped)
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    batches: list[pa.RecordBatch] = table.cast(arrow_schema(schema)).to_batches()
-    return batches
-
-
-def in_utc(table: pa.Table) -> pa.Table:
-    """Returns the table with all timestamps in UTC, also inside structs, lists and maps. No value is copied.
+@lru_cache(maxsize=32)
+def in_utc(schema: pa.Schema) -> pa.Schema:
+    """Returns the columns with all timestamps in UTC, also inside structs, lists and maps.
 
     Spark labels timestamps with the time zone of the session. That may be any name that Java accepts, such as
     ``+05:30``, ``GMT+8`` or ``PST``. Polars accepts only the names of the IANA database. So the label is
-    replaced here. The values are microseconds in UTC in any case.
+    replaced. The values are microseconds in UTC in any case, so a cast to these columns copies none.
     """
-    return table.cast(_relaxed(table.schema))
-
-
-def _relaxed(schema: pa.Schema) -> pa.Schema:
-    """Returns the columns with types as :func:`_relaxed_type` returns them."""
     return pa.schema([field.with_type(_relaxed_type(field.type)) for field in schema])
 
 

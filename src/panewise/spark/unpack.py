@@ -5,7 +5,7 @@ It is a ``mapInArrow`` of its own or, for a single flat output, the end of the s
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 import pyarrow as pa
@@ -22,13 +22,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
-from panewise.spark.envelope import decode, kind_of, port_of
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON
+from panewise.errors import PanewiseError
+from panewise.spark.envelope import OUT, decode, is_numbered, kind_of, port_of
 from panewise.spark.maps import spark_types
 from panewise.spark.metrics import COLUMN, joined
-from panewise.spark.own_names import field_restored, reason, rows_restored
-from panewise.spark.types import arrow_of, arrow_schema, spark_schema
-from panewise.spark.worker import settle, short_errors
+from panewise.spark.reports import KIND, PROGRESS
+from panewise.spark.types import arrow_schema, contains, spark_schema, with_maps
+from panewise.spark.worker import hide_traceback, settle
 from panewise.spec import Entry, Specification, counted, parts
 from panewise.spec.reserved_names import emitted_names
 
@@ -36,29 +37,74 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _INSTANT = pl.Datetime("us", "UTC")
+_ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
+
+
+@dataclass(frozen=True)
+class ArrowColumns:
+    """Columns of a Spark schema in Arrow.
+
+    Attributes:
+        schema: the columns, as :func:`panewise.spark.types.arrow_schema` returns them.
+        maps: the columns that contain maps, with the types that Polars gives these. In the engine a map is a
+            list of structs.
+    """
+
+    schema: pa.Schema
+    maps: Mapping[str, pl.DataType]
+
+    @classmethod
+    def from_spark(cls, schema: StructType) -> "ArrowColumns":
+        """Returns the columns of a schema."""
+        maps = [field.name for field in schema.fields if contains(field.dataType, MapType)]
+        types = with_maps(schema) if maps else {}
+        return cls(arrow_schema(schema), {name: types[name] for name in maps})
+
+    def batches(self, frame: pl.DataFrame) -> list[pa.RecordBatch]:
+        """Returns a frame as Arrow batches of exactly these columns."""
+        if self.maps:
+            frame = frame.with_columns(pl.col(name).cast(dtype) for name, dtype in self.maps.items())
+        table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+        batches: list[pa.RecordBatch] = table.cast(self.schema).to_batches()
+        return batches
 
 
 @dataclass(frozen=True)
 class Unpack:
     """The function that ``mapInArrow`` calls with envelopes of one kind.
 
-    `output_names` maps the operator's names of the columns that are written to their names in the output.
-    These are the columns of panes, or the input columns of late and invalid rows. `restored` maps what the
-    operator has in the place of names that begin with `__` to these names.
+    Attributes:
+        kind: the kind of the envelopes.
+        target: the columns of the output.
+        output_names: the names in the output of the columns that are written, by the operator's names of
+            them. They are the columns of panes, or the input columns of late and invalid rows.
+        restored: names that begin with `__`, by what the operator has in their place.
+        columns: the columns of the target in Arrow.
     """
 
     kind: str
     target: StructType
     output_names: Mapping[str, str]
     restored: Mapping[str, str] = field(default_factory=dict)
+    columns: ArrowColumns = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", ArrowColumns.from_spark(self.target))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes."""
         settle()
-        for arrived in batches:
-            for payload in arrived.column("payload"):
-                with short_errors():
-                    yield from arrow_of(self.shaped(decode(payload.as_buffer())), self.target)
+        try:
+            for arrived in batches:
+                for payload in arrived.column("payload"):
+                    yield from self.batches(decode(payload.as_buffer()))
+        except PanewiseError:
+            hide_traceback()
+            raise
+
+    def batches(self, table: pl.DataFrame) -> list[pa.RecordBatch]:
+        """Returns rows as Arrow batches with the columns of the target."""
+        return self.columns.batches(self.shaped(table))
 
     def frame(self, table: pl.DataFrame | None, metrics: str | None) -> "pd.DataFrame":
         """Returns the rows of a table, and a row of metrics, as one pandas frame.
@@ -68,8 +114,8 @@ class Unpack:
         import pandas as pd  # noqa: PLC0415 - stages that convert no output to pandas do not import it
 
         # PySpark takes no column in several chunks, as those of concatenated tables are.
-        batches = [] if table is None else arrow_of(self.shaped(table).rechunk(), self.target)
-        rows = pa.Table.from_batches(batches, arrow_schema(self.target))
+        batches = [] if table is None else self.columns.batches(self.shaped(table).rechunk())
+        rows = pa.Table.from_batches(batches, self.columns.schema)
         frame: pd.DataFrame = joined(rows, metrics).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
         return frame
 
@@ -92,7 +138,8 @@ class Unpack:
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
             return frame.with_columns_seq(
-                pl.col(counted).cast(_INSTANT), *rows_restored(self.target, self.restored)
+                pl.col(counted).cast(_INSTANT),
+                *(rows_restored(self.target) if self.restored else ()),
             )
         if kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
@@ -112,6 +159,62 @@ class Unpack:
             "partial": pl.col(PARTIAL),
         }
         return frame.select(row, *(value.alias(name) for name, value in columns.items()))
+
+
+@dataclass(frozen=True)
+class UnpackWithReports:
+    """The function that ``mapInArrow`` calls with the envelopes of an operator, for a second operator.
+
+    It turns them into the rows of the first one and further envelopes, in a column of their own. These are
+    the reports of its shards, and outputs of this operator and of earlier ones that the query writes
+    (semantics 42.9).
+
+    Attributes:
+        unpack: the function that makes the rows.
+        written: the kinds of outputs of this operator that the query writes, with their numbered kinds.
+        target: the columns of the rows, and that of envelopes.
+        columns: these columns in Arrow.
+    """
+
+    unpack: Unpack
+    written: Mapping[str, str] = field(default_factory=dict)
+
+    target: StructType = field(init=False)
+    columns: ArrowColumns = field(init=False)
+
+    def __post_init__(self) -> None:
+        target = StructType([*self.unpack.target.fields, StructField(PROGRESS, OUT)])
+        object.__setattr__(self, "target", target)
+        object.__setattr__(self, "columns", ArrowColumns.from_spark(target))
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yields the rows in the envelopes, and the envelopes that stay closed."""
+        settle()
+        try:
+            for arrived in batches:
+                kinds = arrived.column("kind").to_pylist()
+                for kind, payload in zip(kinds, arrived.column("payload"), strict=True):
+                    if kind == KIND or is_numbered(kind):
+                        yield self._closed(kind, payload)
+                    elif kind in self.written:
+                        yield self._closed(self.written[kind], payload)
+                    if kind == self.unpack.kind:
+                        yield from self._rows(payload.as_buffer())
+        except PanewiseError:
+            hide_traceback()
+            raise
+
+    def _closed(self, kind: str, payload: pa.Scalar) -> pa.RecordBatch:
+        schema = self.columns.schema
+        none = [pa.nulls(1, column.type) for column in list(schema)[:-1]]
+        envelope = pa.array([{"kind": kind, "payload": payload.as_py()}], type=schema.field(PROGRESS).type)
+        return pa.RecordBatch.from_arrays([*none, envelope], schema=schema)
+
+    def _rows(self, payload: pa.Buffer) -> Iterator[pa.RecordBatch]:
+        schema = self.columns.schema
+        for batch in self.unpack.batches(decode(payload)):
+            none = pa.nulls(batch.num_rows, schema.field(PROGRESS).type)
+            yield pa.RecordBatch.from_arrays([*batch.columns, none], schema=schema)
 
 
 def _windows_of(bound: DataType) -> ArrayType:
@@ -145,13 +248,15 @@ def unpack_of(
     types = {f.name: f.dataType for f in spark_schema(dict(panes)).fields} | spark_types(spec, inputs)
     instants = (name for name in parts(spec).instants(spec) if name in types)
     types |= dict.fromkeys(instants, TimestampType())
-    columns = {of: tuple(schema.names) for of, schema in inputs.items()}
+    columns = {source_port: tuple(schema.names) for source_port, schema in inputs.items()}
     sources = parts(spec).unchanged(spec, columns)
-    types |= {name: inputs[of][column].dataType for name, (of, column) in sources.items()}
+    types |= {name: inputs[source_port][column].dataType for name, (source_port, column) in sources.items()}
     names = {name: name for name in types}
     if parts(spec).passed_on:
         # Columns that were added for expressions are left out.
-        names |= {name: output_names[of].get(column, "") for name, (of, column) in sources.items()}
+        names |= {
+            name: output_names[source_port].get(column, "") for name, (source_port, column) in sources.items()
+        }
     written = {own: name for own, name in names.items() if name}
     target = StructType([StructField(name, types[own]) for own, name in written.items()])
     return Unpack(kind, target, written)
@@ -171,8 +276,8 @@ def with_own_names(
     restored = {own: name for name, own in inner.items()}
     if unpack.kind != "panes" or not restored:
         return replace(unpack, restored=restored)
-    names = restored | emitted_names(spec, {port: of.names for port, of in inputs.items()}, restored)
-    target = StructType([field_restored(one, names) for one in unpack.target.fields])
+    names = restored | emitted_names(spec, {port: schema.names for port, schema in inputs.items()}, restored)
+    target = StructType([field_restored(column, names) for column in unpack.target.fields])
     output_names = dict(zip(unpack.output_names, target.names, strict=True))
     return replace(unpack, target=target, output_names=output_names, restored=restored)
 
@@ -199,3 +304,42 @@ def _schema_of(kind: str, entry: Entry, inputs: StructType, output_names: Mappin
     numbers = [StructField(name, LongType()) for name in names]
     clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
     return StructType([StructField("shard", IntegerType()), *numbers, *clocks])
+
+
+def rows_restored(target: StructType) -> list[pl.Expr]:
+    """Returns the columns of panes that contain rows, with the names of the target in these."""
+    return [
+        pl.col(column.name).list.eval(pl.element().struct.rename_fields(_inside(column).names))
+        for column in target.fields
+        if _contains_rows(column)
+    ]
+
+
+def reason(restored: Mapping[str, str]) -> pl.Expr:
+    """Returns the reasons of late and invalid rows, with the user's names."""
+    text = pl.col(REASON)
+    for own, name in restored.items():
+        text = text.str.replace_all(rf"\b{pl.escape_regex(own)}\b", name.replace("$", "$$"))
+    return text
+
+
+def _contains_rows(field: StructField) -> bool:
+    dtype = field.dataType
+    return field.name in _ROWS and isinstance(dtype, ArrayType) and isinstance(dtype.elementType, StructType)
+
+
+def _inside(field: StructField) -> StructType:
+    dtype: Any = field.dataType
+    rows: StructType = dtype.elementType
+    return rows
+
+
+def field_restored(field: StructField, names: Mapping[str, str]) -> StructField:
+    """Returns a column of panes with the user's names, also in the rows that it contains."""
+    dtype = field.dataType
+    if _contains_rows(field):
+        inside = [
+            StructField(names.get(inner.name, inner.name), inner.dataType) for inner in _inside(field).fields
+        ]
+        dtype = ArrayType(StructType(inside))
+    return StructField(names.get(field.name, field.name), dtype)

@@ -7,8 +7,9 @@ import polars as pl
 import pyarrow as pa
 
 from panewise.engine.registry import operator_for
-from panewise.spark.step import Outputs, ShardBatch, encoded, step
-from panewise.spark.worker import short_errors
+from panewise.errors import PanewiseError
+from panewise.spark.step import OutputBuffer, ShardBatch, encoded, step
+from panewise.spark.worker import hide_traceback
 from panewise.spec import Specification
 
 
@@ -21,15 +22,18 @@ def whole_batch(
     """
 
     def run(key: Any, table: pa.Table) -> pa.Table:
-        with short_errors():
+        try:
             return of_shard(key, table)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def of_shard(key: Any, table: pa.Table) -> pa.Table:
         shard_batch = ShardBatch.read(
             zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
         )
         shard_batch.control["finish"] = 1
-        outputs, emitted = Outputs(), list[tuple[str, bytes]]()
+        outputs, emitted = OutputBuffer(), list[tuple[str, bytes]]()
         for panes in outputs.many_panes(step(operator_for(spec, schemas), shard_batch, now, None)):
             emitted += encoded([("panes", panes)])
         emitted += encoded(outputs.rest().tables(int(key[0].as_py()), now, None))

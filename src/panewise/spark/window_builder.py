@@ -75,8 +75,8 @@ class WindowBuilder(SingleInputBuilder):
             columns: names or Columns, one by one or as a list, as in PySpark. An expression becomes a column
                 of the panes, under its alias or the name that Spark gives it.
         """
-        given = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
-        return self._once(keys=tuple(map(name_of, given)))
+        names = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+        return self._once(keys=tuple(map(name_of, names)))
 
     def window(self, window: AnyWindow) -> Self:
         """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""

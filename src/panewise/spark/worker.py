@@ -4,11 +4,7 @@ import ctypes
 import gc
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
-
-from panewise.errors import PanewiseError
 
 _IN_WORKER = "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules
 _JEMALLOC = "_RJEM_MALLOC_CONF"
@@ -25,7 +21,11 @@ def retain_memory() -> None:
     every micro-batch gets memory from the system page by page. That was an eighth of the time of a million
     rows (docs/performance.md). Settings of the user take precedence.
     """
-    of_user = [one for one in os.environ.get(_JEMALLOC, "").split(",") if one and one not in _OF_POLARS]
+    of_user = [
+        setting
+        for setting in os.environ.get(_JEMALLOC, "").split(",")
+        if setting and setting not in _OF_POLARS
+    ]
     os.environ[_JEMALLOC] = ",".join([*_RETENTION, *of_user])
     if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
@@ -54,16 +54,11 @@ def settle(stage: str = "") -> None:
         gc.freeze()
 
 
-@contextmanager
-def short_errors() -> Iterator[None]:
+def hide_traceback() -> None:
     """Removes the traceback of an error of panewise, so that the worker's report begins with its message.
 
     The traceback would show code of Spark and panewise, and none of the user's. PySpark reads the variable
     when it reports the error. The worker process then ends, so no other error is affected.
     """
-    try:
-        yield
-    except PanewiseError:
-        if _IN_WORKER:
-            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
-        raise
+    if _IN_WORKER:
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"

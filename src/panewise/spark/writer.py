@@ -23,7 +23,7 @@ from panewise.spark.envelope import kind_of, numbered
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.query_record import check_fed, check_place, prepare_record, record_of, write_note
 from panewise.spark.settings import envelopes_in_small_batches
-from panewise.spark.sinks import ParquetSink, Sink, empty, prepare
+from panewise.spark.sinks import PathSink, Sink, empty, prepare
 from panewise.spark.unpack import Unpack
 
 
@@ -191,23 +191,23 @@ def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[E
     """Returns the function that passes outputs to their sinks."""
     unpackers = {kind: dataflow.unpacker(kind, all_columns=_whole_rows(sinks)) for kind in sinks}
     kinds_of = _by_dataflow(earlier)
-    for one in earlier:
-        whole_rows = _whole_rows(kinds_of[id(one.dataflow)])
-        unpack = one.dataflow.unpacker(one.kind, all_columns=whole_rows)
-        unpackers[one.label] = replace(unpack, kind=one.label)
-    every = {**sinks, **{one.label: one.sink for one in earlier}}
-    # On a stream the paths of ParquetSinks are prepared.
+    for output in earlier:
+        whole_rows = _whole_rows(kinds_of[id(output.dataflow)])
+        unpack = output.dataflow.unpacker(output.kind, all_columns=whole_rows)
+        unpackers[output.label] = replace(unpack, kind=output.label)
+    every = {**sinks, **{output.label: output.sink for output in earlier}}
+    # On a stream the paths of sinks are prepared.
     streaming = dataflow.df.isStreaming
-    begun = (one for one, sink in every.items() if not (streaming and isinstance(sink, ParquetSink)))
+    begun = (output for output, sink in every.items() if not (streaming and isinstance(sink, PathSink)))
     return Dispatch(every, unpackers, frozenset(begun))
 
 
 def _by_dataflow(earlier: Sequence[EarlierOutput]) -> dict[int, dict[str, str]]:
     """Returns the outputs of earlier operators as :meth:`Dataflow.writing` takes them."""
-    found: dict[int, dict[str, str]] = {}
-    for one in earlier:
-        found.setdefault(id(one.dataflow), {})[one.kind] = one.label
-    return found
+    labels: dict[int, dict[str, str]] = {}
+    for output in earlier:
+        labels.setdefault(id(output.dataflow), {})[output.kind] = output.label
+    return labels
 
 
 def _whole_rows(kinds: Iterable[str]) -> bool:

@@ -59,11 +59,6 @@ class Deferral:
         """Whether messages of this operator may wait."""
         return self._ends is not None
 
-    def reset(self) -> None:
-        """Drops the cached time at which the state is due, after a reset has replaced the state."""
-        if self._ends is not None:
-            self._known_state = None
-
     def takes(self, message: Any) -> bool:
         """Returns whether a message may wait. The caller then adds it to those that wait.
 

@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias
 from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
 from panewise.standalone.operator_store import OperatorStore, opened

@@ -305,7 +305,6 @@ class OperatorCore(Core):
         self.uncommitted += 1
         self._synchronise()
         self._delivery.discard(lambda emission: emission.step >= numbers.step)
-        self.deferral.reset()
         if name is not None:
             self._step(lambda operator: [operator.advance(processing_time=now)])
         self.settle()

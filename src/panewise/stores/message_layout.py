@@ -6,7 +6,7 @@ from panewise.errors import SpecError
 
 KeyField: TypeAlias = Literal["equal_fields", "timestamp", "offset"]
 KeyLayout: TypeAlias = tuple[KeyField, ...]
-Measure: TypeAlias = Literal["time", "tuple"]
+Measure: TypeAlias = Literal["tuple", "time"]
 Use: TypeAlias = Literal["aggregate", "join"]
 WindowScale: TypeAlias = Literal["small", "large"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.aggregate import overflow
+from panewise.engine.aggregate import sums
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.range_aggregate import over
 from panewise.engine.windows.operator import WindowEngine
@@ -224,10 +224,8 @@ def test_a_narrow_sum_that_does_not_fit_its_type_is_an_error() -> None:
 def test_ordinary_decimals_are_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bounds of decimal(10,2) exclude an overflow, so the values of a small batch are not examined."""
     looked: list[str] = []
-    greatest = overflow.greatest
-    monkeypatch.setattr(
-        overflow, "greatest", lambda values: (looked.append(values.name), greatest(values))[1]
-    )
+    greatest = sums.greatest
+    monkeypatch.setattr(sums, "greatest", lambda values: (looked.append(values.name), greatest(values))[1])
     rows = pl.DataFrame(
         {"g": [1, 1], "v": [Decimal("1.25")] * 2}, schema={"g": pl.Int64(), "v": pl.Decimal(10, 2)}
     )

@@ -15,10 +15,9 @@ import polars as pl
 
 from panewise import Interval, JoinOperator, Side
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.spark.envelope import encode, pieces
-from panewise.spark.step import Outputs, PortBatch, ShardBatch, step
+from panewise.spark.step import OutputBuffer, PortBatch, ShardBatch, step
 from panewise.state import MemoryRunStore
 from tests.engine.collect_memory_job import status
 
@@ -39,7 +38,7 @@ class Worker:
     def step(self, side: str, rows: pl.DataFrame) -> int:
         """Returns the number of emitted rows of a micro-batch."""
         stored = StoredOperator.load(self.spec, SCHEMAS, RunLibrary(self.store, self.cache))
-        given, outputs, count = ShardBatch({side: PortBatch(rows=[rows])}), Outputs(), 0
+        given, outputs, count = ShardBatch({side: PortBatch(rows=[rows])}), OutputBuffer(), 0
         for panes in outputs.many_panes(step(stored.operator, given, None, None)):
             count += sum(piece.height for piece in pieces(panes) if encode(piece))
         panes = outputs.rest().panes

@@ -10,7 +10,8 @@ from panewise.engine.join.as_of import awaited
 from panewise.engine.join.as_of import method as methods
 from panewise.engine.join.as_of.partners import Candidates, partners_of
 from panewise.engine.join.operator import JoinEngine
-from tests.engine.join.test_operator import SCHEMAS, join, rows
+from tests.engine.join.micro_batches import SCHEMAS, rows
+from tests.engine.join.test_operator import join
 
 
 @pytest.fixture

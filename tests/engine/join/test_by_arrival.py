@@ -1,6 +1,5 @@
 """The windows of rows by arrival where random events do not lead: long batches, merges and equal hashes."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,22 +7,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise import JoinOperator, LastRows, Latest, Side
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise import JoinOperator, LastRows, Latest, Side, testing
+from panewise.engine.checkpoint import restore, save
 from panewise.engine.join.operator import JoinEngine
-from panewise.engine.join.search import rows_of_keys
-from panewise.engine.protocol import engine_parts
+from panewise.engine.join.search import candidate_slices, rows_of_keys
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store import lookup as stored_lookup
 from panewise.engine.store import rows_by_key, run
-from panewise.engine.store.cache import Cache
 from panewise.errors import SpecError
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import delta, time
+from tests.engine.join.micro_batches import LONG, SCHEMAS, inspected, rows, steps
 
-LONG = pl.Int64()
-SCHEMAS = {"left": {"k": LONG, "t": LONG, "v": LONG}, "right": {"k": LONG, "t": LONG, "w": LONG}}
 MATCHES = [LastRows(2, left=2), LastRows(delta("w", 1), left=delta("v", 1)), LastRows(2, order="event_time")]
 NAMES = ["count", "delta", "event time"]
 
@@ -32,19 +26,6 @@ def join(match: LastRows | Latest, how: Any = "left") -> JoinOperator:
     prefix = {} if how in ("semi", "anti") else {"prefix": "r_"}
     right = Side(keys=["k"], event_time="t", **prefix)  # type: ignore[arg-type]
     return JoinOperator(left=Side(keys=["k"], event_time="t"), right=right, match=match, how=how)
-
-
-def rows(side: str, *given: tuple[int, int, int]) -> pl.DataFrame:
-    return pl.DataFrame(given, schema=SCHEMAS[side], orient="row")
-
-
-def steps(spec: JoinOperator, store: MemoryRunStore) -> Iterator[StoredOperator]:
-    """Yields the operator of each micro-batch, which commits as on Spark: only if there is a change."""
-    while True:
-        stored = StoredOperator.load(spec, SCHEMAS, RunLibrary(store, Cache()))
-        yield stored
-        if stored.changed:
-            stored.commit()
 
 
 @pytest.mark.parametrize("match", MATCHES, ids=NAMES)
@@ -86,7 +67,7 @@ def test_rows_of_other_keys_may_have_the_same_hash(
     outputs = []
     for collide in (False, True):
         if collide:
-            for module in (rows_of_keys, rows_by_key, run, stored_lookup):
+            for module in (rows_of_keys, rows_by_key, run):
                 monkeypatch.setattr(
                     module, "row_hashes", lambda frame, _: np.full(frame.height, 7, dtype=np.uint64)
                 )
@@ -120,7 +101,7 @@ def test_rows_that_delete_are_dropped_at_merges() -> None:
 
 def test_a_row_that_deletes_stays_beside_another_key_of_its_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     """A merge may leave the row that it deletes, if rows of another key are between them."""
-    for module in (rows_of_keys, rows_by_key, run, stored_lookup):
+    for module in (rows_of_keys, rows_by_key, run):
         monkeypatch.setattr(module, "row_hashes", lambda frame, _: np.full(frame.height, 7, dtype=np.uint64))
     micro_batches = steps(join(Latest(deletes=(None, "w"))), MemoryRunStore())
     for n, (key, value) in enumerate(
@@ -178,13 +159,30 @@ def test_an_inspection_shows_what_the_windows_contain(match: LastRows | Latest, 
     operator.add(rows("right", (1, 7, 5), (1, 8, 5)), "right")
     operator.add(rows("left", (1, 6, 8)), "left")
     stored = next(micro_batches)
-    state = stored.operator.state
     assert stored.operator.live()["window_start"].to_list() == times
-
-    def read(
-        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
-    ) -> pl.DataFrame:
-        return state.tables[table].expired(horizon).all().select(columns)
-
-    found = engine_parts(spec).inspect(spec, stored.operator.header(), read)
+    found = inspected(stored)
     assert sorted(found.rows["__end"]) == times
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize(
+    "match",
+    [LastRows(3, left=2), LastRows(time(9), left=time(9)), LastRows(delta("w", 2), left=2), Latest()],
+    ids=["count", "time", "delta", "latest"],
+)
+def test_pairs_in_pieces_are_those_of_one_piece(
+    match: LastRows | Latest, how: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 37.4, 40.3: pieces change neither the pairs nor their order."""
+    types = {side: dict.fromkeys(schema, "bigint") for side, schema in SCHEMAS.items()}
+    given = {
+        side: [dict(zip(schema, (n % 3, n, n % 7), strict=True)) for n in range(20)]
+        for side, schema in SCHEMAS.items()
+    }
+    events: list[dict[str, Any]] = [{"op": "clock", "to": 1}, *[{"op": "add", "rows": given}] * 2]
+    found = [[out["panes"] for out in testing.run(join(match, how), events, "oracle", types=types)]]
+    for piece in (1 << 16, 5):
+        monkeypatch.setattr(candidate_slices, "PIECE", piece)
+        found.append([out["panes"] for out in testing.run(join(match, how), events, "engine", types=types)])
+    assert found[0] == found[1] == found[2]
+    assert sum(map(len, found[0])) > 10

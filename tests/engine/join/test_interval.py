@@ -10,12 +10,11 @@ from panewise import Interval, JoinOperator, Side, StreamTime, left, right
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.interval import retention
 from panewise.engine.join.operator import JoinEngine
-from panewise.engine.protocol import engine_parts
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.run import RunRows, Shape
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore, Run
-from tests.engine.join.test_operator import SCHEMAS, rows, steps
+from tests.engine.join.micro_batches import SCHEMAS, inspected, rows, steps
 
 
 def join(how: Any, **fields: Any) -> JoinOperator:
@@ -66,15 +65,8 @@ def test_an_inspection_shows_the_retained_rows(how: str) -> None:
     operator.add(rows("left", (3, 6, 1), (3, 7, 1), (3, 8, 1)), "left")
     next(micro_batches).operator.add(rows("right", (1, 4, 0)), "right")
     stored = next(micro_batches)
-    state = stored.operator.state
     assert stored.operator.live()["window_start"].to_list() == [1, 3, 4, 7, 8]
-
-    def read(
-        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
-    ) -> pl.DataFrame:
-        return state.tables[table].expired(horizon).all().select(columns)
-
-    found = engine_parts(spec).inspect(spec, stored.operator.header(), read)
+    found = inspected(stored)
     assert sorted(found.rows["__end"]) == [1, 3, 4, 7, 8]
 
 

@@ -1,6 +1,5 @@
 """The join operator where random events do not lead: repeated steps, long batches, odd names and types."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -8,38 +7,21 @@ import polars as pl
 import pytest
 
 from panewise import AsOf, FixedLag, Interval, JoinOperator, LastRows, Latest, Side, StreamTime
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.checkpoint import restore, save
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
 from panewise.errors import SpecError
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore
 from panewise.testing import run
-
-LONG = pl.Int64()
-SCHEMAS = {"left": {"k": LONG, "t": LONG, "v": LONG}, "right": {"k": LONG, "t": LONG, "w": LONG}}
+from tests.engine.join.micro_batches import LONG, SCHEMAS, rows, steps
 
 
 def join(match: Interval | AsOf, how: str = "left", watermark: FixedLag | None = None) -> JoinOperator:
     sides = {side: Side(keys=["k"], event_time="t", watermark=watermark) for side in ("left", "right")}
     sides["right"] = Side(keys=["k"], event_time="t", watermark=watermark, prefix="r_")
     return JoinOperator(**sides, match=match, how=how)  # type: ignore[arg-type]
-
-
-def rows(side: str, *given: tuple[int, int, int]) -> pl.DataFrame:
-    return pl.DataFrame(given, schema=SCHEMAS[side], orient="row")
-
-
-def steps(spec: JoinOperator, store: MemoryRunStore) -> Iterator[StoredOperator]:
-    """Yields the operator of each micro-batch, which commits as on Spark: only if there is a change."""
-    while True:
-        stored = StoredOperator.load(spec, SCHEMAS, RunLibrary(store, Cache()))
-        yield stored
-        if stored.changed:
-            stored.commit()
 
 
 @pytest.mark.parametrize("match", [Interval(0, 5), AsOf()], ids=["interval", "as of"])

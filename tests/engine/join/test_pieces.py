@@ -19,7 +19,7 @@ from panewise.engine.kernels import hashing
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
 from tests.engine.effort import DEFAULT, FEW, SOAK
-from tests.engine.join.test_operator import SCHEMAS, rows
+from tests.engine.join.micro_batches import SCHEMAS, rows
 from tests.engine.join.test_properties import agree
 
 WIDE = [Interval(-9, 9), Interval(-2, 30), Interval(0, 3), Interval(-30, 1), Interval(None, 9, retain_rows=5)]
@@ -85,5 +85,5 @@ def test_semi_and_anti_do_not_compare_all_pairs(how: Any) -> None:
         numbered = given_rows.with_columns(pl.col("t").alias(TIME), pl.int_range(pl.len()).alias(NUMBER))
         both = as_stored(method.plan.ports[name], numbered, shape.schema, 9)
         stored[name], new[name] = tables[name].put(both[:100]), both[100:]
-    found = matching.Matching.of(method, stored, new).found
+    found = matching.Matching.of(method, stored, new).candidates
     assert sum(int(one.slices.lengths.sum()) for one in found) == 300

@@ -11,7 +11,7 @@ from panewise.engine.join.interval import method as interval
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.search import matching
 from tests.engine.effort import FEW
-from tests.engine.join.test_operator import SCHEMAS, rows
+from tests.engine.join.micro_batches import SCHEMAS, rows
 from tests.engine.join.test_pieces import check
 
 RETAINED = [
@@ -36,14 +36,14 @@ def test_no_more_rows_are_compared_than_match(late: int, monkeypatch: pytest.Mon
     """A key has 200 new rows on each side, and 50 stored ones. The last three right rows are retained."""
     monkeypatch.setattr(matching, "ONCE", 1)
     found: list[int] = []
-    plain = interval.candidates
+    plain = interval.candidates_by_arrival
 
     def counted(*args: Any) -> Any:
         for one in plain(*args):
             found.append(int(one.slices.lengths.sum()))
             yield one
 
-    monkeypatch.setattr(interval, "candidates", counted)
+    monkeypatch.setattr(interval, "candidates_by_arrival", counted)
     side = Side(keys=["k"], event_time="t")
     right = Side(keys=["k"], event_time="t", prefix="r_")
     spec = JoinOperator(left=side, right=right, match=Interval(None, 0, retain_rows=3))

@@ -7,7 +7,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.engine.kernels.sorting import codes, hash_order, order
+from panewise.engine.kernels.hashing import hash_order
+from panewise.engine.kernels.sorting import codes, order
 
 TYPES = [np.int8, np.uint8, np.int64, np.uint64]
 

@@ -19,8 +19,7 @@ from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.ingest.output import Output
 from panewise.engine.over.operator import OverEngine
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore
 from panewise.testing.compare import same

@@ -11,8 +11,7 @@ from panewise import SpecError, StreamWindow, WindowListener
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.policy.operator import PolicyEngine
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import InputError
 from panewise.oracle import PolicyInterpreter
 from panewise.state import MemoryRunStore

@@ -7,8 +7,7 @@ import polars as pl
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.state import MemoryRunStore
 
 

@@ -51,7 +51,7 @@ def entries(rows: pl.DataFrame) -> list[tuple[int, int, int]]:
 
 def test_hashes_that_stand_several_times_are_all_found() -> None:
     """A lookup by key finds all rows of each key, and none for a key that the run does not have."""
-    indexed = RunRows.of(windows((1, 0, 1), (1, 10, 2), (2, 0, 3), (1, 20, 4)), BY_KEY)
+    indexed = RunRows.sorted_by_hash(windows((1, 0, 1), (1, 10, 2), (2, 0, 3), (1, 20, 4)), BY_KEY)
     wanted = row_hashes(pl.DataFrame({"k": [9, 1, 2]}), ["k"])
     places, which = indexed.at(wanted)
     assert sorted(zip(indexed.frame["v"].gather(places).to_list(), which.tolist(), strict=True)) == [
@@ -70,7 +70,7 @@ def test_different_rows_of_equal_hash_are_distinguished(monkeypatch: pytest.Monk
         return np.zeros(frame.height, dtype=np.uint64)
 
     monkeypatch.setattr("panewise.engine.store.run.row_hashes", all_alike)
-    monkeypatch.setattr("panewise.engine.store.lookup.row_hashes", all_alike)
+    monkeypatch.setattr("panewise.engine.store.run.row_hashes", all_alike)
     one = put(table(), (1, 0, 1), (2, 0, 2)).sealed()
     one = put(one, (2, 0, 3)).sealed()
     one = put(one, (3, 0, 4)).sealed()
@@ -83,10 +83,10 @@ def test_different_rows_of_equal_hash_are_distinguished(monkeypatch: pytest.Monk
 def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
     """A merge keeps the newest row of each window, and keeps tombstones unless no older run is left."""
     old, new = (
-        RunRows.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame,
-        RunRows.of(windows((1, 0, 5)), SHAPE).frame,
+        RunRows.sorted_by_hash(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame,
+        RunRows.sorted_by_hash(windows((1, 0, 5)), SHAPE).frame,
     )
-    gone = RunRows.of(windows((2, 0, 0), dead=True), SHAPE).frame
+    gone = RunRows.sorted_by_hash(windows((2, 0, 0), dead=True), SHAPE).frame
     above = merged([gone, new, old], SHAPE, None, bottom=False)
     assert sorted(above.select("k", "v", TOMBSTONE).rows()) == [(1, 5, False), (2, 0, True)]
     assert entries(merged([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
@@ -95,7 +95,7 @@ def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
 
 def test_expired_windows_are_neither_merged_nor_found() -> None:
     """Expired windows are neither merged nor found."""
-    frames = [RunRows.of(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
+    frames = [RunRows.sorted_by_hash(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
     assert entries(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
     one = put(put(table(), (1, 0, 1), (2, 1, 2)).sealed(), (3, 0, 3), (4, 1, 4)).expired(10)
     assert (
@@ -132,14 +132,14 @@ def test_a_run_has_its_ends_and_its_longest_wait() -> None:
     rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(
         pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0])
     )
-    told = RunRows.of(rows, SHAPE).described("a", 4)
+    told = RunRows.sorted_by_hash(rows, SHAPE).described("a", 4)
     assert (told.rows, told.low, told.high, told.waiting, told.part) == (3, 10, 60, 3, 4)
-    idle = RunRows.of(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described("b", None)
+    idle = RunRows.sorted_by_hash(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described("b", None)
     assert idle.waiting is None
 
 
 def test_parts_are_disjoint_and_together_everything() -> None:
-    rows = RunRows.of(windows(*((k, 0, k) for k in range(1_000))), SHAPE).frame
+    rows = RunRows.sorted_by_hash(windows(*((k, 0, k) for k in range(1_000))), SHAPE).frame
     pieces = parted(rows)
     assert len(pieces) == PARTS
     assert pl.concat(pieces).equals(rows)

@@ -17,8 +17,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.spec.triggers.composite import Trigger
 from panewise.state import MemoryRunStore
 

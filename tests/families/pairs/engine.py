@@ -9,12 +9,10 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, TIME, TOMBSTONE
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.bases import UncombinedOperator
-from panewise.engine.ingest.input_state import checked
+from panewise.engine.ingest.input_state import UncombinedOperator, checked
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns, late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader

@@ -306,9 +306,15 @@ def test_a_left_row_waits_for_later_right_rows(match: AsOf, waits: int, reach: t
 def test_ports_are_made_once() -> None:
     """They are no part of the value: a join whose ports were read equals one whose ports were not."""
     spec, other = (JoinOperator(left=Side(), right=Side(prefix="r_"), match=Interval(0, 5)) for _ in range(2))
-    assert spec.ports is spec.ports
+    assert spec.ports["left"] is spec.ports["left"]
     assert spec == other
     assert (hash(spec), repr(spec)) == (hash(other), repr(other))
+
+
+def test_a_caller_cannot_change_the_ports() -> None:
+    spec = JoinOperator(left=Side(), right=Side(prefix="r_"), match=Interval(0, 5))
+    spec.ports.clear()
+    assert set(spec.ports) == {"left", "right"}
 
 
 def test_all_columns_are_emitted_with_shared_keys_once() -> None:

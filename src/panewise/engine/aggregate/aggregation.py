@@ -8,7 +8,7 @@ from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.partials import Part, rows_part
 from panewise.engine.aggregate.results import result
 from panewise.engine.aggregate.row_buffer import RowBuffer
-from panewise.engine.aggregate.sums import leaving, leaving_of_rows
+from panewise.engine.aggregate.sums import chosen, leaving, leaving_of_rows
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.kernels.frames import filter_rows, grouped
 from panewise.spec import Aggregate
@@ -63,7 +63,7 @@ class Aggregation:
         The rows must be in arrival order.
         """
         beyond = leaving_of_rows(self.parts, rows)
-        lifted = [part.expressions(beyond).lift.alias(part.name) for part in self._all_parts]
+        lifted = [chosen(part, beyond).lift.alias(part.name) for part in self._all_parts]
         return self._typed(grouped(rows, by, lifted))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -82,7 +82,7 @@ class Aggregation:
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
         """Returns the expressions that merge groups of these partials. A group is in arrival order."""
         beyond = leaving(self.parts, partials, partials.height)
-        return [part.expressions(beyond).merge.alias(part.name) for part in self._all_parts]
+        return [chosen(part, beyond).merge.alias(part.name) for part in self._all_parts]
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results.

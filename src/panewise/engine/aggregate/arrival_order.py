@@ -74,6 +74,6 @@ class ArrivalOrderAggregation(Aggregation):
         numbered = windows.select(_COLLECTED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
         rows = numbered.filter(pl.col(_COLLECTED).list.len() > 0).explode(_COLLECTED).unnest(_COLLECTED)
         partials = of_rows.lift(rows.sort(_AT, ARRIVAL_NUMBER), [_AT, _AGAIN])
-        found = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
+        joined = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
         none = pl.col(ROWS).is_null()
-        return found.with_columns(of_rows.cleared(none, none)).select(of_rows.results)
+        return joined.with_columns(of_rows.cleared(none, none)).select(of_rows.results)

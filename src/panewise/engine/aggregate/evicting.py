@@ -54,6 +54,6 @@ class EvictingAggregation(Aggregation):
         numbered = windows.select(ROW_BUFFER).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
         rows = numbered.filter(pl.col(ROW_BUFFER).list.len() > 0).explode(ROW_BUFFER).unnest(ROW_BUFFER)
         partials = self._of_rows.lift(rows, [_AT, _AGAIN])
-        found = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
+        joined = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
         none = pl.col(ROWS).is_null()
-        return found.with_columns(self._of_rows.cleared(none, none)).select(self._of_rows.results)
+        return joined.with_columns(self._of_rows.cleared(none, none)).select(self._of_rows.results)

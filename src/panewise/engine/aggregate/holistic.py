@@ -32,7 +32,7 @@ def range_aggregation(aggregation: _Kind) -> _Kind:
     In it each holistic aggregate has a part that already is the result. This part replaces the part with
     the values, unless another aggregate needs the values.
     """
-    made, parts, results, needed = copy(aggregation), list[Part](), list[pl.Expr](), set[str]()
+    of_ranges, parts, results, needed = copy(aggregation), list[Part](), list[pl.Expr](), set[str]()
     own = {aggregate.name: aggregate for aggregate in aggregation.aggregates if aggregate.fn in _LISTS}
     for read in aggregation.results:
         name = read.meta.output_name()
@@ -43,9 +43,9 @@ def range_aggregation(aggregation: _Kind) -> _Kind:
             results.append(read)
             needed.update(read.meta.root_names())
     replaced = {_values(aggregate) for aggregate in own.values()} - needed
-    made.parts = [*(part for part in aggregation.parts if part.name not in replaced), *parts]
-    made.results = results
-    return made
+    of_ranges.parts = [*(part for part in aggregation.parts if part.name not in replaced), *parts]
+    of_ranges.results = results
+    return of_ranges
 
 
 def _values(aggregate: Aggregate) -> str:
@@ -77,18 +77,18 @@ def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
 def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -> pl.Series:
     """Returns the quantile of each range, with linear interpolation; null if the range has no values."""
     known, ranks = _ranked(values.cast(pl.Float64))
-    some = last > first
-    low, high = first[some], last[some]
+    not_empty = last > first
+    low, high = first[not_empty], last[not_empty]
     at = fraction * (high - low - 1)
     down = np.floor(at).astype(np.intp)
     beside = np.flatnonzero(at > down)  # quantiles that lie between two values
     # One query for the lower value of each range, then one for the upper value where it is needed.
     skipped = np.append(down, down[beside] + 1)
-    found = wavelet.smallest(ranks, np.append(low, low[beside]), np.append(high, high[beside]), skipped)
-    values = known.gather(pl.Series(found.astype(np.uint32)))
+    chosen = wavelet.smallest(ranks, np.append(low, low[beside]), np.append(high, high[beside]), skipped)
+    values = known.gather(pl.Series(chosen.astype(np.uint32)))
     lower, upper = values.head(len(down)), values.head(len(down)).scatter(beside, values.slice(len(down)))
     between = lower + pl.Series(at - down) * (upper - lower)
-    return _where(some, between.zip_with(lower != upper, lower))  # inf - inf would be NaN
+    return _where(not_empty, between.zip_with(lower != upper, lower))  # inf - inf would be NaN
 
 
 def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
@@ -106,11 +106,11 @@ def _commonest(values: pl.Series, first: Places, last: Places) -> pl.Series:
     """Returns the most frequent value of each range, the smallest of several; null if there is none."""
     known, ranks = _ranked(values)
     order = np.lexsort((last, first))  # neighbouring ranges overlap, so the range moves little
-    moving, found = _Moving(ranks.tolist(), known.len()), np.empty(len(first), dtype=np.intp)
+    moving, modes = _Moving(ranks.tolist(), known.len()), np.empty(len(first), dtype=np.intp)
     for place in order.tolist():
-        found[place] = moving.to(int(first[place]), int(last[place]))
-    some = found >= 0
-    return _where(some, known.gather(pl.Series(found[some].astype(np.uint32))))
+        modes[place] = moving.to(int(first[place]), int(last[place]))
+    not_empty = modes >= 0
+    return _where(not_empty, known.gather(pl.Series(modes[not_empty].astype(np.uint32))))
 
 
 def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
@@ -128,12 +128,12 @@ def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
     return ordered.filter(new), ranks
 
 
-def _where(some: Mask, values: pl.Series) -> pl.Series:
-    """Returns the values, in order, at the positions where `some` is true, and null at the others."""
-    if some.all():
+def _where(mask: Mask, values: pl.Series) -> pl.Series:
+    """Returns the values, in order, at the positions where `mask` is true, and null at the others."""
+    if mask.all():
         return values
-    index = pl.Series((np.cumsum(some) - 1).clip(0).astype(np.uint32)).zip_with(
-        pl.Series(some), pl.Series([None], dtype=pl.UInt32)
+    index = pl.Series((np.cumsum(mask) - 1).clip(0).astype(np.uint32)).zip_with(
+        pl.Series(mask), pl.Series([None], dtype=pl.UInt32)
     )
     return values.gather(index)
 

@@ -28,8 +28,8 @@ def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Pa
         return rows_in_order.numbered_edges_part(aggregate, _name(aggregate, index), schema)
     if aggregate.then_by:
         return several_ranks.part(aggregate, _name(aggregate, index), schema, numbered=True)
-    made = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
-    return made(aggregate, _name(aggregate, index), schema)
+    make = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
+    return make(aggregate, _name(aggregate, index), schema)
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:

@@ -27,7 +27,7 @@ def pair_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType])
     values = {side: pl.col(name).filter(known).cast(pl.Float64) for side, name in columns.items()}
     each = {side: pl.when(known).then(pl.col(name).cast(pl.Float64)) for side, name in columns.items()}
     n = _name("n", index)
-    made = [
+    parts = [
         Part(
             n,
             pl.Int64(),
@@ -38,10 +38,12 @@ def pair_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType])
             single=known.cast(pl.Int64),
         )
     ]
-    made += [_mean(side, index, values[side], each[side]) for side in columns]
-    made += [_products(name, index, values, each) for name in _PRODUCTS]
-    made += [_extreme(fn, side, index, values[side], each[side]) for side in columns for fn in ("min", "max")]
-    return made
+    parts += [_mean(side, index, values[side], each[side]) for side in columns]
+    parts += [_products(name, index, values, each) for name in _PRODUCTS]
+    parts += [
+        _extreme(fn, side, index, values[side], each[side]) for side in columns for fn in ("min", "max")
+    ]
+    return parts
 
 
 def _name(what: str, index: int) -> str:

@@ -16,7 +16,7 @@ Invariant: merging is associative, and the partial of no rows is its neutral ele
 depend on where batches are cut.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import add, and_, or_, xor
 from typing import Any, TypeAlias
@@ -58,14 +58,6 @@ class Part:
     single: pl.Expr | None = None  # as `lift`, for each row alone
     over_ranges: RangeFunction | None = None  # computes the part over ranges of pieces, without merging
     passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
-
-    def expressions(self, leaving: Collection[str]) -> "Part | Fitting":
-        """Returns the object whose `lift` and `merge` are used: `fitting`, or the part itself.
-
-        `leaving` has the columns whose sums may leave the range of their type. Their parts need the exact
-        expressions, which the part itself has.
-        """
-        return self if self.fitting is None or self.sums in leaving else self.fitting
 
 
 def rows_part() -> Part:

@@ -19,7 +19,7 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.aggregate.sums import leaving
+from panewise.engine.aggregate.sums import chosen, leaving
 from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 
@@ -52,15 +52,15 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     merge = _Merge(from_blocks, beyond)
     joined = _joined_in_stretches(merge, *_condensed(merge, pieces[names], first, last))
     rest = [part for part in parts if part.name not in names and part.over_ranges is None]
-    both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
+    with_lists = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
     computed = [
         part.over_ranges(pieces, first, last).alias(part.name)
         for part in parts
         if part.over_ranges is not None
     ]
     zeros = [pl.lit(0).alias(part.name) for part in aggregation.parts if _is_zero(part, beyond)]
-    made = both.hstack(computed).with_columns(zeros)
-    return made.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+    partials = with_lists.hstack(computed).with_columns(zeros)
+    return partials.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
 
 
 def _joins(part: Part, longest: int) -> bool:
@@ -85,7 +85,7 @@ class _Merge:
     @property
     def in_groups(self) -> list[pl.Expr]:
         """The expressions that merge the pieces of a group."""
-        return [part.expressions(self.beyond).merge.alias(part.name) for part in self.parts]
+        return [chosen(part, self.beyond).merge.alias(part.name) for part in self.parts]
 
     @property
     def in_pairs(self) -> list[pl.Expr]:
@@ -128,11 +128,13 @@ def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, las
         1, longest, _STRETCH if any(part.dtype.is_nested() for part in merge.parts) else pieces.height
     )
     order = np.argsort(stretch, kind="stable")
-    made = []
-    for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
-        low, high = (int(first[some].min()), int(last[some].max())) if len(some) else (0, 0)
-        made.append(_joined(merge, pieces.slice(low, high - low), first[some] - low, last[some] - low))
-    return made[0] if len(made) == 1 else take_rows(vstack_frames(made), np.argsort(order))
+    stretches = []
+    for in_stretch in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
+        low, high = (int(first[in_stretch].min()), int(last[in_stretch].max())) if len(in_stretch) else (0, 0)
+        stretches.append(
+            _joined(merge, pieces.slice(low, high - low), first[in_stretch] - low, last[in_stretch] - low)
+        )
+    return stretches[0] if len(stretches) == 1 else take_rows(vstack_frames(stretches), np.argsort(order))
 
 
 def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
@@ -170,8 +172,8 @@ def _chosen(uses: Mask, more: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFram
     mask = pl.Series(uses)
     return pl.DataFrame(
         [
-            one.zip_with(mask, other)
-            for one, other in zip(more.get_columns(), ranges.get_columns(), strict=True)
+            column.zip_with(mask, other)
+            for column, other in zip(more.get_columns(), ranges.get_columns(), strict=True)
         ]
     )
 
@@ -187,8 +189,8 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
     cuts = np.flatnonzero(np.diff(count // _TOGETHER)) + 1
     return vstack_frames(
         [
-            _merged_at_once(parts, pieces, *some)
-            for some in zip(np.split(first, cuts), np.split(last, cuts), strict=True)
+            _merged_at_once(parts, pieces, *portion)
+            for portion in zip(np.split(first, cuts), np.split(last, cuts), strict=True)
         ]
     )
 

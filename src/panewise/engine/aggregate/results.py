@@ -6,11 +6,17 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
 
-from panewise.engine.aggregate import overflow, rankings, rows_in_order, sketch, user
+from panewise.engine.aggregate import rankings, rows_in_order, sketch, user
 from panewise.engine.aggregate.catalogue import parts_of
-from panewise.engine.aggregate.overflow import EXACT
 from panewise.engine.aggregate.pairs import pair_result
-from panewise.engine.aggregate.sums import leaving_of_rows
+from panewise.engine.aggregate.sums import (
+    DIGITS,
+    EXACT,
+    check_sums,
+    chosen,
+    leaving_of_rows,
+    overflow_of_decimals,
+)
 from panewise.engine.aggregate.types import mean_type, result_type, total_type
 from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
@@ -84,7 +90,7 @@ def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
     target = mean_type(dtype)
     unit, bound = (
         Decimal(1).scaleb(-target.scale),
-        Decimal(1).scaleb((target.precision or overflow.DIGITS) - target.scale),
+        Decimal(1).scaleb((target.precision or DIGITS) - target.scale),
     )
 
     def divide(pairs: pl.Series) -> pl.Series:
@@ -95,7 +101,7 @@ def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
             for p in pairs.to_list()
         ]
         if any(mean is not None and mean.copy_abs() >= bound for mean in means):
-            raise overflow.overflow_of_decimals("avg", column, target)
+            raise overflow_of_decimals("avg", column, target)
         return pl.Series(means, dtype=target)
 
     return pl.struct(_total(column, dtype).alias("s"), n.alias("n")).map_batches(divide, return_dtype=target)
@@ -110,7 +116,7 @@ def _total(column: str, dtype: pl.DataType) -> pl.Expr:
 
     def checked(parts: Sequence[pl.Series]) -> pl.Series:
         sums, carries = parts
-        overflow.check_sums(sums, carries, target, column)
+        check_sums(sums, carries, target, column)
         return sums.cast(target)
 
     return pl.map_batches([stored, pl.col(f"{CARRY}{column}")], checked, return_dtype=target)
@@ -153,7 +159,7 @@ def _of_distinct(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Exp
         numbered = sets.alias(column).to_frame().with_row_index(_AT)
         rows = numbered.explode(column, empty_as_null=True)
         beyond = leaving_of_rows(parts, rows)
-        lifted = [part.expressions(beyond).lift.alias(part.name) for part in parts]
+        lifted = [chosen(part, beyond).lift.alias(part.name) for part in parts]
         return rows.group_by(_AT, maintain_order=True).agg(lifted).select(computed).to_series()
 
     return pl.col(f"__set:{column}").map_batches(of_sets, return_dtype=result_type(aggregate, schema))

@@ -1,7 +1,7 @@
 """Partials of aggregates that list the first or the last rows, or all rows with nulls (24.4, 24.27, 24.28).
 
-A condition decides which rows take part. `first` and `last` with a condition are lists of one row here. So a
-row with a null differs from no row.
+A condition decides which rows take part. `first` and `last` with a condition are computed from lists of at
+most one row. So a row whose value is null, a list with a null, differs from no row, an empty list.
 """
 
 from collections.abc import Callable

@@ -29,7 +29,7 @@ def part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, num
         numbered: whether the part contains arrival numbers, so that partials merge in any order.
     """
     assert aggregate.column is not None
-    columns = {_rank(place): one.column for place, one in enumerate(aggregate.ranking)}
+    columns = {_rank(place): rank.column for place, rank in enumerate(aggregate.ranking)}
     columns[_VALUE] = aggregate.column
     if numbered:
         columns = {_TURN: ARRIVAL_NUMBER, **columns}
@@ -66,7 +66,7 @@ def _best(aggregate: Aggregate, *, numbered: bool) -> pl.Expr:
 
     Null is the smallest value of a rank: the first in ascending, and the last in descending order.
     """
-    falling = [not one.ascending for one in aggregate.ranking]
+    falling = [not rank.ascending for rank in aggregate.ranking]
     fields = [*map(_rank, range(len(falling))), *([_TURN] if numbered else [])]
     down = [*falling, *([False] if numbered else [])]
     keys = [pl.element().struct.field(field) for field in fields]

@@ -1,17 +1,148 @@
-"""Partials of sums. Those of integers have a carry (:mod:`panewise.engine.aggregate.overflow`).
+"""Partials of sums, and carries, which count how often a sum has left the range of its type.
 
-Each sum has two implementations: a plain one, which Polars adds fast, and an exact one, in 128 bits with the
-carry. For each batch a cheap bound shows which columns need the exact one. Invariant: the plain one is used
-only where no sum can leave the range of its type and all carries are 0. So both return the same partials.
+Sums of whole numbers and of decimals are sums of integers: a decimal is added as its unscaled value
+(semantics 24.3, 24.16). A sum is stored in two columns: its value modulo a *unit*, and a *carry*. The exact
+sum is value + carry * unit. The unit is 2^64 for whole numbers, and 10^38 for decimals. Invariant: the carry
+is 0 if and only if the sum fits its column. So every sum can be merged, whatever the order, and only the
+result of a pane has to fit.
+
+Each sum has two implementations: a plain one, which Polars adds fast, and an exact one. The exact one adds
+the halves of the values, whose sums fit in 128 bits. A cheap bound, the largest absolute value times the
+number of rows, shows for nearly every batch that its sums fit. Invariant: the plain one is used only where no
+sum can leave the range of its type and all carries are 0. So both return the same partials.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Context
+from typing import TypeAlias
 
 import polars as pl
 
-from panewise.engine.aggregate.overflow import Exact, exact_sum, exact_sum_of_two, fits, greatest
 from panewise.engine.aggregate.partials import Fitting, Pair, Part, Side
 from panewise.engine.columns import CARRY
+from panewise.errors import AggregateOverflowError
+
+LIMIT = 2**63
+DIGITS = 38  # the precision of the widest decimal
+EXACT = Context(prec=120)  # more digits than a mean or a difference of decimals needs
+
+Carried: TypeAlias = tuple[pl.Expr, pl.Expr]  # a sum and its carry
+
+
+def limit(dtype: pl.DataType) -> int:
+    """Returns a bound: sums with a smaller absolute value fit the type. For decimals it is unscaled."""
+    return 10 ** (dtype.precision or DIGITS) if isinstance(dtype, pl.Decimal) else LIMIT
+
+
+def greatest(values: pl.Series) -> int:
+    """Returns the largest absolute value of whole numbers or unscaled decimals, 0 if there are none."""
+    whole = values.to_physical()
+    low, high = whole.min(), whole.max()
+    return max(abs(low), abs(high)) if isinstance(low, int) and isinstance(high, int) else 0
+
+
+def fits(values: pl.Series, count: int, total: pl.DataType) -> bool:
+    """Returns whether sums of up to `count` of the values fit the type of the total, by the cheap bound."""
+    dtype, bound = values.dtype, limit(total)
+    if isinstance(dtype, pl.Decimal) and 10 ** (dtype.precision or DIGITS) * count < bound:
+        return True
+    return greatest(values) * count < bound
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The exact sum of values as two expressions.
+
+    Attributes:
+        value: the sum modulo the unit, 0 if there are no values.
+        carry: how many units have to be added to it.
+    """
+
+    value: pl.Expr
+    carry: pl.Expr
+
+
+def exact_sum(values: pl.Expr, carries: pl.Expr, dtype: pl.DataType) -> Exact:
+    """Returns the exact sum of the values of a group.
+
+    Args:
+        values: whole numbers, or decimals of the scale of `dtype`.
+        carries: the carry of each value, 0 for an input column.
+        dtype: the type of the sum: Int64, or the widest decimal.
+    """
+    upper, lower = _halves(values, dtype)
+    return _combined(upper.sum(), lower.sum(), carries.sum(), dtype)
+
+
+def exact_sum_of_two(one: Carried, other: Carried, dtype: pl.DataType) -> Exact:
+    """Returns the exact sum of two sums, row by row. A null counts as 0."""
+    (upper, lower), (more, less) = _halves(one[0], dtype), _halves(other[0], dtype)
+    carries = one[1].fill_null(0) + other[1].fill_null(0)
+    return _combined(
+        upper.fill_null(0) + more.fill_null(0), lower.fill_null(0) + less.fill_null(0), carries, dtype
+    )
+
+
+def _half(dtype: pl.DataType) -> int:
+    """Returns the square root of the unit."""
+    return 10 ** (DIGITS // 2) if isinstance(dtype, pl.Decimal) else 2**32
+
+
+def _halves(values: pl.Expr, dtype: pl.DataType) -> tuple[pl.Expr, pl.Expr]:
+    """Returns values as two whole numbers: ``upper * half + lower``, where 0 <= lower < half."""
+    whole, half = values.to_physical().cast(pl.Int128), pl.lit(_half(dtype), dtype=pl.Int128)
+    return whole // half, whole % half
+
+
+def _combined(upper: pl.Expr, lower: pl.Expr, carries: pl.Expr, dtype: pl.DataType) -> Exact:
+    """Returns the sum whose halves, and whose carries, have these sums."""
+    half, unit = pl.lit(_half(dtype), dtype=pl.Int128), pl.lit(_half(dtype) ** 2, dtype=pl.Int128)
+    # Move what exceeds the lower half to the upper one, and what exceeds that to the carry.
+    upper = upper + carries.cast(pl.Int128) * half + lower // half
+    carry, rest = upper // half, upper % half * half + lower % half  # 0 <= rest < unit
+    # Here the carry of a negative sum is -1. It becomes 0 if the sum fits.
+    above = (carry == -1) & (rest > 0) if isinstance(dtype, pl.Decimal) else rest >= LIMIT
+    value = pl.when(above).then(rest - unit).otherwise(rest)
+    typed = value.reinterpret(dtype=dtype) if isinstance(dtype, pl.Decimal) else value.cast(dtype)
+    return Exact(typed, (carry + above.cast(pl.Int128)).cast(pl.Int64))
+
+
+def check_sums(sums: pl.Series, carries: pl.Series, dtype: pl.DataType, column: str) -> None:
+    """Checks that sums fit the type of their results.
+
+    Args:
+        sums, carries: the two columns of the sums.
+        dtype: the type of the results: Int64, or a decimal of the same scale.
+        column: the input column, for the message.
+
+    Raises:
+        AggregateOverflowError: if a sum does not fit.
+    """
+    if isinstance(dtype, pl.Decimal):
+        if greatest(carries) or greatest(sums) >= limit(dtype):
+            raise overflow_of_decimals("sum", column, dtype)
+    elif greatest(carries):
+        for total, carry in zip(sums, carries, strict=True):
+            if carry:
+                raise overflow(column, total + carry * 2**64)
+
+
+def overflow(column: str, total: int) -> AggregateOverflowError:
+    """Returns the error for a sum of whole numbers that leaves 64 bits."""
+    rule = "a sum of whole numbers fits in 64 bits (semantics 24.3)"
+    return AggregateOverflowError(
+        f"sum({column}) = {total}", rule, f"cast {column} to double or decimal before the operator"
+    )
+
+
+def overflow_of_decimals(fn: str, column: str, dtype: pl.Decimal) -> AggregateOverflowError:
+    """Returns the error for a sum or a mean of decimals that does not fit its type."""
+    given = f"{fn}({column}) beyond decimal({dtype.precision},{dtype.scale})"
+    remedy = f"cast {column} to a decimal of fewer digits, or to double, before the operator"
+    return AggregateOverflowError(
+        given, "a sum or a mean of decimals fits its result type (semantics 24.16)", remedy
+    )
 
 
 def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
@@ -90,6 +221,15 @@ def leaving(parts: Sequence[Part], partials: pl.DataFrame, count: int) -> set[st
             else not fits(partials[part.name], count, part.dtype)
         )
     }
+
+
+def chosen(part: Part, leaving: Collection[str]) -> Part | Fitting:
+    """Returns the object whose `lift` and `merge` are used: `fitting`, or the part itself.
+
+    `leaving` has the columns whose sums may leave the range of their type. Their parts need the exact
+    expressions, which the part itself has.
+    """
+    return part if part.fitting is None or part.sums in leaving else part.fitting
 
 
 def _is_carry(part: Part) -> bool:

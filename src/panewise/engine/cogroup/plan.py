@@ -1,7 +1,6 @@
 """The plan of a cogroup: its ports, and the plan of the windows over the rows of both sides."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
 import polars as pl
@@ -11,7 +10,7 @@ from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, REASON, SLICE,
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
 from panewise.engine.protocol import Schema, Schemas
-from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import CogroupOperator, parts, row_driven
 from panewise.spec.operators.cogroup.windowing import (
@@ -47,7 +46,7 @@ class CogroupPort:
         # Rows of equal time keep their order, so that a step that is repeated numbers them in the same way.
         self.ties_matter = True
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
-        self._assign = partial(assign_windows, windows.spec, windows.slicing)
+        self._assign = assigning(windows.spec, windows.slicing)
         # Rows with a source position are tested for replays one by one.
         self.can_combine = windows.can_combine and not any(side.position for side in spec.sides.values())
         names = zip(windows.keys, self.keys, strict=True)

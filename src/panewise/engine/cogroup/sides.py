@@ -10,7 +10,7 @@ from panewise.engine.columns import PARTIAL
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.state import JoinState
-from panewise.engine.join.windows_of_sides import Rows, Step, WindowsOfSides, split_late
+from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide, WindowsOfSides, split_late
 from panewise.engine.protocol import EvaluatedPanes
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.join.columns import LEFT
@@ -28,7 +28,7 @@ class CogroupSides(WindowsOfSides):
         self.spec, self.plan, self.state = plan.spec, plan, JoinState({})
         self._partials: dict[str, pl.DataFrame] = {}  # of each side in a batch
         self._evaluations: list[EvaluatedPanes] = []  # of the present step, as the two that follow
-        self._fresh: list[Rows] = []  # the rows that are no replays
+        self._fresh: list[RowsBySide] = []  # the rows that are no replays
         self.late: list[pl.DataFrame] = []  # the rows that are late for the windows, as rows of these
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
@@ -79,7 +79,7 @@ class CogroupSides(WindowsOfSides):
         """Whether each row is a batch of its own: else the windows take the rows one by one."""
         return super()._one_by_one and self.clocks_are_own
 
-    def _arrived(self, rows: Rows, fresh: Rows) -> Step:
+    def _arrived(self, rows: RowsBySide, fresh: RowsBySide) -> OutputsAndPanes:
         open_sides = self._open(fresh)
         if open_sides:
             self._fresh.append(open_sides)

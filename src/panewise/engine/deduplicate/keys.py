@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.kernels.frames import equal, take_rows
-from panewise.engine.kernels.hashing import row_hashes
-from panewise.engine.kernels.sorting import codes, hash_order
-from panewise.engine.store.lookup import Wanted
+from panewise.engine.kernels.hashing import hash_order, row_hashes
+from panewise.engine.kernels.sorting import codes
+from panewise.engine.store.run import Wanted
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import PLACE, TIME
-from panewise.engine.ingest.offsets import Offsets, Run
+from panewise.engine.ingest.offsets import Offsets, Stretch
 from panewise.engine.kernels.frames import ordered
 from panewise.spec import Entry, Position
 
@@ -78,32 +78,28 @@ class Marks:
         """Returns the marks after the rows are received."""
         if spec.position is None or rows.is_empty():
             return self
-        return self.advanced_by(spec, Marks.offsets_of(spec, rows))
+        return self.advanced_by(spec.position, Marks.offsets_of(spec.position, rows))
 
-    def advanced_by(self, spec: Entry, offsets: pl.DataFrame | None) -> "Marks":
+    def advanced_by(self, position: Position, offsets: pl.DataFrame) -> "Marks":
         """Returns the marks after rows are received. `offsets` is the result of :meth:`offsets_of` for them.
 
         It may come from another process.
         """
-        if spec.position is None or offsets is None:
-            return self
-        by = list(spec.position.columns[:-1])
-        if not spec.position.ordered:
-            return self._received(spec.position, offsets)
+        by = list(position.columns[:-1])
+        if not position.ordered:
+            return self._received(position, offsets)
         known = offsets if self.table is None else pl.concat([self.table, offsets])
         return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()).sort(by))
 
     @staticmethod
-    def offsets_of(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame | None:
-        """Returns what rows add to the marks, None if there is nothing.
+    def offsets_of(position: Position, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns what rows add to the marks.
 
         For each (source, partition) this is the highest offset or, for positions that are not ordered, the
         runs of consecutive offsets.
         """
-        if spec.position is None or rows.is_empty():
-            return None
-        by, offset = list(spec.position.columns[:-1]), pl.col(spec.position.offset)
-        if spec.position.ordered:
+        by, offset = list(position.columns[:-1]), pl.col(position.offset)
+        if position.ordered:
             return rows.group_by(by, maintain_order=True).agg(offset.max().alias(MARK))
         offsets = rows.select(*by, offset.cast(pl.Int64).alias(MARK)).unique().sort(*by, MARK)
         # A run begins where the offset is not the one after that of the row before.
@@ -124,23 +120,23 @@ class Marks:
     def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":
         """Returns the marks after runs of offsets are received, for positions that are not ordered."""
         known = self._offsets(position)
-        arrived: dict[tuple[Any, ...], list[Run]] = {}
+        arrived: dict[tuple[Any, ...], list[Stretch]] = {}
         for *origin, first, last in runs.rows():
             arrived.setdefault(tuple(origin), []).append((first, last))
-        for one, those in arrived.items():
-            known.setdefault(one, Offsets(position.remember or 1)).receive(those)
-        rows = [(*one, *interval) for one, offsets in known.items() for interval in offsets.rows()]
+        for of_source, intervals in arrived.items():
+            known.setdefault(of_source, Offsets(position.remember or 1)).receive(intervals)
+        rows = [(*origin, *interval) for origin, offsets in known.items() for interval in offsets.rows()]
         table = pl.DataFrame(rows, schema=runs.schema, orient="row")
         return Marks(table.sort(*position.columns[:-1], FROM))
 
     def _offsets(self, position: Position) -> dict[tuple[Any, ...], Offsets]:
         """Returns the floor and the intervals of each (source, partition)."""
-        found: dict[tuple[Any, ...], Offsets] = {}
+        by_origin: dict[tuple[Any, ...], Offsets] = {}
         for *origin, first, last in () if self.table is None else self.table.rows():
-            offsets = found.setdefault(tuple(origin), Offsets(position.remember or 1))
+            offsets = by_origin.setdefault(tuple(origin), Offsets(position.remember or 1))
             if first is None:
                 offsets.floor = last
             else:
                 offsets.first.append(first)
                 offsets.last.append(last)
-        return found
+        return by_origin

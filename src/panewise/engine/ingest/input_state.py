@@ -1,17 +1,22 @@
-"""The part of a state that every operator with one input has: clocks and replay marks."""
+"""What operators with one input have in common: clocks and replay marks in the state, and their steps."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import polars as pl
 
+from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.validate import NEVER, Port, with_time
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
+from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
-from panewise.spec import Entry, Inputs, row_driven
+from panewise.families import INPUT
+from panewise.spec import Entry, Inputs, RowInputs, row_driven
 from panewise.state.manifest import REMEDY, Checks, check_fields, optional, whole
 
 _RULE = "a manifest is the JSON that panewise wrote"
@@ -67,7 +72,7 @@ class InputState:
         """
         checked(header, {**dict.fromkeys(self.COUNTS, COUNT), **self.checks})
         counts: dict[str, Any] = {name: header.get(name, 0) for name in self.COUNTS}
-        clocks = read_clocks(header, Clocks.of(entry))
+        clocks = read_clocks(header, self.clocks)
         return replace(self, clocks=clocks, marks=read_marks(header, entry, schema), **counts)
 
 
@@ -78,8 +83,9 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
         "watermark": clocks.watermark,
         "finished": clocks.finished,
     }
-    if isinstance(entry.watermark, Inputs) or row_driven(entry.watermark) is not None:
-        reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
+    source = entry.watermark
+    if source is not None and (isinstance(source, Inputs) or row_driven(source) is not None):
+        reported = {name: [report.watermark, report.reported_at] for name, report in clocks.inputs.reports}
         header["inputs"] = {"since": clocks.inputs.since, "told": reported}
     return header
 
@@ -190,3 +196,138 @@ _FIELDS: Checks = {
     "inputs": _inputs,
     "timer": _instant_or_none,
 }
+
+
+class _Plan(Port, Protocol):
+    """The plan of an operator with one input, which is its port."""
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the emitted rows or panes."""
+        ...
+
+
+P = TypeVar("P", bound=_Plan)
+S = TypeVar("S", bound=InputState)
+Evict: TypeAlias = Callable[[Mapping[str, Any]], Output]  # evicts a partition
+
+
+class UncombinedOperator:
+    """An operator that takes no partials."""
+
+    evict: Evict | None = None
+
+    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
+        """Raises AssertionError. It is never called, because the ports combine no rows."""
+        raise AssertionError(NEVER)
+
+
+class SingleInput(ABC, Generic[P, S]):
+    """An operator with one input, a plan of type P, and a state of type S.
+
+    Attributes:
+        spec: the specification.
+        plan: the plan.
+        state: the state.
+        changed: whether the tables have changed since the operator was made.
+    """
+
+    evict: Evict | None = None
+
+    def __init__(self, spec: Any, plan: P, state: S) -> None:
+        self.spec, self.plan, self.state, self.changed = spec, plan, state, False
+        self._nothing = Output.nothing(plan.pane_schema, plan.late_schema, plan.invalid_schema)
+
+    @property
+    def clocks_are_own(self) -> bool:
+        """Whether rows drive the watermark."""
+        return self.plan.row_driven_inputs is not None
+
+    def advance(
+        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
+    ) -> Output:
+        """Moves both clocks together, then emits what is due (semantics 18).
+
+        With several inputs (semantics 12.5), `source` is the name of the input that reports the watermark.
+        """
+        return self._tick(self.state.clocks.moved(self.plan.entry, processing_time, watermark, source))
+
+    def finish(self, port: str | None = None) -> Output:
+        """Ends the input (semantics 12.2)."""
+        return self._tick(replace(self.state.clocks, finished=True))
+
+    @abstractmethod
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clocks, and emits what is due."""
+
+    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds a batch of rows, then moves the watermarks that they drive.
+
+        After the end of input all rows are late, with the reason `finished`.
+        """
+        validated, inputs = self.plan.validate(rows, self.state.clocks.processing_time), self._row_driven
+        output, refused = self._added(validated.valid), validated.invalid
+        latest = {} if inputs is None else latest_of(inputs, validated.valid)
+        if latest:
+            output = replace(output, panes=pl.concat([output.panes, self.advance_inputs(latest).panes]))
+        counts = output.counts + Counts(rows_in=refused.height, invalid=refused.height)
+        invalid = self._in_order(pl.concat([refused, output.invalid])) if output.invalid.height else refused
+        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
+
+    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds rows that the port found valid. :meth:`advance_inputs` moves the watermarks."""
+        output = self._added(valid)
+        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
+
+    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
+        """Returns invalid rows with their place, in arrival order."""
+        if invalid.is_empty():
+            return invalid
+        timed = with_time(self.plan.entry, invalid, self.state.clocks.processing_time)
+        return arrival.in_order(self.plan.entry, timed)
+
+    @abstractmethod
+    def _added(self, valid: pl.DataFrame) -> Output:
+        """Adds valid rows. Invalid rows in the output have their place."""
+
+    @property
+    def _row_driven(self) -> RowInputs | None:
+        """The inputs whose watermarks the rows of a batch drive."""
+        return self.plan.row_driven_inputs
+
+    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
+        """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
+
+        `latest` has the highest event time of the valid rows of each of these inputs.
+        """
+        inputs = self._row_driven
+        return (
+            self._nothing if inputs is None else self._tick(self.state.clocks.moved_by_rows(inputs, latest))
+        )
+
+    def header(self) -> dict[str, Any]:
+        """Returns what the state has besides tables, as JSON values."""
+        return self.state.header(self.plan.entry)
+
+    def with_header(self, header: Mapping[str, Any]) -> S:
+        """Returns the state with the values of a header."""
+        return self.state.with_header(self.plan.entry, self.plan.schema, header)
+
+    def marks(self, port: str = INPUT) -> Marks:
+        """Returns the replay marks."""
+        return self.state.marks
+
+    def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
+        """Replaces the replay marks by those of the rows that all shards of the operator have received."""
+        self.state = replace(self.state, marks=marks)
+
+    def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
+        """Adds a batch of the one port."""
+        return [self.add(of_port, port) for port, of_port in rows.items()]
+
+    def add_together(
+        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
+    ) -> list[Output]:
+        """Adds the valid rows of the one port, then moves the watermarks that they drive."""
+        outputs = [self.add_valid(rows, port) for port, rows in valid.items()]
+        return outputs + [self.advance_inputs(seen, port) for port, seen in latest.items()]

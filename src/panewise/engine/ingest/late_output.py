@@ -28,7 +28,9 @@ def reason_of(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
     return pl.lit("finished") if clocks.finished else cause
 
 
-def late_columns(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
-    """Returns the columns of the late output: from `made`, ``late_by``, or else from the rows."""
-    made = {**made, LATE_BY: clocks.late_by(pl.col(TIME))}
-    return [made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
+def late_columns(
+    columns: dict[str, pl.DataType], values: dict[str, pl.Expr], clocks: Clocks
+) -> list[pl.Expr]:
+    """Returns the columns of the late output: from `values`, ``late_by``, or else from the rows."""
+    values = {**values, LATE_BY: clocks.late_by(pl.col(TIME))}
+    return [values.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]

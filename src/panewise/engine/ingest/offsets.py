@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Run: TypeAlias = tuple[int, int]  # the first and the last of consecutive offsets
+Stretch: TypeAlias = tuple[int, int]  # the first and the last of consecutive offsets
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Offsets:
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[Stretch]:
         """Returns the intervals, in ascending order."""
         return list(zip(self.first, self.last, strict=True))
 
@@ -50,7 +50,7 @@ class Offsets:
         place = bisect_right(self.first, offset) - 1
         return place >= 0 and offset <= self.last[place]
 
-    def receive(self, runs: Iterable[Run]) -> None:
+    def receive(self, runs: Iterable[Stretch]) -> None:
         """Receives the offsets of these runs, in ascending order.
 
         Offsets that already count as received change nothing.
@@ -105,16 +105,16 @@ class Offsets:
             self.last[place] = reached
 
 
-def joined(runs: Iterable[Run]) -> list[Run]:
+def joined(runs: Iterable[Stretch]) -> list[Stretch]:
     """Returns the runs in ascending order. Runs that overlap or directly follow each other become one.
 
     >>> joined([(4, 5), (1, 2), (3, 3), (9, 9)])
     [(1, 5), (9, 9)]
     """
-    found: list[Run] = []
+    runs_in_order: list[Stretch] = []
     for start, end in sorted(runs):
-        if found and start <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if runs_in_order and start <= runs_in_order[-1][1] + 1:
+            runs_in_order[-1] = (runs_in_order[-1][0], max(end, runs_in_order[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            runs_in_order.append((start, end))
+    return runs_in_order

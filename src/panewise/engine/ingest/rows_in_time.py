@@ -7,7 +7,7 @@ import polars as pl
 
 from panewise.engine.columns import REASON, TIME
 from panewise.engine.ingest import arrival
-from panewise.engine.ingest.bases import P, S, SingleInput, UncombinedOperator
+from panewise.engine.ingest.input_state import P, S, SingleInput, UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
 

@@ -1,4 +1,6 @@
-"""Validation of rows (semantics 15). It depends on the row alone, and comes before replay and lateness.
+"""Validation of rows (semantics 15), and the input ports that validate them where they are read.
+
+Validation depends on the row alone, and comes before replay and lateness.
 
 Most batches have no invalid row. So cheap statistics of the columns, such as the number of nulls, first
 decide which tests are made at all. Then one expression decides whether any row fails. Only if one does,
@@ -7,15 +9,17 @@ reasons are computed. The cost is one pass over the columns that are tested.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME
 from panewise.engine.ingest import arrival
+from panewise.engine.ingest.late_output import late_schema
 from panewise.errors import SpecError
-from panewise.spec import Entry, row_driven
+from panewise.families import INPUT
+from panewise.spec import Entry, RowInputs, row_driven
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
 MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
@@ -60,13 +64,12 @@ def validate(
     rows = rows[[*columns, *marks, *extra]]
     if not spec.keys:
         rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
-    valid, invalid = _split(spec, arrival.placed(rows), processing_time, compared)
+    valid, invalid = _split(spec, rows if extra else arrival.placed(rows), processing_time, compared)
     if assign is not None:
         valid, unassignable = assign(valid)
         invalid = invalid if unassignable.is_empty() else pl.concat([invalid, unassignable], how="diagonal")
-    return ValidationResult(
-        valid.drop(marks) if marks else valid, arrival.in_order(spec, invalid)[[*columns, REASON, PLACE]]
-    )
+    ordered = arrival.in_order(spec, invalid) if invalid.height else invalid
+    return ValidationResult(valid.drop(marks) if marks else valid, ordered[[*columns, REASON, PLACE]])
 
 
 def _split(
@@ -133,7 +136,7 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     if spec.max_future_skew is not None:
         horizon = saturating_add(processing_time, spec.max_future_skew.us)
         tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
-    inputs = row_driven(spec.watermark)
+    inputs = None if spec.watermark is None else row_driven(spec.watermark)
     if inputs is not None and inputs.column is not None:
         not_given(inputs.column, f"input {inputs.column} is null")
         tests.append(
@@ -177,3 +180,118 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
         raise SpecError(
             f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column"
         )
+
+
+NEVER: Final = "rows of this operator are never pre-aggregated"
+
+
+class Port(Protocol):
+    """A compiled input port: validates and pre-aggregates rows where they are read. It has no state."""
+
+    @property
+    def entry(self) -> Entry:
+        """The specification of the port."""
+        ...
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The columns of the input."""
+        ...
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of the key; without keys a constant column."""
+        ...
+
+    @property
+    def late_schema(self) -> dict[str, pl.DataType]:
+        """The columns of late rows."""
+        ...
+
+    @property
+    def invalid_schema(self) -> dict[str, pl.DataType]:
+        """The columns of invalid rows."""
+        ...
+
+    @property
+    def row_driven_inputs(self) -> RowInputs | None:
+        """The inputs of `Inputs` or `StreamTime`, if rows drive their watermarks; else None."""
+        ...
+
+    @property
+    def ties_matter(self) -> bool:
+        """Whether rows of equal event time must keep their order even if the late output is not used."""
+        ...
+
+    @property
+    def can_combine(self) -> bool:
+        """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
+        ...
+
+    @property
+    def needs_clock(self) -> bool:
+        """Whether the operator validates rows again, because their windows depend on its clock."""
+        ...
+
+    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
+        """Returns the valid and the invalid rows of a batch.
+
+        Without `windows`, rows are not assigned to windows yet.
+        """
+        ...
+
+    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
+        """Returns the partials of valid rows; only if :attr:`can_combine`."""
+        ...
+
+    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Merges the partials of several readers."""
+        ...
+
+
+class UncombinedPort:
+    """A port that combines no rows, as the operator needs each of them, in their order."""
+
+    can_combine = False
+    ties_matter = True
+    needs_clock = False
+
+    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
+        """Raises AssertionError. It is never called, because `can_combine` is False."""
+        raise AssertionError(NEVER)
+
+    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Raises AssertionError. It is never called, because `can_combine` is False."""
+        raise AssertionError(NEVER)
+
+
+class InputPort:
+    """The only input port of an operator, which is also the plan of the operator.
+
+    Attributes:
+        assign: assigns valid rows to their windows; None if rows have none.
+
+    Raises:
+        SpecError: if a column is missing.
+    """
+
+    assign: Assign | None = None
+
+    def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
+        check_columns(entry, schema)
+        self.entry, self.schema, self.keys = entry, dict(schema), list(entry.keys) or [ONE_KEY]
+        self.row_driven_inputs = row_driven(entry.watermark)
+        self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
+
+    @property
+    def ports(self) -> dict[str, Self]:
+        """The input port."""
+        return {INPUT: self}
+
+    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
+        """Returns the valid and the invalid rows of a batch.
+
+        Without `windows`, rows are not assigned to windows yet. If windows depend on processing time,
+        `processing_time` must be that of the operator.
+        """
+        return validate(self.entry, self.schema, rows, processing_time, self.assign if windows else None)

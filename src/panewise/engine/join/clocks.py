@@ -64,6 +64,17 @@ class JoinClocks:
             return None
         return saturating_add(clock.watermark, -spec.sides[side].allowed_lateness.us)
 
+    def lowest(self, spec: TwoSided, side: str) -> int | None:
+        """Returns the lowest event time of the rows of a side that are still to be joined.
+
+        None if it may be any. No such row is before the horizon of its side.
+        """
+        return self.horizon(spec, side)
+
+    def none_to_come(self, spec: TwoSided, side: str) -> bool:
+        """Returns whether no row of a side is still to be joined."""
+        return self.horizon(spec, side) == MAX_INSTANT
+
     def passed(self, spec: JoinOperator, side: str) -> int | None:
         """Returns the last instant that the horizon of a side has passed, None if there is none.
 

@@ -10,9 +10,11 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, ONE_KEY, TIME
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.protocol import Inspection, Operator, Schemas, TableReader
+from panewise.engine.store.stored_table import StoredTable
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec import JoinOperator
@@ -37,6 +39,7 @@ class MatchEngine:
         operator: an operator that has taken no step, given the join and the types of its columns. Matches
             with a method have the operator :class:`panewise.engine.join.operator.JoinEngine`.
         method: the method of that operator, a :class:`panewise.engine.join.method.Method`.
+        state: the state of that operator, given the tables of the method.
         tables: the names of the tables, each at the place of its number, as far as `inspect` reads them.
         inspect: what a stored state contains that has not expired (semantics 41).
         late_rows: which rows of a side are late, given the match, the side, the times of the rows, and the
@@ -45,6 +48,7 @@ class MatchEngine:
 
     operator: Callable[[JoinOperator, Schemas], Operator]
     method: Callable[[JoinPlan], Any] = _no_method
+    state: Callable[[dict[str, StoredTable]], JoinState] = JoinState
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
     late_rows: Callable[[Any, str, pl.Series, Instants, Instants], Mask] = behind

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import polars as pl
 
-from panewise.engine.join.batch.arrival import Arrived
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import JoinState
 from panewise.engine.store.stored_table import StoredTable
@@ -18,25 +18,24 @@ class Method(Protocol):
         """Returns the empty tables by name. Their order is that of their numbers on disk."""
         ...
 
-    def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table at these clocks."""
         ...
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
-        """Joins the applied rows of a batch. Returns what is emitted, and the tables after the batch.
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
+        """Joins the applied rows of a batch. Returns what is emitted, and the state after the batch.
 
         What is emitted comes in one or more pieces, of which the first is empty only if all are. They are
-        made when they are requested, from the tables before the batch. The tables are not expired yet.
+        made when they are requested, from the tables before the batch. The state has the clocks of the batch,
+        and tables that are not expired yet.
         """
         ...
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
-        """Returns what is emitted when the clocks of the state move to `clocks`, and the changed tables."""
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
+        """Moves the clocks of the state. Returns what is emitted, and the state after the move."""
         ...
 
-    def waiting(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
         """Returns, by side, the rows that wait for a partner; of AsOf left rows only."""
         ...
 

@@ -1,4 +1,7 @@
-"""The operator of joins (semantics 27, 28, 36 to 41). The method of its match does the joining."""
+"""The operator of joins (semantics 27, 28, 36 to 41), for all matches that have a method.
+
+It tests rows for replays and lateness. The method of the match stores the applied rows, and joins them.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -6,21 +9,24 @@ from itertools import chain
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.chrono import MAX_INSTANT, saturating_add
+from panewise.engine.columns import TIME
 from panewise.engine.ingest.output import Output
-from panewise.engine.join.batch.arrival import Arrived
+from panewise.engine.join.batch.join_batch import JoinBatch, join_batch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.method import Method
-from panewise.engine.join.pairing import PairingEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState
+from panewise.engine.join.two_sides import TwoSidedOperator
+from panewise.engine.kernels.frames import output_key
 from panewise.engine.protocol import Schemas
+from panewise.engine.store.stored_table import sealed_if_long
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.operators.join.columns import LEFT, OTHER
 
 
-class JoinEngine(PairingEngine):
+class JoinEngine(TwoSidedOperator):
     """A join on Polars frames.
 
     Args:
@@ -32,15 +38,20 @@ class JoinEngine(PairingEngine):
             columns have one name.
     """
 
+    spec: JoinOperator
+    plan: JoinPlan
+    state: JoinState
+
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         self.spec, self.plan = spec, JoinPlan.of(spec, schemas)
-        self.method: Method = match_engine(spec.match).method(self.plan)
-        self.state = JoinState(self.method.tables())
+        of_match = match_engine(spec.match)
+        self.method: Method = of_match.method(self.plan)
+        self.state = of_match.state(self.method.tables())
         self.changed = False  # whether the tables have changed since the operator was made
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table."""
-        return self.method.horizons(clocks)
+        return self.method.table_horizons(clocks)
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which something is emitted; None: nothing is."""
@@ -48,30 +59,81 @@ class JoinEngine(PairingEngine):
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows (semantics 40.4)."""
-        horizons = [self.state.clocks.horizon(self.spec, side) for side in self.plan.ports]
-        lowest = min((MIN_INSTANT if one is None else one for one in horizons), default=MIN_INSTANT)
-        if lowest == MAX_INSTANT:
+        clocks = self.state.clocks
+        if all(clocks.none_to_come(self.spec, side) for side in self.plan.ports):
             return MAX_INSTANT
-        behind = self.method.furthest_behind()
-        return None if None in horizons or behind is None else saturating_add(lowest, -behind)
+        lowest, behind = [clocks.lowest(self.spec, side) for side in OTHER], self.method.furthest_behind()
+        known = [one for one in lowest if one is not None]
+        return None if len(known) < len(lowest) or behind is None else saturating_add(min(known), -behind)
 
     def live(self) -> pl.DataFrame:
-        """Returns the rows that wait for a partner, of AsOf left rows only, each as the window [t, t + 1)."""
-        return self.shown(self.method.waiting(self.state))
+        """Returns the stored rows that :meth:`panewise.engine.join.method.Method.live` returns.
 
-    def _joined(self, batch: Arrived) -> Iterator[pl.DataFrame]:
-        """Joins the rows of a batch, moves the clocks, and returns what is emitted."""
-        emitted, tables = self.method.joined(self.state, batch)
+        Each is the window [t, t + 1), with the keys of the left side. Without event times the windows have no
+        bounds. The last column names the side: `input`, or `__input` if a key has that name.
+        """
+        names = self.spec.keys
+        of_side = "__input" if "input" in names else "input"
+        rows = []
+        for side, live in self.method.live(self.state).items():
+            port = self.plan.ports[side]
+            keys = zip(port.keys, names, strict=True) if names else ()
+            shown = [output_key(mine, port.stored[mine]).alias(name) for mine, name in keys]
+            # A column, and no literal: without keys a select of literals alone has a row.
+            time = pl.when(pl.lit(bool(port.entry.time_columns))).then(pl.col(TIME))
+            rows.append(live.select(*shown, time.alias("window_start"), pl.lit(side).alias(of_side)))
+        start = pl.col("window_start")
+        end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
+        columns = {"window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}
+        both = pl.concat(rows).with_columns(value.alias(name) for name, value in columns.items())
+        both = both.select(pl.exclude(of_side), of_side)
+        return both.sort(["window_end", "window_start", *names], nulls_last=False, maintain_order=True)
+
+    def add_together(
+        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
+    ) -> Iterator[Output]:
+        """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7).
+
+        `latest` has the highest event times of the valid rows of all shards. There is an output for each side
+        of the batch; if there are many pairs, more outputs with the rest of them follow.
+        """
+        highest = {side: max(times.values()) for side, times in latest.items() if times}
+        batch = join_batch(self.plan, self.state, valid, highest)
+        return self._outputs(batch, self._added(batch))
+
+    def _added(self, batch: JoinBatch) -> Iterator[pl.DataFrame]:
+        """Adds the rows of a batch, and moves the clocks. Returns what is emitted: a piece at least."""
+        emitted, state = self.method.add(self.state, batch)
         first = next(emitted)
         self.changed |= first.height > 0 or any(rows.height for rows in batch.applied.values())
-        state = replace(self.state.with_tables(tables), marks=batch.marks, next_number=batch.next_number)
-        self._set(replace(state, clocks=batch.clocks))
+        self._set(replace(state, marks=batch.marks, next_number=batch.next_number))
         return chain([first], emitted)
+
+    def _outputs(self, batch: JoinBatch, emitted: Iterator[pl.DataFrame]) -> Iterator[Output]:
+        """Yields what a batch emits, and the late rows and counts of its sides."""
+        panes = next(emitted)
+        for side, late in batch.late.items():
+            yield replace(self._nothing(side), panes=panes, late=late, counts=batch.counts[side])
+            panes = panes.clear()
+        port = next(iter(batch.late), LEFT)
+        for more in chain([panes], emitted):
+            if more.height:
+                yield replace(self._nothing(port), panes=more)
 
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""
-        panes, tables = self.method.moved(self.state, clocks)
+        panes, state = self.method.advance(self.state, clocks)
         # What was emitted must not be emitted again after a restart, whatever moves the clocks.
-        self.changed |= panes.height > 0 or len(tables) > 0
-        self._set(replace(self.state.with_tables(tables), clocks=clocks))
+        tables = self.state.tables
+        self.changed |= panes.height > 0 or any(state.tables[name] is not one for name, one in tables.items())
+        self._set(state)
         return replace(self._nothing(LEFT), panes=panes)
+
+    def _set(self, state: JoinState) -> None:
+        """Replaces the state, and expires its tables by its clocks.
+
+        Rows are sealed in runs only after that. So rows that expire in the step in which they arrive are not.
+        """
+        horizons = self.horizons(state.clocks)
+        expired = {name: table.expired(horizons[name]) for name, table in state.tables.items()}
+        self.state = state.with_tables({name: sealed_if_long(table) for name, table in expired.items()})

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import polars as pl
@@ -11,13 +10,12 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, REASON, TIME
 from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, check_columns, validate
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
 from panewise.engine.kernels.frames import filter_rows
 from panewise.engine.kernels.instants import saturating_sum
 from panewise.engine.protocol import Schema, Schemas
-from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.errors import SpecError
 from panewise.spec import JoinOperator, parts, row_driven
@@ -65,7 +63,7 @@ class SidePort(UncombinedPort):
         self.assign = None
         if self.entry.window is not None:
             windows = window_operator(spec, max_(ROW_NUMBER))
-            self.assign = partial(assign_windows, windows, slicing_of(self.entry.window))
+            self.assign = assigning(windows, slicing_of(self.entry.window))
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch. With windows, valid rows are in one."""
@@ -164,8 +162,8 @@ def meeting(plan: JoinPlan, taken: Callable[[str, Sequence[str]], pl.DataFrame])
     columns = []
     for side in plan.ports:
         names = columns_of(plan.spec.condition, side)
-        found = taken(side, names) if names else pl.DataFrame()
-        columns += [one.alias(named(side, one.name)) for one in found.get_columns()]
+        rows = taken(side, names) if names else pl.DataFrame()
+        columns += [one.alias(named(side, one.name)) for one in rows.get_columns()]
     return plan.condition.matches(pl.DataFrame(columns))
 
 

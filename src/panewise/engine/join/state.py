@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Self
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import COUNT, INPUTS, MARKS, checked, marks_rows, read_marks
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks, SideClock
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec.operators.join.columns import SIDES
@@ -77,6 +77,10 @@ class JoinState(SidesState):
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with these tables in place of those of the same names."""
         return replace(self, tables={**self.tables, **tables})
+
+    def after(self, tables: Mapping[str, StoredTable], clocks: JoinClocks) -> Self:
+        """Returns the state after a step: with these tables, and with these clocks."""
+        return replace(self, tables={**self.tables, **tables}, clocks=clocks)
 
 
 def read_clocks(header: Mapping[str, Any]) -> JoinClocks:

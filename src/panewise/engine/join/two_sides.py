@@ -9,7 +9,7 @@ import polars as pl
 
 from panewise.engine.columns import TIME
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.bases import UncombinedOperator
+from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import SidesState
@@ -74,11 +74,11 @@ class TwoSidedOperator(UncombinedOperator, ABC):
         validated = {side: self.plan.ports[side].validate(one, now) for side, one in rows.items()}
         valid = {side: one.valid for side, one in validated.items()}
         latest = {side: {"all": cast(int, one[TIME].max())} for side, one in valid.items() if one.height}
-        found: dict[str, list[Output]] = {side: [] for side in rows}
+        by_side: dict[str, list[Output]] = {side: [] for side in rows}
         for output in self.add_together(valid, latest):
-            found[output.port].append(output)
+            by_side[output.port].append(output)
         outputs = []
-        for side, of_side in found.items():
+        for side, of_side in by_side.items():
             output, invalid = Output.merged(of_side), validated[side].invalid
             counts = output.counts + Counts(rows_in=invalid.height, invalid=invalid.height)
             columns = list(self.plan.ports[side].invalid_schema)

@@ -10,7 +10,7 @@ import polars as pl
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, NUMBER, PARTIAL, REASON, TIME
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.join.batch.arrival import late_after_end, numbered
+from panewise.engine.join.batch.join_batch import late_after_end, numbered
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import TwoSidedOperator
 from panewise.engine.kernels.frames import filter_rows, vstack_frames
@@ -18,8 +18,8 @@ from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.windowing import ROW_NUMBER
 
 # The outputs of the sides without panes, and the panes.
-Step: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
-Rows: TypeAlias = Mapping[str, pl.DataFrame]  # by side
+OutputsAndPanes: TypeAlias = tuple[list[Output], Iterator[pl.DataFrame]]
+RowsBySide: TypeAlias = Mapping[str, pl.DataFrame]  # by side
 _LATE_COLUMNS: Final = (REASON, MISSED_WINDOWS, LATE_BY, PARTIAL)
 
 
@@ -35,7 +35,7 @@ class WindowsOfSides(TwoSidedOperator):
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
     ) -> Iterator[Output]:
         """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7)."""
-        highest = {side: max(of.values()) for side, of in latest.items() if of}
+        highest = {side: max(times.values()) for side, times in latest.items() if times}
         rows, total = numbered(self.plan, self.state, valid)
         add = self._each if total and self._one_by_one else self._batch
         outputs, panes = add(rows, highest)
@@ -52,18 +52,18 @@ class WindowsOfSides(TwoSidedOperator):
             if more.height:
                 yield replace(self._nothing(port), panes=more)
 
-    def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
+    def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
         """Adds each row as a batch of its own, in arrival order."""
         places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
-        found, emitted = {side: [self._nothing(side)] for side in rows}, []
+        by_side, emitted = {side: [self._nothing(side)] for side in rows}, []
         for _, side, at in sorted(places):
             row = rows[side][at : at + 1]
             outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
-            found[side] += outputs
+            by_side[side] += outputs
             emitted += [*panes]
-        return [Output.merged(of_side) for of_side in found.values()], iter(emitted)
+        return [Output.merged(of_side) for of_side in by_side.values()], iter(emitted)
 
-    def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> Step:
+    def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
         """Adds rows of one batch, and moves the watermarks after them."""
         fresh, marks = {}, dict(self.state.marks)
         for side, one in rows.items():
@@ -76,27 +76,29 @@ class WindowsOfSides(TwoSidedOperator):
         return outputs, chain(panes, self._advanced(self.state.clocks.moved_by_rows(self.spec, highest)))
 
     @abstractmethod
-    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
+    def _arrived(
+        self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]
+    ) -> OutputsAndPanes:
         """Adds rows that are no replays to their windows, and emits what fires. `rows` are all rows."""
 
-    def _open(self, fresh: Rows) -> Rows:
+    def _open(self, fresh: RowsBySide) -> RowsBySide:
         """Returns the rows of the sides whose input has not ended."""
         return {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
 
     def _outputs_and_applied(
-        self, rows: Rows, fresh: Rows, found: pl.DataFrame | None
+        self, rows: RowsBySide, fresh: RowsBySide, all_late: pl.DataFrame | None
     ) -> tuple[list[Output], dict[str, pl.DataFrame]]:
         """Returns the late rows and counts of the sides, and their applied rows.
 
-        `found` has the late rows of the sides whose input has not ended, with their `ROW_NUMBER` and the
+        `all_late` has the late rows of the sides whose input has not ended, with their `ROW_NUMBER` and the
         columns of the late output.
         """
         outputs, applied, given = [], {}, self._open(fresh)
         for side, one in fresh.items():
-            if found is None or side not in given:
+            if all_late is None or side not in given:
                 late, applied[side] = late_after_end(self.plan, self.state, side, one), one.clear()
             else:
-                late, applied[side] = split_late(one, found, self.plan.ports[side].late_schema)
+                late, applied[side] = split_late(one, all_late, self.plan.ports[side].late_schema)
             replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
             counts = Counts(rows[side].height, applied[side].height, replays, late.height - partly, 0, partly)
             outputs.append(replace(self._nothing(side), late=late, counts=counts))
@@ -119,6 +121,6 @@ def split_late(
     if late.is_empty():
         return pl.DataFrame(schema=schema), rows
     own = late.select(pl.col(ROW_NUMBER).alias(NUMBER), *_LATE_COLUMNS)
-    found = rows.join(own, on=NUMBER, maintain_order="left")
-    missed = found.filter(~pl.col(PARTIAL))[NUMBER]
-    return found.select(*schema), filter_rows(rows, ~rows[NUMBER].is_in(missed.implode()))
+    late = rows.join(own, on=NUMBER, maintain_order="left")
+    missed = late.filter(~pl.col(PARTIAL))[NUMBER]
+    return late.select(*schema), filter_rows(rows, ~rows[NUMBER].is_in(missed.implode()))

@@ -189,7 +189,7 @@ class _Compiler:
 
     def _in(self, node: In) -> pl.Expr:
         value, options = self.value(node.value), node.options
-        plain = [one.value for one in options if isinstance(one, Literal) and one.type in _PLAIN]
+        plain = [option.value for option in options if isinstance(option, Literal) and option.type in _PLAIN]
         if len(plain) == len(options) and value.kind in ("integer", "other"):
             return value.expr.is_in(plain)
         return pl.any_horizontal([_compared("=", value, self.value(option)) for option in options])
@@ -283,8 +283,8 @@ def _compared(op: str, first: _Value, second: _Value) -> pl.Expr:
 
 
 def _truth(expr: Any) -> pl.Expr:
-    made: pl.Expr = expr
-    return made
+    test: pl.Expr = expr
+    return test
 
 
 def _compared_decimals(op: str, first: _Value, second: _Value) -> pl.Expr:

@@ -50,7 +50,7 @@ def _one_row(frame: pl.DataFrame, place: int) -> pl.DataFrame:
     """
     columns = frame.get_columns()
     return pl.DataFrame(
-        [one.slice(place, 1) if one.dtype.is_nested() else one.gather([place]) for one in columns]
+        [column.slice(place, 1) if column.dtype.is_nested() else column.gather([place]) for column in columns]
     )
 
 
@@ -77,9 +77,9 @@ def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     if rows.height <= _FEW:
         return rows.select(keys).unique(maintain_order=True)
     code = codes(rows, keys)
-    some = np.full(int(code.max()) + 1, -1, dtype=np.intp)
-    some[code] = np.arange(rows.height)  # one row of each key: of several, the last assignment stays
-    return take_rows(rows.select(keys), some[some >= 0])
+    places = np.full(int(code.max()) + 1, -1, dtype=np.intp)
+    places[code] = np.arange(rows.height)  # one row of each key: of several, the last assignment stays
+    return take_rows(rows.select(keys), places[places >= 0])
 
 
 def group_positions(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
@@ -138,9 +138,9 @@ def joined(
     """
     if len(by) > 1 or not rows.schema[by[0]].is_float():
         return rows.join(others, on=by, how=how, nulls_equal=True, maintain_order="left")
-    one = pl.lit(0, dtype=pl.Int8).alias(_ONE)
-    both = rows.with_columns(one).join(
-        others.with_columns(one), on=[*by, _ONE], how=how, nulls_equal=True, maintain_order="left"
+    constant = pl.lit(0, dtype=pl.Int8).alias(_ONE)
+    both = rows.with_columns(constant).join(
+        others.with_columns(constant), on=[*by, _ONE], how=how, nulls_equal=True, maintain_order="left"
     )
     return both.drop(_ONE)
 
@@ -192,3 +192,9 @@ def equal_values(one: pl.Series, at: Places, other: pl.Series, which: Places) ->
         plain: Mask = one.to_numpy()[at] == other.to_numpy()[which]
         return plain
     return one.gather(at).eq_missing(other.gather(which)).to_numpy()
+
+
+def output_key(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Returns a key column as outputs show it: -0.0 is 0.0 (semantics 15.2)."""
+    value = pl.col(name)
+    return pl.when(value == 0).then(0.0).otherwise(value).alias(name) if dtype.is_float() else value

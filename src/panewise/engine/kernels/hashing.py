@@ -6,6 +6,8 @@ Each value becomes 64 bits, which the finalizer of SplitMix64 mixes. The hashes 
 then combined one after another. Invariant: values that are equal as keys have equal hashes. So whole numbers
 are hashed by value, whatever the width of their type; -0.0 as 0.0; and all NaNs alike. Numbers cost a few
 passes over the column. Texts, bytes and decimals cost one Python call for each distinct value.
+
+Rows are sorted by their hashes together with their positions (:func:`hash_order`).
 """
 
 from collections.abc import Sequence
@@ -15,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import xxhash
+
+from panewise.engine.kernels.sorting import Places
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 _NULL = 0x9E3779B97F4A7C15
@@ -69,5 +73,21 @@ def _hashed_texts(values: pl.Series) -> Hashes:
             "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64),
         }
     )
-    found = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
-    return found.fill_null(0).to_numpy()
+    of_values = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
+    return of_values.fill_null(0).to_numpy()
+
+
+def hash_order(hashes: Hashes) -> Places:
+    """Returns the positions of the rows sorted by hash. The sort is stable.
+
+    The upper bits of the hashes are sorted together with the positions. That takes a tenth of the time of an
+    argsort, and is wrong only if the upper bits of two different hashes are equal.
+    """
+    place = len(hashes).bit_length()
+    packed = (hashes >> np.uint64(place)) << np.uint64(place)
+    packed |= np.arange(len(hashes), dtype=np.uint64)
+    packed.sort()
+    packed &= np.uint64((1 << place) - 1)
+    places: Places = packed.view(np.intp)
+    ordered = hashes[places]
+    return places if (ordered[1:] >= ordered[:-1]).all() else np.argsort(hashes, kind="stable")

@@ -16,15 +16,15 @@ def lowest_places(values: npt.NDArray[np.int64], starts: Places, lengths: Places
     array([1, 2])
     """
     levels = np.frexp(lengths)[1] - 1
-    found, lowest, width = np.empty(len(starts), dtype=np.intp), np.arange(len(values)), 1
+    lowest_of_ranges, lowest, width = np.empty(len(starts), dtype=np.intp), np.arange(len(values)), 1
     for level in range(int(levels.max(initial=-1)) + 1):
         if level:
             lowest = _lower(values, lowest[:-width], lowest[width:])
             width *= 2
-        mine = np.flatnonzero(levels == level)
-        ends = starts[mine] + lengths[mine] - width
-        found[mine] = _lower(values, lowest[starts[mine]], lowest[ends])
-    return found
+        at_level = np.flatnonzero(levels == level)
+        ends = starts[at_level] + lengths[at_level] - width
+        lowest_of_ranges[at_level] = _lower(values, lowest[starts[at_level]], lowest[ends])
+    return lowest_of_ranges
 
 
 def _lower(values: npt.NDArray[np.int64], one: Places, other: Places) -> Places:

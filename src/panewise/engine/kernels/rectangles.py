@@ -51,7 +51,7 @@ def in_rectangles(
     """
     queries, by_value, bit = np.arange(len(begins)), order([values]), 0
     while len(queries := queries[begins < ends]):
-        begins, ends = (one[begins < ends] for one in (begins, ends))
+        begins, ends = (bounds[begins < ends] for bounds in (begins, ends))
         # `begins` and `ends` count blocks of 2^bit positions. A bound that is odd does not align with the
         # blocks of the next level. So the outermost block on this side is taken here.
         odd, until_odd = begins & 1 == 1, ends & 1 == 1

@@ -27,7 +27,7 @@ def smallest(numbers: Places, first: Places, last: Places, skipped: Places) -> P
         skipped: the position in the sorted range, from 0 on and less than the length of the range.
     """
     low, high, left = first, last, skipped
-    found = np.zeros(len(first), dtype=np.intp)
+    numbers_of_ranges = np.zeros(len(first), dtype=np.intp)
     for bit, zeros in _levels(numbers):
         low_zeros, high_zeros = zeros[low], zeros[high]
         within = high_zeros - low_zeros
@@ -36,21 +36,21 @@ def smallest(numbers: Places, first: Places, last: Places, skipped: Places) -> P
         ones = left >= within
         left = left - within * ones
         low, high = _inside(ones, zeros[-1], low, low_zeros), _inside(ones, zeros[-1], high, high_zeros)
-        found |= ones.astype(np.intp) << bit
-    return found
+        numbers_of_ranges |= ones.astype(np.intp) << bit
+    return numbers_of_ranges
 
 
 def below(numbers: Places, first: Places, last: Places, limit: Places) -> Places:
     """Returns how many numbers of each range are less than the limit of the range."""
     low, high = first, last
-    found = np.zeros(len(first), dtype=np.intp)
+    counts = np.zeros(len(first), dtype=np.intp)
     for bit, zeros in _levels(numbers, int(limit.max(initial=0))):
         low_zeros, high_zeros = zeros[low], zeros[high]
         # Where the limit has a 1, the numbers with a 0 that are equal so far are below the limit.
         ones = (limit >> bit & 1).astype(np.bool_)
-        found += (high_zeros - low_zeros) * ones
+        counts += (high_zeros - low_zeros) * ones
         low, high = _inside(ones, zeros[-1], low, low_zeros), _inside(ones, zeros[-1], high, high_zeros)
-    return found
+    return counts
 
 
 def _levels(numbers: Places, limit: int = 0) -> Iterator[tuple[int, Places]]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.bases import Evict
+from panewise.engine.ingest.input_state import Evict
 from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in

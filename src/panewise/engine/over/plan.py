@@ -22,7 +22,7 @@ from panewise.engine.columns import (
     STORED_TIME,
     TIME_COUNT,
 )
-from panewise.engine.ingest.port import InputPort, UncombinedPort
+from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError

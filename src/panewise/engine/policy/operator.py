@@ -13,7 +13,7 @@ import polars as pl
 
 from panewise.engine.columns import END, ONE_KEY, PLACE, REASON, TUPLES
 from panewise.engine.ingest import arrival
-from panewise.engine.ingest.bases import SingleInput, UncombinedOperator
+from panewise.engine.ingest.input_state import SingleInput, UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.policy import events

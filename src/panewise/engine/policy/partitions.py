@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.aggregate.overflow import EXACT
+from panewise.engine.aggregate.sums import EXACT
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.policies import (
     CountPolicy,

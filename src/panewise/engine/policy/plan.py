@@ -22,9 +22,9 @@ from panewise.engine.columns import (
     UNTRIGGERED,
     USED,
 )
-from panewise.engine.ingest.port import InputPort, UncombinedPort
+from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import NAMED
-from panewise.engine.kernels.keys import output_key
+from panewise.engine.kernels.frames import output_key
 from panewise.engine.store.run import Shape
 from panewise.errors import InputError, SpecError
 from panewise.spec import StreamWindow

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import KEY_WATERMARK
 from panewise.engine.progress.multi_input import InputWatermarks
 from panewise.spec import (
@@ -79,7 +79,7 @@ class Clocks:
         """
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
         inputs = self.inputs
-        of_rows = row_driven(spec.watermark)
+        of_rows = None if spec.watermark is None else row_driven(spec.watermark)
         sources = spec.watermark if isinstance(spec.watermark, Inputs) else of_rows
         if sources is not None:
             # The clock can raise the watermark, too: an input that becomes idle is left out.
@@ -154,7 +154,7 @@ class Clocks:
             return None
         if self.watermark == MAX_INSTANT:
             return MAX_INSTANT
-        return saturating_add(self.watermark, -spec.lateness_us)
+        return max(MIN_INSTANT, self.watermark - spec.lateness_us)
 
     def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
         """Returns the horizon (:meth:`horizon`) for each row of a frame, null if no window has expired."""
@@ -180,7 +180,7 @@ class Clocks:
             return MAX_INSTANT
         if self.watermark is None or spec.lateness_us is None:
             return None
-        return saturating_add(self.watermark, -spec.lateness_us)
+        return max(MIN_INSTANT, self.watermark - spec.lateness_us)
 
     def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
         """Returns whether a row is late by drop_by="row" (semantics 13.3)."""

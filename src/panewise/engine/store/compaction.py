@@ -51,9 +51,9 @@ def next_merge(runs: Sequence[Run]) -> Merge | None:
     if len(group) >= FAN_IN:
         return Merge(group, cut=False, bottom=not parts and len(group) == len(whole))
     wanted = [
-        mine
-        for mine in ([run for run in runs if run.part == part] for part in parts)
-        if len(similar(mine)) >= FAN_IN
+        of_part
+        for of_part in ([run for run in runs if run.part == part] for part in parts)
+        if len(similar(of_part)) >= FAN_IN
     ]
     if not wanted:
         return None

@@ -19,9 +19,9 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, HASH, TOMBSTONE
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
-from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.sorting import Line, Places, hash_order, order
-from panewise.engine.store.compaction import Merge, allowance, next_merge
+from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
+from panewise.engine.kernels.sorting import Line, Places, order
+from panewise.engine.store.compaction import Merge
 from panewise.engine.store.run import RunRows, Shape, part_range, parted
 from panewise.engine.store.stored_table import StoredTable
 from panewise.state import Run
@@ -50,11 +50,11 @@ class Ranges:
 
     def in_run(self, run: Run) -> slice | Places:
         """Returns the positions of the look-ups that may find rows in a run."""
-        mine = part_range(run.part, self.hashes)
+        chosen = part_range(run.part, self.hashes)
         if self.at is None:
-            return mine
-        reaches = self.at[mine] <= run.high
-        return mine if reaches.all() else np.flatnonzero(reaches) + (mine.start or 0)
+            return chosen
+        reaches = self.at[chosen] <= run.high
+        return chosen if reaches.all() else np.flatnonzero(reaches) + (chosen.start or 0)
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,11 @@ class RowsByKey(StoredTable):
         Expired rows are found, too, as long as they are stored.
         """
         for run in self._live_runs():
-            mine = ranges.in_run(run)
-            if not isinstance(mine, slice) and not len(mine):
+            chosen = ranges.in_run(run)
+            if not isinstance(chosen, slice) and not len(chosen):
                 continue
             rows = self.library.read(run, self.shape)
-            starts, lengths = _found(rows, self.time, ranges, mine)
+            starts, lengths = _found(rows, self.time, ranges, chosen)
             if lengths.any():
                 yield Slices(rows.frame, starts, lengths)
         if self.newest.height:
@@ -139,9 +139,9 @@ class RowsByKey(StoredTable):
         if after is not None:
             ends &= pl.col(END) > after
         runs = [run for run in self.runs if run.low <= until and (after is None or run.high > after)]
-        found = [self.newest, *(self.library.read(run, self.shape).bare for run in runs)]
-        found = [one.filter(ends) for one in found]
-        return vstack_frames([one[list(self.shape.schema)] for one in found])
+        frames = [self.newest, *(self.library.read(run, self.shape).bare for run in runs)]
+        frames = [rows.filter(ends) for rows in frames]
+        return vstack_frames([rows[list(self.shape.schema)] for rows in frames])
 
     def all(self) -> pl.DataFrame:
         """Returns all rows that have not expired, in no particular order."""
@@ -162,22 +162,17 @@ class RowsByKey(StoredTable):
         rows = self._merging(sorted_rows(newest, self.shape).frame, bottom=not table.runs)
         if rows.is_empty():
             return table
-        table = replace(table, runs=(*table.runs, table._added(RunRows(rows), None)))
-        may, spent = allowance(newest.height), 0
-        while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
-            table, spent = table._merged(merge), spent + merge.rows
-        self.library.keep(table.runs)
-        return table
+        return replace(table, runs=(*table.runs, table._added(RunRows(rows), None)))._compacted(newest.height)
 
     def _merged(self, merge: Merge) -> Self:
         """Returns the table after one merge. Of equal key and time, rows of older runs come first."""
         frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
-        both = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
-        pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
-        made = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
+        rows = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
+        pieces = list(enumerate(parted(rows))) if merge.cut else [(merge.runs[0].part, rows)]
+        new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
-        return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
+        return replace(self, runs=(*before, *new_runs, *self.runs[at + 1 :]))
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         """Returns the rows that a new run stores, out of its unexpired rows: here all of them.
@@ -215,19 +210,19 @@ def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> Slices:
     return Slices(rows.frame, *_found(rows, shape.identity[0], ranges, slice(0, len(ranges.hashes))))
 
 
-def _found(rows: RunRows, time: str, ranges: Ranges, mine: slice | Places) -> tuple[Places, Places]:
-    """Returns start and length of the slice of each look-up. Only the look-ups at `mine` are made."""
+def _found(rows: RunRows, time: str, ranges: Ranges, chosen: slice | Places) -> tuple[Places, Places]:
+    """Returns start and length of the slice of each look-up. Only the look-ups at `chosen` are made."""
     starts, lengths = np.zeros((2, len(ranges.hashes)), dtype=np.intp)
-    wanted, stored = ranges.hashes[mine], rows.hashes
+    wanted, stored = ranges.hashes[chosen], rows.hashes
     if not len(wanted) or not len(stored):
         return starts, lengths
     begins = np.flatnonzero(np.append(True, wanted[1:] != wanted[:-1]))
     counts = np.diff(np.append(begins, len(wanted)))
     low, high = (np.searchsorted(stored, wanted[begins], side=side) for side in ("left", "right"))
-    times, first, last = rows.frame[time].to_numpy(), ranges.first[mine], ranges.last[mine]
+    times, first, last = rows.frame[time].to_numpy(), ranges.first[chosen], ranges.last[chosen]
     search = _by_line if len(stored) <= _MANY * len(wanted) else _by_bisection
     start, after = search(times, low, high, counts, first, last)
-    starts[mine], lengths[mine] = start, np.maximum(after - start, 0)
+    starts[chosen], lengths[chosen] = start, np.maximum(after - start, 0)
     return starts, lengths
 
 
@@ -256,7 +251,7 @@ def _by_line(
         none = np.repeat(low, counts)
         return none, none
     # Times far from all rows would need numbers of many bits.
-    first, last = (np.clip(of, *_around(stored)) for of in (first, last))
+    first, last = (np.clip(instants, *_around(stored)) for instants in (first, last))
     keys = np.arange(len(low))
     code, wanted = np.repeat(keys, high - low), np.repeat(keys, counts)
     line = Line.of(keys, stored, first, last)

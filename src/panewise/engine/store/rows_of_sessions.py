@@ -48,17 +48,17 @@ class RowsOfSessions(RowsByKey):
         if self.sessions is None or rows.is_empty():
             return rows
         keys, time = list(self.keys), rows[self.time]
-        mine = rows.select(pl.col(of).alias(key) for of, key in zip(self.shape.by, keys, strict=True))
-        sessions = self.sessions.of_keys(mine, keys)
+        of_rows = rows.select(pl.col(own).alias(key) for own, key in zip(self.shape.by, keys, strict=True))
+        sessions = self.sessions.of_keys(of_rows, keys)
         # Sessions and rows get the same number for the same key, so that one join can use it.
-        _, places, counts = group_positions(pl.concat([sessions.select(keys), mine]), keys)
+        _, places, counts = group_positions(pl.concat([sessions.select(keys), of_rows]), keys)
         code = np.empty(len(places), dtype=np.int64)
         code[places] = np.repeat(np.arange(len(counts)), counts)
         bounds = pl.DataFrame({_CODE: code[: sessions.height], _TIME: sessions[START], _UNTIL: sessions[END]})
         wanted = pl.DataFrame({_CODE: code[sessions.height :], _TIME: time}).with_row_index(_AT)
         # The sessions of a key are disjoint, so only the last one that starts by then can contain the row.
-        found = wanted.sort(_TIME).join_asof(bounds.sort(_TIME), on=_TIME, by=_CODE, check_sortedness=False)
-        inside = found.filter(pl.col(_UNTIL) > pl.col(_TIME))[_AT].to_numpy()
+        matched = wanted.sort(_TIME).join_asof(bounds.sort(_TIME), on=_TIME, by=_CODE, check_sortedness=False)
+        inside = matched.filter(pl.col(_UNTIL) > pl.col(_TIME))[_AT].to_numpy()
         live = np.zeros(rows.height, dtype=np.bool_)
         live[inside] = True
         return filter_rows(rows, pl.Series(live))

@@ -1,14 +1,18 @@
 """Runs: immutable pieces of a window table, sorted by hash.
 
-Bisection finds a few windows among millions. Invariant: a row hides the rows of the same window in older
-runs. A tombstone (a row whose ``__dead`` is true) hides them, too: the window is deleted.
+Bisection finds a few windows among millions: first by hash, then by the columns that identify them. Equal
+rows have equal hashes, so rows with other hashes need no comparison. A look-up of m rows in a run of n rows
+costs m bisections in n hashes, and one comparison for each row with an equal hash.
+
+Invariant: a row hides the rows of the same window in older runs. A tombstone (a row whose ``__dead`` is true)
+hides them, too: the window is deleted.
 
 The description of a run, a :class:`Run`, shows without a read whether the run may contain rows that a step
 needs. It has the number of rows, the range of the window ends, the earliest times that triggers wait for, and
 the part of the hashes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, cast
@@ -20,16 +24,18 @@ from panewise.engine.columns import (
     BORN,
     CARRY,
     CLOSED,
+    DEADLINE_SUFFIX,
     END,
+    EVENT_DEADLINE_SUFFIX,
     FIRED,
     HASH,
+    MARK_SUFFIX,
     PENDING,
     TOMBSTONE,
 )
-from panewise.engine.kernels.frames import filter_rows, take_rows
-from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.sorting import Places, hash_order
-from panewise.engine.store.statistics import earliest_deadline, earliest_mark
+from panewise.engine.kernels.frames import equal, filter_rows, take_rows
+from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
+from panewise.engine.kernels.sorting import Places
 from panewise.state import Run
 
 _OPEN = ~pl.col(CLOSED) & ~pl.col(TOMBSTONE)
@@ -70,14 +76,14 @@ class RunRows:
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
+    def sorted_by_hash(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
         """Returns the rows as a run. They may be in any order."""
         hashes = row_hashes(rows, shape.by)
         order = hash_order(hashes)
         return cls(take_rows(rows, order).hstack([pl.Series(HASH, hashes[order])]))
 
     @classmethod
-    def again(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
+    def with_hashes(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
         """Returns the run with these :attr:`bare` rows. Their hashes are computed again."""
         return cls(rows.hstack([pl.Series(HASH, row_hashes(rows, shape.by))]))
 
@@ -217,3 +223,84 @@ def part_range(part: int | None, hashes: Hashes) -> slice:
         else np.searchsorted(hashes, np.uint64((part + 1) << (64 - _PART_BITS)))
     )
     return slice(int(low), int(high))
+
+
+def earliest_deadline(columns: Iterable[str]) -> pl.Expr | None:
+    """Returns an expression for the earliest processing time that the triggers of a window wait for.
+
+    It is None if no trigger of the table waits for one. `columns` are the columns of the table.
+    """
+    deadlines = _instants(columns, DEADLINE_SUFFIX)
+    return pl.min_horizontal(deadlines) if deadlines else None
+
+
+def earliest_mark(columns: Iterable[str], after: int | None = None) -> pl.Expr | None:
+    """Returns an expression for the earliest watermark that the triggers of a window wait for.
+
+    Watermarks up to `after` do not count. Each column is compared with `after`, not only the earliest: one
+    part of an `AfterAll` may be ready while another part waits for a later watermark.
+
+    It is None if no trigger of the table waits for a watermark.
+    """
+    names, pending = list(columns), pl.col(PENDING) > 0
+    marks: list[pl.Expr] = [pl.when(pending).then(mark) for mark in _instants(names, MARK_SUFFIX)]
+    marks += _instants(names, EVENT_DEADLINE_SUFFIX)
+    if after is not None:
+        marks = [pl.when(mark > after).then(mark) for mark in marks]
+    return pl.min_horizontal(marks) if marks else None
+
+
+def _instants(columns: Iterable[str], suffix: str) -> list[pl.Expr]:
+    return [pl.col(name) for name in columns if name.startswith("__trigger") and name.endswith(suffix)]
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """The rows that a look-up found, and for each the position of the matching wanted row (`which`)."""
+
+    rows: pl.DataFrame
+    which: Places
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The rows to look up, and which of them are still wanted.
+
+    Attributes:
+        rows: all rows of the look-up, with the columns by which rows are compared.
+        places: the positions of the rows that are still wanted, in the order of their hashes.
+        hashes: the hashes of these rows, ascending.
+    """
+
+    rows: pl.DataFrame
+    places: Places
+    hashes: Hashes
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, by: list[str]) -> "Wanted":
+        """Returns a look-up of all rows. `by` are the columns from which hashes are made."""
+        hashes = row_hashes(rows, by)
+        order = np.argsort(hashes)
+        return cls(rows, order, hashes[order])
+
+    def without(self, which: Places) -> "Wanted":
+        """Returns the look-up without the rows that were found, which are given by their positions."""
+        left = np.ones(self.rows.height, dtype=np.bool_)
+        left[which] = False
+        left = left[self.places]
+        return Wanted(self.rows, self.places[left], self.hashes[left])
+
+    def places_in(self, run: Run, indexed: RunRows) -> tuple[Places, Places]:
+        """Looks the wanted rows up in a run.
+
+        Returns:
+            The positions of the matching rows of the run, and for each the position of the wanted row. Two
+            rows match if they are equal in all columns of the wanted row.
+        """
+        in_part = part_range(run.part, self.hashes)
+        at, which_hash = indexed.at(self.hashes[in_part])
+        which = self.places[in_part][which_hash]
+        if not len(at):
+            return at, which
+        same = equal(indexed.frame, at, self.rows, which, self.rows.columns)
+        return (at, which) if same.all() else (at[same], which[same])

@@ -27,10 +27,18 @@ from panewise.engine.kernels.frames import (
     vstack_frames,
     without,
 )
+from panewise.engine.store import compaction
 from panewise.engine.store.compaction import Merge, allowance, next_merge
-from panewise.engine.store.lookup import Found, Wanted
-from panewise.engine.store.run import Library, RunRows, Shape, merged, parted
-from panewise.engine.store.statistics import earliest_mark
+from panewise.engine.store.run import (
+    FoundRows,
+    Library,
+    RunRows,
+    Shape,
+    Wanted,
+    earliest_mark,
+    merged,
+    parted,
+)
 from panewise.state import Run
 
 Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
@@ -75,14 +83,13 @@ class StoredTable:
         """
         return self.look_up(wanted).rows
 
-    def look_up(self, wanted: pl.DataFrame) -> Found:
+    def look_up(self, wanted: pl.DataFrame) -> FoundRows:
         """Returns the wanted windows that are stored, each with its position in `wanted`."""
         found = [self._found_in_newest(wanted)]
         if self._live_runs():
             left = Wanted.of(wanted.select_seq(self.shape.identity), self.shape.by)
             found += self._found_in_runs(left.without(found[0].which) if len(found[0].which) else left)
-        alive = [self._alive(one) for one in found]
-        return Found(vstack_frames([one.rows for one in alive]), np.concatenate([one.which for one in alive]))
+        return self._all_alive(found)
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
         """Returns the stored windows of the keys of the rows. The table must be hashed by the keys alone.
@@ -90,14 +97,14 @@ class StoredTable:
         With `starts` these are only the windows that start in one of the given ranges.
         """
         different = distinct(rows, keys)
-        mine = joined(self.newest, different, keys, how="semi")
-        found = [mine if starts is None else mine.filter(_within(mine[START], starts))]
+        newest = joined(self.newest, different, keys, how="semi")
+        frames = [newest if starts is None else newest.filter(_within(newest[START], starts))]
         if self._live_runs():
             wanted = Wanted.of(different, self.shape.by)
-            found += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
-        return self._alive_rows(reduce(self._with_older, found))
+            frames += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
+        return self._alive_rows(reduce(self._with_older, frames))
 
-    def of_wanted(self, wanted: Wanted) -> Found:
+    def of_wanted(self, wanted: Wanted) -> FoundRows:
         """Returns all stored rows of the wanted keys, the newest first, each with the position of its key.
 
         The result includes rows that a newer row of their window hides. `wanted` has the columns from which
@@ -105,12 +112,11 @@ class StoredTable:
         """
         keys = self.shape.by
         requested = wanted.rows.select(keys).with_row_index(_AT)
-        mine = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
-        which = mine[_AT].to_numpy().astype(np.intp) if mine.height else np.empty(0, dtype=np.intp)
-        found = [Found(mine.drop(_AT, strict=False), which)]
+        newest = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
+        which = newest[_AT].to_numpy().astype(np.intp) if newest.height else np.empty(0, dtype=np.intp)
+        found = [FoundRows(newest.drop(_AT, strict=False), which)]
         found += [self._in_run(run, wanted) for run in reversed(self._live_runs())]
-        alive = [self._alive(one) for one in found]
-        return Found(vstack_frames([one.rows for one in alive]), np.concatenate([one.which for one in alive]))
+        return self._all_alive(found)
 
     def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
         """Returns the newer rows, and the older rows that they do not hide."""
@@ -122,14 +128,14 @@ class StoredTable:
         """Returns the stored windows that pass a test. Only runs for which `may` returns true are read."""
         if self.horizon is not None:  # runs may still contain expired windows
             test = test & (pl.col(END) > self.horizon)
-        found = [_passing(self.newest, test)]
+        frames = [_passing(self.newest, test)]
         runs = self._live_runs()
         for place, run in enumerate(runs):
             if may(run):
                 rows = _passing(self.library.read(run, self.shape).frame, test)
                 if rows.height:
-                    found.append(self._not_hidden(rows, runs[place + 1 :]))
-        return self._alive_rows(vstack_frames(found))
+                    frames.append(self._not_hidden(rows, runs[place + 1 :]))
+        return self._alive_rows(vstack_frames(frames))
 
     def all(self) -> pl.DataFrame:
         """Returns all stored windows."""
@@ -167,15 +173,15 @@ class StoredTable:
 
         A window in both is put.
         """
-        news = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
+        rows = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
         # Without runs nothing older can reappear, so a deleted window needs no tombstone.
         if self.runs and not deleted.is_empty():
-            news = vstack_frames([news, self._dead(put, deleted)])
+            rows = vstack_frames([rows, self._dead(put, deleted)])
         if self.newest.is_empty():
-            return replace(self, newest=news)
+            return replace(self, newest=rows)
         identity = self.shape.identity
         touched = pl.concat([put.select(identity), deleted.select(identity)])
-        return replace(self, newest=pl.concat([without(self.newest, touched, identity), news]))
+        return replace(self, newest=pl.concat([without(self.newest, touched, identity), rows]))
 
     def _dead(self, put: pl.DataFrame, deleted: pl.DataFrame) -> pl.DataFrame:
         """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
@@ -201,11 +207,19 @@ class StoredTable:
             newest = filter_rows(newest, ~newest[TOMBSTONE])
         if newest.is_empty():
             return table
-        added = table._added(RunRows.of(newest, self.shape), None)
-        # The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
-        table = replace(table, runs=(*(run for run in runs if not self._hides(added, run)), added))
-        may, spent = allowance(newest.height), 0
-        while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
+        added = table._added(RunRows.sorted_by_hash(newest, self.shape), None)
+        before = [run for run in runs if not self._hides(added, run)]
+        return replace(table, runs=(*before, added))._compacted(newest.height)
+
+    def _compacted(self, written: int) -> Self:
+        """Returns the table after the merges that are due in a step that wrote so many rows.
+
+        The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
+        """
+        table, spent = self, 0
+        while len(table.runs) >= compaction.FAN_IN and (merge := next_merge(table.runs)) is not None:
+            if spent and spent + merge.rows > allowance(written):
+                break
             table, spent = table._merged(merge), spent + merge.rows
         self.library.keep(table.runs)
         return table
@@ -220,8 +234,8 @@ class StoredTable:
             return False
         rows = self.library.read(run, self.shape).frame
         # The run is hidden if a look-up of all its rows in the newest run finds each of them.
-        mine = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
-        _, which = mine.places_in(newest, self.library.read(newest, self.shape))
+        wanted = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
+        _, which = wanted.places_in(newest, self.library.read(newest, self.shape))
         return len(np.unique(which)) == run.rows  # the newest run may contain a tombstone twice
 
     def _live_runs(self) -> tuple[Run, ...]:
@@ -235,7 +249,7 @@ class StoredTable:
             return rows
         return filter_rows(rows, rows[END] > self.horizon)
 
-    def _alive(self, found: Found) -> Found:
+    def _alive(self, found: FoundRows) -> FoundRows:
         """Returns the rows that are neither tombstones nor expired, with the columns of the table."""
         rows, which = found.rows, found.which
         alive = ~rows[TOMBSTONE]
@@ -243,20 +257,26 @@ class StoredTable:
             alive &= rows[END] > self.horizon
         if not alive.all():
             rows, which = filter_rows(rows, alive), which[alive.to_numpy()]
-        return Found(rows[list(self.shape.schema)], which)
+        return FoundRows(rows[list(self.shape.schema)], which)
+
+    def _all_alive(self, found: Iterable[FoundRows]) -> FoundRows:
+        """Returns what is alive of several results of a look-up, in their order."""
+        alive = [self._alive(rows) for rows in found]
+        frames, places = [rows.rows for rows in alive], [rows.which for rows in alive]
+        return FoundRows(vstack_frames(frames), np.concatenate(places))
 
     def _alive_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return self._alive(Found(rows, np.arange(rows.height))).rows
+        return self._alive(FoundRows(rows, np.arange(rows.height))).rows
 
-    def _found_in_newest(self, wanted: pl.DataFrame) -> Found:
+    def _found_in_newest(self, wanted: pl.DataFrame) -> FoundRows:
         if self.newest.is_empty():
-            return Found(self.newest, np.empty(0, dtype=np.intp))
+            return FoundRows(self.newest, np.empty(0, dtype=np.intp))
         identity = self.shape.identity
         requested = wanted.select(identity).with_row_index(_AT)
         found = joined(self.newest, requested, identity)
-        return Found(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
+        return FoundRows(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
 
-    def _found_in_runs(self, wanted: Wanted) -> Iterable[Found]:
+    def _found_in_runs(self, wanted: Wanted) -> Iterable[FoundRows]:
         """Yields the newest rows of the wanted windows, including tombstones."""
         for run in reversed(self._live_runs()):
             if not len(wanted.hashes):
@@ -266,7 +286,7 @@ class StoredTable:
                 wanted = wanted.without(found.which)
                 yield found
 
-    def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> Found:
+    def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> FoundRows:
         """Returns the rows of a run that match a wanted row.
 
         If `starts` is given, the rows also start in one of these ranges.
@@ -274,9 +294,9 @@ class StoredTable:
         indexed = self.library.read(run, self.shape)
         at, which = wanted.places_in(run, indexed)
         if starts is not None:
-            some = _within(indexed.frame[START].gather(at), starts).to_numpy()
-            at, which = at[some], which[some]
-        return Found(take_rows(indexed.bare, at) if len(at) else self.newest.clear(), which)
+            inside = _within(indexed.frame[START].gather(at), starts).to_numpy()
+            at, which = at[inside], which[inside]
+        return FoundRows(take_rows(indexed.bare, at) if len(at) else self.newest.clear(), which)
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
         """Returns the rows of a run that no newer row hides. `newer` are the newer runs."""
@@ -301,12 +321,12 @@ class StoredTable:
         undivided runs, which are younger.
         """
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
-        both = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
-        pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
-        made = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
+        rows = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
+        pieces = list(enumerate(parted(rows))) if merge.cut else [(merge.runs[0].part, rows)]
+        new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
-        return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
+        return replace(self, runs=(*before, *new_runs, *self.runs[at + 1 :]))
 
 
 def _within(times: pl.Series, stretches: Stretches) -> pl.Series:

@@ -64,10 +64,10 @@ class TimeQueue(StoredTable):
         if newest.is_empty():
             return table
         table = replace(table, runs=(*table.runs, table._added(_indexed(newest), None)))
-        may, spent = allowance(newest.height), 0
-        while len(group := similar(table.runs)) >= FAN_IN and (
-            spent == 0 or spent + sum(run.rows for run in group) <= may
-        ):
+        spent = 0
+        while len(group := similar(table.runs)) >= FAN_IN:
+            if spent and spent + sum(run.rows for run in group) > allowance(newest.height):
+                break
             rows = vstack_frames([self.library.read(run, self.shape).bare for run in group])
             together = self._merging(self._ordered(self._unexpired(rows)))
             spent += rows.height

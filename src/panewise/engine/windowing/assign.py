@@ -5,10 +5,13 @@ depend on the state, so they are assigned later. Unassignable rows, for which no
 6.3, 9.3), are split off.
 """
 
+from functools import partial
+
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import REASON, TIME
+from panewise.engine.ingest.validate import Assign
 from panewise.engine.windowing import custom
 from panewise.engine.windowing.session import gap_of
 from panewise.engine.windowing.slicing import Slicing
@@ -16,25 +19,38 @@ from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.spec import Custom, Session, Sliding, WindowOperator, closed_at_end, counted
 
 
-def assign_windows(
-    spec: WindowOperator, slicing: Slicing | None, rows: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the rows with their ``__slice`` or their own windows, and unassignable ones with the reason.
+def assigning(spec: WindowOperator, slicing: Slicing | None) -> Assign:
+    """Returns the function that assigns rows to the windows of a specification.
+
+    It returns the rows with their ``__slice`` or their own windows, and unassignable ones with the reason.
 
     Args:
         slicing: how fixed windows are sliced; None if the windows are not fixed.
     """
-    if counted(spec.window):  # rows have no number yet
-        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    if counted(spec.window):
+        return _all_assignable
     if slicing is not None:
-        return slicing.assign(rows)
+        return slicing.assign
     if isinstance(spec.window, Custom):
-        return custom.split(spec.window, rows)
+        return partial(custom.split, spec.window)
     if isinstance(spec.window, Sliding):
-        none = Slide(spec.window, list(spec.keys)).without_own(pl.col(TIME))
-        return rows.filter(~none), rows.filter(none).with_columns(pl.lit("window out of range").alias(REASON))
+        return partial(_to_sliding, Slide(spec.window, list(spec.keys)))
     assert isinstance(spec.window, Session)
-    reasoned = rows.with_columns(_without_session(spec.window, rows).alias(REASON))
+    return partial(_to_sessions, spec.window)
+
+
+def _all_assignable(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns all rows: those of windows of rows have no number yet."""
+    return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+
+
+def _to_sliding(slide: Slide, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    none = slide.without_own(pl.col(TIME))
+    return rows.filter(~none), rows.filter(none).with_columns(pl.lit("window out of range").alias(REASON))
+
+
+def _to_sessions(window: Session, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    reasoned = rows.with_columns(_without_session(window, rows).alias(REASON))
     none = pl.col(REASON).is_not_null()
     return reasoned.filter(~none).drop(REASON), reasoned.filter(none)
 

@@ -27,8 +27,7 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.trigger.context import TriggerContext
-from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
 from panewise.spec import Global
 from panewise.state import Run
 

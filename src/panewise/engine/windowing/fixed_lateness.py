@@ -40,10 +40,8 @@ def missed(
     Returns None if no row is late. :func:`behind` handles the rows that drop_by="row" makes late for all
     their windows.
     """
-    marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
-    if not marked and not table.any_expired and closed.is_empty():
-        return None
     by = [*keys, SLICE]
+    marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
     slices = rows.select([*by, KEY_WATERMARK] if marked else by).unique(maintain_order=True)
     lost = table.lost(slices, keys, closed, spec, clocks)
     if lost.is_empty():

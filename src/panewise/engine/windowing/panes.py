@@ -6,8 +6,7 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.columns import END, LIVE, START, live_column
-from panewise.engine.kernels.frames import ordered
-from panewise.engine.kernels.keys import output_key
+from panewise.engine.kernels.frames import ordered, output_key
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
 
@@ -15,63 +14,60 @@ BOUNDS: Final = ("window_start", "window_end")
 _OP = "__op_rank"
 
 
-def schema(
-    spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]
-) -> dict[str, pl.DataType]:
-    """Returns the columns of a pane (semantics 20)."""
-    named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
-    bounds = dict.fromkeys((*BOUNDS, *stamped(spec, pl.lit(None))), pl.Int64())
-    return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
+class PaneFormat:
+    """The columns of the panes of a specification, as expressions over windows that fired.
+
+    Attributes:
+        schema: the columns of a pane (semantics 20), whose last one is the processing time.
+    """
+
+    def __init__(
+        self, spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]
+    ) -> None:
+        named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
+        bounds = dict.fromkeys((*BOUNDS, *stamped(spec, pl.lit(None))), pl.Int64())
+        before = {**named, **bounds, **results, **LIVE_PANE, "op": pl.String()}
+        self.schema = {**before, "processing_time": pl.Int64()}
+        self._plus = _columns(spec, before, {}, "+")
+        of_live_pane = {name: pl.col(live_column(name)) for name in (*results, *LIVE_PANE)}
+        self._minus = _columns(spec, before, of_live_pane, "-")
+        self._retracting = spec.accumulation == "retracting"
+        self._order = ["window_end", "window_start", *spec.keys, _OP]
+
+    def emitted(self, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+        """Returns the panes of windows that fired, in retracting mode after retractions of the live ones."""
+        now = pl.lit(processing_time, dtype=pl.Int64).alias("processing_time")
+        plus = windows.select(*self._plus, now)
+        if self._retracting:
+            return self._ordered(pl.concat([windows.filter(LIVE).select(*self._minus, now), plus]))
+        return self._ordered(plus)
+
+    def retractions(self, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+        """Returns the retractions of merged-away windows (semantics 9.2)."""
+        now = pl.lit(processing_time, dtype=pl.Int64).alias("processing_time")
+        return self._ordered(windows.filter(LIVE).select(*self._minus, now))
+
+    def _ordered(self, panes: pl.DataFrame) -> pl.DataFrame:
+        if panes.height < 2:
+            return panes
+        ranked = panes.with_columns((pl.col("op") == "+").alias(_OP))
+        return ordered(ranked, self._order).drop(_OP)
 
 
-def emitted_panes(
-    columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int
-) -> pl.DataFrame:
-    """Returns the panes of windows that fired; in retracting mode the live pane is retracted before each."""
-    plus = _pane(columns, spec, windows, processing_time, "+", live=False)
-    if spec.accumulation == "retracting":
-        minus = _pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True)
-        return _ordered(pl.concat([minus, plus]), spec)
-    return _ordered(plus, spec)
-
-
-def retractions(
-    columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int
-) -> pl.DataFrame:
-    """Returns the retractions of merged-away windows (semantics 9.2)."""
-    return _ordered(_pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True), spec)
-
-
-def _pane(
-    columns: dict[str, pl.DataType],
-    spec: WindowOperator,
-    windows: pl.DataFrame,
-    processing_time: int,
-    op: str,
-    *,
-    live: bool,
-) -> pl.DataFrame:
-    """Returns a pane for each window. With `live` the panes repeat the live panes of the windows."""
+def _columns(
+    spec: WindowOperator, columns: dict[str, pl.DataType], of_live_pane: dict[str, pl.Expr], op: str
+) -> list[pl.Expr]:
+    """Returns the columns of panes with this `op`. A retraction repeats those of the live pane."""
     unbounded = isinstance(spec.window, Global)
     end = pl.lit(None) if unbounded else output_end(spec)
-    own_columns = {
+    values = of_live_pane | {
+        **{name: output_key(name, columns[name]) for name in spec.keys},
         "window_start": pl.lit(None) if unbounded else pl.col(START),
         "window_end": end,
         **stamped(spec, end),
         "op": pl.lit(op),
-        "processing_time": pl.lit(processing_time),
     }
-    live_columns = {live_column(name) for name in columns}
-    expressions = []
-    for name, dtype in columns.items():
-        source = (
-            pl.col(live_column(name))
-            if live and live_column(name) in live_columns & set(windows.columns)
-            else pl.col(name)
-        )
-        value = output_key(name, dtype) if name in spec.keys else own_columns.get(name, source)
-        expressions.append(value.cast(dtype).alias(name))
-    return windows.select(expressions)
+    return [values.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
 
 
 def identity(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> tuple[list[pl.Expr], list[pl.Expr]]:
@@ -95,10 +91,3 @@ def stamped(spec: WindowOperator, end: pl.Expr) -> dict[str, pl.Expr]:
     if spec.timestamp == "window_time":
         return {"timestamp": end if closed_at_end(spec.window) else end - 1}
     return {"timestamp": end} if spec.timestamp == "end" else {}
-
-
-def _ordered(panes: pl.DataFrame, spec: WindowOperator) -> pl.DataFrame:
-    if panes.height < 2:
-        return panes
-    ranked = panes.with_columns((pl.col("op") == "+").alias(_OP))
-    return ordered(ranked, ["window_end", "window_start", *spec.keys, _OP]).drop(_OP)

@@ -1,7 +1,7 @@
 """The compiled specification: everything about an operator that does not change while it runs."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property
 
 import polars as pl
 
@@ -13,12 +13,13 @@ from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START
-from panewise.engine.ingest.port import InputPort
+from panewise.engine.ingest.validate import InputPort
 from panewise.engine.kernels.frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
-from panewise.engine.windowing import panes, window_table
-from panewise.engine.windowing.assign import assign_windows
+from panewise.engine.windowing import window_table
+from panewise.engine.windowing.assign import assigning
+from panewise.engine.windowing.panes import PaneFormat
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.engine.windowing.trigger.periods import is_periodic
@@ -76,9 +77,10 @@ class WindowPlan(InputPort):
             self.identity,
             self.keys if merging(spec.window) or self.by_key else self.identity,
         )
-        self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
+        self.panes = PaneFormat(spec, key_types, self.aggregation.result_types)
+        self.pane_schema = self.panes.schema
         self.slicing = slicing_of(spec.window)
-        self.assign = partial(assign_windows, spec, self.slicing)
+        self.assign = assigning(spec, self.slicing)
         together = (
             self.by_key or not self.made_when_complete
         )  # whether a step reads all slices of the keys of its rows
@@ -129,7 +131,7 @@ class WindowPlan(InputPort):
         assert isinstance(self.spec.window, Sliding), self.spec.window
         return Slide(self.spec.window, self.keys)
 
-    @property
+    @cached_property
     def ties_matter(self) -> bool:
         """Whether rows of the same event time must keep their order even if the late output is not used."""
         spec = self.spec
@@ -145,7 +147,7 @@ class WindowPlan(InputPort):
         # be late if it arrives first. If it arrives second, it may merge into the session of the other row.
         return merging(spec.window) and bool(columns_of(spec.window))
 
-    @property
+    @cached_property
     def can_combine(self) -> bool:
         """Whether rows may be pre-aggregated before they reach the state, if the late output is not used.
 

@@ -11,6 +11,7 @@ for calendars, each slice's windows are computed in Python integers, which canno
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -94,7 +95,7 @@ class Slicing:
 
     window: Tumbling | Hopping | Cumulating | Calendar | Global
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The width of a slice, in microseconds or rows; 0 for calendar and global windows."""
         match self.window:
@@ -174,19 +175,24 @@ class Slicing:
         Returns None for calendar and global windows, which have no numbers, and near the ends of the 64-bit
         range.
         """
+        numbered = self._numbered
+        if numbered is None:
+            return None
+        furthest = max(abs(int(slices.min())), abs(int(slices.max()))) if len(slices) else 0
+        return numbered if max(furthest, abs(numbered.origin), numbered.size, numbered.step) < _SAFE else None
+
+    @cached_property
+    def _numbered(self) -> NumberedWindows | None:
+        """The windows with their numbers; None for calendar and global windows."""
         window = self.window
         if isinstance(window, (Calendar, Global)):
             return None
-        furthest = max(abs(int(slices.min())), abs(int(slices.max()))) if len(slices) else 0
         if isinstance(window, Cumulating):
-            size, step = window.size.us, window.step.us
-            numbered = NumberedWindows(window.origin, size, step, cumulating=True)
-        else:
-            size = length(window.size)
-            hop = length(window.hop) if isinstance(window, Hopping) else size
-            full = isinstance(window, Hopping) and window.only_when_full
-            numbered = NumberedWindows(window.origin, size, hop, from_zero=full)
-        return numbered if max(furthest, abs(window.origin), size, numbered.step) < _SAFE else None
+            return NumberedWindows(window.origin, window.size.us, window.step.us, cumulating=True)
+        size = length(window.size)
+        if isinstance(window, Tumbling):
+            return NumberedWindows(window.origin, size, size)
+        return NumberedWindows(window.origin, size, length(window.hop), from_zero=window.only_when_full)
 
     def without_window(self, slices: pl.Series) -> list[int]:
         """Returns those of the slices that are in no window, each once."""

@@ -3,11 +3,19 @@
 Columns: the keys; ``__start`` and ``__end``; bookkeeping; the partial columns of the aggregates; and, where
 panes are compared, the live pane (``__live:*``). :class:`panewise.engine.store.stored_table.StoredTable`
 stores it.
+
+The windows of a batch are merged with stored windows in one of two ways, with the same result. If each window
+occurs at most once on either side, :func:`paired` merges two columns in one expression, and groups nothing.
+Otherwise :func:`merged` groups the rows of each window. Either costs one pass over the partial columns.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.sums import leaving
 from panewise.engine.columns import (
     BORN,
     CLOSED,
@@ -24,7 +32,10 @@ from panewise.engine.columns import (
     is_live_column,
     live_column,
 )
-from panewise.engine.kernels.frames import grouped
+from panewise.engine.kernels.frames import filter_rows, grouped, take_rows, vstack_frames
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.run import FoundRows
+from panewise.spec import WindowOperator
 
 LIVE_PANE = {
     "timing": pl.String(),
@@ -113,3 +124,84 @@ def merged(
     return groups.with_columns_seq(
         pl.col(name).cast(dtype) for name, dtype in schema.items() if name in groups.columns
     )
+
+
+_ADDED = "__added:"
+
+
+def paired(
+    aggregation: Aggregation, known: FoundRows, new: pl.DataFrame, *, periodic: bool
+) -> pl.DataFrame | None:
+    """Returns the new windows merged with the stored ones; None if they must be merged in groups.
+
+    They must be merged in groups if a part cannot be merged in pairs, or if a sum may leave the range of its
+    type. Each new window must occur once. The merged windows equal those of
+    :func:`panewise.engine.windowing.window_table.merged`.
+
+    A new window is younger than any stored window and has not fired yet. So of the bookkeeping only the
+    number of pending rows changes, and with `periodic` also the time since when rows are pending.
+    """
+    parts = aggregation.parts
+    pairs = {part.name: part.pair for part in parts if part.pair is not None}
+    if any(part.pair is None and part.fitting is None for part in parts):
+        return None
+    if leaving(parts, known.rows, 2) or leaving(parts, new, 2):
+        return None
+    added = take_rows(new[[PENDING, *([BORN] if periodic else []), *pairs]], known.which)
+    both = known.rows.hstack([column.alias(_ADDED + column.name) for column in added.get_columns()])
+    sums = [pair(pl.col(name), pl.col(_ADDED + name)).alias(name) for name, pair in pairs.items()]
+    since = (
+        [pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN)).alias(BORN)]
+        if periodic
+        else []
+    )
+    merged = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *since, *sums)[
+        known.rows.columns
+    ]
+    others = np.ones(new.height, dtype=np.bool_)
+    others[known.which] = False
+    return vstack_frames([merged, filter_rows(new, pl.Series(others))])
+
+
+def any_order(aggregation: Aggregation) -> bool:
+    """Returns whether the pieces of a window may be merged with each other first, with the same result.
+
+    A sum of floats depends on the order of its additions, so floats must be added to the stored window one
+    after another.
+    """
+    return all(
+        part.fitting is not None or (part.pair is not None and not part.dtype.is_float())
+        for part in aggregation.parts
+    )
+
+
+@dataclass(frozen=True)
+class TriggerContext:
+    """The clocks, and expressions over the window table.
+
+    Attributes:
+        clocks: the clocks.
+        complete: whether the window is complete.
+        flips: whether it flips in this evaluation.
+        pending: whether it has pending rows.
+        waits_since: F of a periodic trigger (semantics 16.3).
+        pending_since: A of a periodic trigger (semantics 16.3).
+    """
+
+    clocks: Clocks
+    complete: pl.Expr
+    flips: pl.Expr
+    pending: pl.Expr
+    waits_since: pl.Expr
+    pending_since: pl.Expr
+
+    @classmethod
+    def at(cls, spec: WindowOperator, clocks: Clocks, flips: pl.Expr | None = None) -> "TriggerContext":
+        """Returns the context at these clocks.
+
+        Without `flips` it is that of a batch, in which no window flips.
+        """
+        none = pl.lit(False) if flips is None else flips
+        complete, pending = clocks.complete(spec, pl.col(END)), pl.col(PENDING) > 0
+        # In state from before 0.2, BORN is the time of the first row, which can lie before F. A cannot.
+        return cls(clocks, complete, none, pending, pl.coalesce(FIRED, BORN), pl.max_horizontal(FIRED, BORN))

@@ -127,6 +127,8 @@ def windows_of_slices(
     """Returns the windows of the slices: as ranges if they have numbers and are many, otherwise in a list."""
     different = slices.unique().sort().to_numpy()
     numbered = slicing.numbered(different)
-    if numbered is not None and first_many(numbered, different, MANY):
+    # A slice is in at most size / step windows, rounded up.
+    several = numbered is not None and numbered.size // numbered.step >= MANY
+    if numbered is not None and several and first_many(numbered, different, MANY):
         return Overlaps(numbered, different, clocks.horizon(spec))
     return SliceTable.of_windows(slicing.table(slices), spec, clocks)

@@ -16,10 +16,9 @@ from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, REASON,
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import custom, fixed_lateness, key_watermarks, row_numbering, window_table
-from panewise.engine.windowing.batch_merge import any_order, paired
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.window_table import TriggerContext, any_order, paired
 from panewise.engine.windowing.windows_of_slices import SliceTable, windows_of_slices
 from panewise.engine.windows.sliding.slices import Slices
 
@@ -70,7 +69,7 @@ def of_rows(
     rows, slices = _sliced(plan, rows, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
     closed = _closed(plan, stored, rows, slices)
-    missed = fixed_lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
+    missed = _missed(plan, rows, slices, closed, clocks)
     late, partially = behind, 0
     if missed is not None:
         more, partially = fixed_lateness.late_rows(rows, missed, plan.keys, clocks, columns)
@@ -111,7 +110,7 @@ def of_partials(
     assert plan.slicing is not None
     slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, stored, partials, slices)
-    missed = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
+    missed = _missed(plan, partials, slices, closed, clocks)
     rows_in = int(partials[ROWS].sum())
     late_count, partially = _late_counts(plan, partials, missed)
     reasons = dict[str, int]()
@@ -144,7 +143,7 @@ def late_partials(
     assert plan.slicing is not None
     slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, stored, partials, slices)
-    missed = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
+    missed = _missed(plan, partials, slices, closed, clocks)
     return _late_counts(plan, partials, missed)
 
 
@@ -154,6 +153,16 @@ def _late_counts(plan: WindowPlan, partials: pl.DataFrame, missed: pl.DataFrame 
     hit = partials.join(missed, on=[*plan.keys, SLICE], nulls_equal=True)
     partially = int(hit.filter(PARTIAL)[ROWS].sum())
     return int(hit[ROWS].sum()) - partially, partially
+
+
+def _missed(
+    plan: WindowPlan, rows: pl.DataFrame, slices: SliceTable | Overlaps, closed: pl.DataFrame, clocks: Clocks
+) -> pl.DataFrame | None:
+    """Returns :func:`fixed_lateness.missed`; None if no window of the batch has expired or is closed."""
+    marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
+    if not marked and not slices.any_expired and closed.is_empty():
+        return None
+    return fixed_lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
 
 
 def _closed(

@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, TIME
 from panewise.engine.ingest import arrival
-from panewise.engine.ingest.bases import SingleInput
+from panewise.engine.ingest.input_state import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.frames import joined
@@ -65,6 +65,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
+        self._late_columns = late_schema({ORDER: pl.UInt32(), **self.plan.schema})
         self._effects: list[Intake] | None = None  # of the step that is recorded
         self._evaluations: list[EvaluatedPanes] | None = None
 
@@ -156,8 +157,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         )
         output = self._settle(effect, int(partials[ROWS].sum()))
         self._record([output.panes])
-        none = pl.DataFrame(schema=self.plan.late_schema)
-        return replace(output, late=none, combined_late=effect.reasons)
+        return replace(output, combined_late=effect.reasons)
 
     def late_partials(self, partials: pl.DataFrame) -> tuple[int, int]:
         """Returns how many rows of partials are late, and how many are late for some of their windows."""
@@ -189,10 +189,6 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             *keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed")
         )
         return output.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
-
-    @property
-    def _late_columns(self) -> dict[str, pl.DataType]:
-        return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
 
     def _evaluated(self, rows: pl.DataFrame) -> Output:
         """Applies rows as one batch or, with `evaluate="record"`, each as if it came alone."""
@@ -319,11 +315,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         result = firing.evaluate(plan, effect.touched, self.state.clocks)
         self._store(result.stored, pl.concat([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
-        emitted = panes.emitted_panes(plan.pane_schema, plan.spec, result.emitted, now)
+        emitted = plan.panes.emitted(result.emitted, now)
         if plan.retracting and not effect.merged_away.is_empty():
-            emitted = pl.concat(
-                [panes.retractions(plan.pane_schema, plan.spec, effect.merged_away, now), emitted]
-            )
+            emitted = pl.concat([plan.panes.retractions(effect.merged_away, now), emitted])
         counts = Counts(rows_in, effect.applied, 0, effect.late_count, 0, effect.partially_late)
         return replace(self._nothing, panes=emitted, counts=counts)
 
@@ -342,7 +336,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         if not affected.is_empty():
             result = firing.evaluate(plan, affected, clocks)
             self._store(result.stored, result.expired)
-            emitted = panes.emitted_panes(plan.pane_schema, plan.spec, result.emitted, clocks.processing_time)
+            emitted = plan.panes.emitted(result.emitted, clocks.processing_time)
         self._record([emitted])
         return replace(self._nothing, panes=emitted)
 

@@ -28,7 +28,7 @@ from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.session import Assigned, sessions_at
 from panewise.engine.windowing.session_lateness import late_output_of_sessions
-from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.window_table import TriggerContext
 from panewise.engine.windows.intake import Intake, merged_windows, triggered
 
 _SAME = "__same"

@@ -70,7 +70,7 @@ class Call:
             for name, value in given.items()
             if name not in ("cols", "frequency", "deterministic") and value is not None
         }
-        made = {
+        arguments = {
             _OWN_NAMES.get(name, name): read(value) if name in _OWN_NAMES else value
             for name, value in remaining.items()
         }
@@ -82,7 +82,7 @@ class Call:
             rule = "on a stream the functions over windows are those of panewise.functions"
             remedy = "use one of these, or panewise.UserAggregate with panewise.spark.over"
             raise SpecError(f"{self.name} over a window", rule, remedy) from None
-        return cast("Over", function(**made).over(window.on_stream(read)))
+        return cast("Over", function(**arguments).over(window.on_stream(read)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,19 +132,19 @@ def memory_of(value: Any) -> Memory | None:
     return value.memory if isinstance(value, Remembering) else None
 
 
-def remembering(made: Column, call: Call) -> Column:
+def remembering(column: Column, call: Call) -> Column:
     """Returns a column that remembers the call that made it, so that `over` can use the call."""
-    plain = as_plain(made)
-    return _column(plain, replace(memory_of(made) or Memory(plain), call=call))
+    plain = as_plain(column)
+    return _column(plain, replace(memory_of(column) or Memory(plain), call=call))
 
 
 def lifted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Returns the result of a function of columns, with both of its forms."""
     functions = functions_in((*args, *kwargs.values()))
-    made = function(*as_plain(args), **as_plain(dict(kwargs)))
-    if not functions or not isinstance(made, Column):
-        return made
-    return _column(made, Memory(function(*on_stream(args), **on_stream(dict(kwargs))), functions))
+    plain = function(*as_plain(args), **as_plain(dict(kwargs)))
+    if not functions or not isinstance(plain, Column):
+        return plain
+    return _column(plain, Memory(function(*on_stream(args), **on_stream(dict(kwargs))), functions))
 
 
 def functions_in(value: Any) -> tuple[Function, ...]:
@@ -178,9 +178,9 @@ def _mapped(value: Any, form: Callable[[Remembering], Column]) -> Any:
 def _column(plain: Column, memory: Memory) -> Column:
     of_pyspark: Any = type(plain)
     kind = _kind(of_pyspark, guarded=bool(memory.functions))
-    made = object.__new__(kind)
-    made.__dict__.update({**plain.__dict__, "plain": plain, "memory": memory})
-    return cast("Column", made)
+    column = object.__new__(kind)
+    column.__dict__.update({**plain.__dict__, "plain": plain, "memory": memory})
+    return cast("Column", column)
 
 
 @cache
@@ -229,11 +229,11 @@ def _lifted_method(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def call(self: Column, *args: Any, **kwargs: Any) -> Any:
-        made = lifted(method, (self, *args), kwargs)
-        known = memory_of(made)
+        result = lifted(method, (self, *args), kwargs)
+        known = memory_of(result)
         if known is None:
-            return _column(made, Memory(made)) if isinstance(made, Column) else made
-        return _column(as_plain(made), Memory(known.streamed, known.functions, named=is_name))
+            return _column(result, Memory(result)) if isinstance(result, Column) else result
+        return _column(as_plain(result), Memory(known.streamed, known.functions, named=is_name))
 
     return call
 

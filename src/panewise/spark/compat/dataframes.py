@@ -66,7 +66,7 @@ class ResultBehind(OverResult):
         return super()._write(sinks, options, others)
 
     def check_input(self) -> None:
-        """Refuses it: the second operator would not get what Spark computes.
+        """Refuses these rows as an input: the second operator would not get what Spark computes.
 
         Raises:
             SpecError: always.
@@ -104,7 +104,7 @@ def result_of(df: DataFrame) -> OverResult:
         raise SpecError(
             f"result_of({df})", rule, "give the DataFrame that one of these returned, before other steps"
         )
-    return ResultBehind(**{one.name: getattr(known.result, one.name) for one in fields(known.result)})
+    return ResultBehind(**{field.name: getattr(known.result, field.name) for field in fields(known.result)})
 
 
 def enable() -> None:
@@ -136,12 +136,12 @@ def enabled() -> Iterator[None]:
         with enabled():
             df = df.withColumn("rise", F.col("v") - F.lag("v").over(w))
     """
-    found = is_enabled()
+    was_enabled = is_enabled()
     enable()
     try:
         yield
     finally:
-        (enable if found else disable)()
+        (enable if was_enabled else disable)()
 
 
 def _dataframes() -> list[Any]:
@@ -193,8 +193,8 @@ def _streamed(
         args = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         args = [
             column
-            for given in args
-            for column in (df.columns if text_of(given) == "*" else [_aliased(given)])
+            for argument in args
+            for column in (df.columns if text_of(argument) == "*" else [_aliased(argument)])
         ]
     return on_stream(tuple(args)), on_stream(dict(kwargs))
 

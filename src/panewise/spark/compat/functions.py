@@ -26,8 +26,10 @@ def _wrapped(name: str) -> Any:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        made = lifted(function, args, kwargs)
-        return remembering(made, Call(function, name, args, kwargs)) if isinstance(made, Column) else made
+        result = lifted(function, args, kwargs)
+        return (
+            remembering(result, Call(function, name, args, kwargs)) if isinstance(result, Column) else result
+        )
 
     return call
 

@@ -12,7 +12,7 @@ def is_enabled() -> bool:
 
 
 def put(kind: Any, name: str, method: Any) -> None:
-    """Replaces a method of a class, and stores what the class itself had under the name."""
+    """Replaces a method of a class, and stores the method that the class itself defines, if it does."""
     _originals.setdefault((kind, name), vars(kind).get(name, _ABSENT))
     setattr(kind, name, method)
 

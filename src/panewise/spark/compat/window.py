@@ -56,11 +56,11 @@ class WindowSpec:
 
     def native(self) -> Any:
         """Returns the window of Spark."""
-        made: Any = pyspark.sql.Window.partitionBy(*self.keys)
-        made = made.orderBy(*self.order) if self.order else made
+        window: Any = pyspark.sql.Window.partitionBy(*self.keys)
+        window = window.orderBy(*self.order) if self.order else window
         if self.kind is None:
-            return made
-        return made.rowsBetween(*self.bounds) if self.kind == "rows" else made.rangeBetween(*self.bounds)
+            return window
+        return window.rowsBetween(*self.bounds) if self.kind == "rows" else window.rangeBetween(*self.bounds)
 
     def on_stream(self, read: Reader) -> spec.WindowSpec:
         """Returns the window of panewise, for a stream.
@@ -79,10 +79,10 @@ class WindowSpec:
                 rule,
                 "order by the TIMESTAMP itself, and give ranges such as '-10 minutes'",
             )
-        made = spec.WindowSpec().partitionBy(*map(read, self.keys)).orderBy(*names)
+        window = spec.WindowSpec().partitionBy(*map(read, self.keys)).orderBy(*names)
         if self.kind is None:
-            return made
-        return made.rowsBetween(*self.bounds) if self.kind == "rows" else made.rangeBetween(*self.bounds)
+            return window
+        return window.rowsBetween(*self.bounds) if self.kind == "rows" else window.rangeBetween(*self.bounds)
 
 
 def _ascending(column: Any) -> Any:

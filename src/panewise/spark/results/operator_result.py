@@ -1,9 +1,9 @@
 """What the outputs of all operator families have in common."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pyspark.sql import Column, DataFrame
 
@@ -60,6 +60,10 @@ class OperatorResult:
     before: "Mapping[str, OperatorResult]" = field(default_factory=dict)
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     words: str = ""
+
+    def _with_spec(self, spec: Specification) -> Self:
+        """Returns the outputs of another specification of the same family of results over the same inputs."""
+        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec), steps=(), words="")
 
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
@@ -193,13 +197,16 @@ class OperatorResult:
             options: the other arguments of `write`.
             others: the sinks of outputs of earlier operators, by their names in `write`.
         """
-        given = {kind: sink for kind, sink in sinks.items() if sink is not None}
+        wanted = {kind: sink for kind, sink in sinks.items() if sink is not None}
         earlier = self._earlier_outputs(others)
-        for result, kind in [*((self, kind) for kind in given), *((one.result, one.kind) for one in earlier)]:
+        for result, kind in [
+            *((self, kind) for kind in wanted),
+            *((output.result, output.kind) for output in earlier),
+        ]:
             check_output(port_of(kind), kind_of(kind), result.dataflow.static)
         check_sinks(
-            {self._argument(kind): sink for kind, sink in given.items()}
-            | {one.argument: one.sink for one in earlier},
+            {self._argument(kind): sink for kind, sink in wanted.items()}
+            | {output.argument: output.sink for output in earlier},
             self.OUTPUT,
         )
         if self.at_end and self.dataflow.df.isStreaming and not options.available_now:
@@ -209,26 +216,25 @@ class OperatorResult:
                 "give available_now=True",
             )
         if not self.dataflow.df.isStreaming:
-            for one in earlier:
-                one.sink(one.result._alone(one.kind, whole_rows=kind_of(one.kind) in WHOLE_ROWS), 0)
+            for output in earlier:
+                output.sink(
+                    output.result._alone(output.kind, whole_rows=kind_of(output.kind) in WHOLE_ROWS), 0
+                )
             earlier = []
-        outputs = [EarlierOutput(one.result.dataflow, one.kind, one.number, one.sink) for one in earlier]
-        return start(
-            self.dataflow,
-            given,
-            options,
-            outputs,
-            at_end=self.at_end,
-            shape=self._shaped if self.steps else None,
-        )
+        outputs = [
+            EarlierOutput(output.result.dataflow, output.kind, output.number, output.sink)
+            for output in earlier
+        ]
+        shape = self._shaped if self.steps else None
+        return start(self.dataflow, wanted, options, outputs, at_end=self.at_end, shape=shape)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""
-        found: list[OperatorResult] = []
-        for one in self.before.values():
-            known = {id(other.dataflow) for other in found}
-            found += [other for other in (*one._earlier(), one) if id(other.dataflow) not in known]
-        return found
+        results: list[OperatorResult] = []
+        for result in self.before.values():
+            known = {id(other.dataflow) for other in results}
+            results += [other for other in (*result._earlier(), result) if id(other.dataflow) not in known]
+        return results
 
     def _earlier_outputs(self, sinks: Mapping[str, Sink | None]) -> "list[_Earlier]":
         """Returns the outputs of earlier operators that have a sink.

@@ -90,6 +90,8 @@ class OverResult(SingleInputResult):
         assert isinstance(spec, OverOperator)
         timed = spec.event_time is not None
         window = WindowSpec(spec.keys, (spec.event_time, *spec.order) if spec.event_time is not None else ())
-        made = {one.name: Over(one.what, replace(window, frame=one.frame)) for one in spec.columns}
+        made = {
+            column.name: Over(column.what, replace(window, frame=column.frame)) for column in spec.columns
+        }
         names = ("position", "null_keys", "max_future_skew", "watermark", *(() if timed else ("order",)))
         return made, {name: getattr(spec, name) for name in names}

@@ -74,7 +74,7 @@ class ResultRows:
         """
 
         def step(df: DataFrame) -> DataFrame:
-            wanted = [_named(df, one) for one in columns]
+            wanted = [_named(df, column) for column in columns]
             return df.select(*wanted, PROGRESS) if PROGRESS in df.columns else df.select(*wanted)
 
         return replace(self, steps=(*self.steps, step))
@@ -85,13 +85,15 @@ class ResultRows:
         Raises:
             SpecError: if the column is missing, or a step has computed it.
         """
-        made = reduce(lambda rows, step: step(rows), self.steps, df)
+        rows_of_steps = reduce(lambda rows, step: step(rows), self.steps, df)
         same = same_name(df)
-        if time is not None and (time not in own_columns(made) or same(time) in map(same, self.computed)):
+        if time is not None and (
+            time not in own_columns(rows_of_steps) or same(time) in map(same, self.computed)
+        ):
             rule = f"the column {time} is the event time of these rows, and stays unchanged (semantics 42.8)"
             remedy = f"select {time!r} by name, unchanged"
             raise SpecError(f"rows without {time!r} as it was emitted", rule, remedy)
-        return made
+        return rows_of_steps
 
 
 def _named(df: DataFrame, column: Column | str) -> Column:

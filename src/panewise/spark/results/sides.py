@@ -1,7 +1,7 @@
 """The outputs of operators with two sides: joins, windows over joins, and cogroups."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -101,8 +101,7 @@ class WindowedJoinResult(PanesOfSides):
         Raises:
             SpecError: if the stage breaks a rule.
         """
-        spec = self.spec.then(keys=keys, aggregates=aggregates)
-        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec), steps=(), words="")
+        return self._with_spec(self.spec.then(keys=keys, aggregates=aggregates))
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,7 +1,7 @@
 """The outputs of operators with one input, except OVER operators."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -72,8 +72,7 @@ class WindowResult(SingleInputResult):
         Raises:
             SpecError: if the stage breaks a rule.
         """
-        chain = self.spec.then(keys=keys, aggregates=aggregates)
-        return replace(self, spec=chain, dataflow=self.dataflow.with_spec(chain), steps=(), words="")
+        return self._with_spec(self.spec.then(keys=keys, aggregates=aggregates))
 
 
 @dataclass(frozen=True, repr=False)

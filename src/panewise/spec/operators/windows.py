@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
@@ -189,12 +190,12 @@ class WindowOperator(Shown):
         """Whether `accumulation` was given. If not, a chain of this operator may choose another default."""
         return bool(self.__dict__[_ACCUMULATION_GIVEN])
 
-    @property
+    @cached_property
     def lateness_us(self) -> int | None:
         """The allowed lateness in microseconds; None if unlimited."""
         return self.allowed_lateness.us if isinstance(self.allowed_lateness, Duration) else None
 
-    @property
+    @cached_property
     def measures(self) -> tuple[Aggregate, ...]:
         """The aggregates, plus the one that computes an "earliest" or "latest" `timestamp`."""
         return with_timestamp(self.aggregates, self.timestamp, self.event_time)
@@ -220,7 +221,7 @@ class WindowOperator(Shown):
             dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *others))
         )
 
-    @property
+    @cached_property
     def time_columns(self) -> tuple[str, ...]:
         """The column of the event time, as a tuple; empty if the operator has none.
 

@@ -13,8 +13,7 @@ from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.column_types import whole_instants
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import InputError
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row

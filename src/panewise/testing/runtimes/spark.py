@@ -28,7 +28,8 @@ from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.pack import NOW
 from panewise.spark.settings import configure
 from panewise.spark.shard_numbers import even_shards
-from panewise.spark.types import arrow_of, arrow_schema, spark_schema, spark_type
+from panewise.spark.types import spark_schema, spark_type
+from panewise.spark.unpack import ArrowColumns
 from panewise.spec.column_values import ColumnType
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
@@ -105,7 +106,8 @@ def arrow_rows(script: Script, port: str, rows: Sequence[Row], clock: int) -> pa
     instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
     typed = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
     names = spark_columns(script, port)
-    return pa.Table.from_batches(arrow_of(typed.select(names.names), names), arrow_schema(names))
+    in_arrow = ArrowColumns.from_spark(names)
+    return pa.Table.from_batches(in_arrow.batches(typed.select(names.names)), in_arrow.schema)
 
 
 def note_of(event: Event) -> str:

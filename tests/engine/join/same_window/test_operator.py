@@ -13,8 +13,7 @@ from panewise import Custom, Global, JoinOperator, SameWindow, Session, Side, Tu
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.join.search import candidate_slices
 from panewise.engine.registry import operator_for
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import AfterCount, AfterWatermark, Always, AnyWindow, Cumulating, Hopping, Repeatedly
 from panewise.state import MemoryRunStore

@@ -8,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import JoinWindow, Tumbling, WindowedStreams
-from panewise.engine.join.streams import operator as operators
-from panewise.engine.join.streams.last_rows import LastRowsLookup
+from panewise.engine.join.search.lookups import Lookup
+from panewise.engine.join.streams import windows
+from panewise.engine.join.streams.last_rows import last_rows
 from panewise.engine.kernels import hashing
 from panewise.engine.registry import operator_for
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
 from tests.engine.effort import FEW
-from tests.engine.join.streams.test_operator import join
-from tests.engine.join.test_by_arrival import SCHEMAS, rows
+from tests.engine.join.micro_batches import SCHEMAS, rows
+from tests.engine.join.streams.test_gate import join
 from tests.engine.join.test_properties import agree
 
 MATCHES = [
@@ -32,7 +33,7 @@ def test_each_row_finds_the_last_rows_before_it(match: WindowedStreams, data: st
     """semantics 37.17, 37.18."""
     spec = data.draw(join_specs(match=match), label="spec")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operators, "FEW", 0)
+        patch.setattr(windows, "FEW", 0)
         if data.draw(st.booleans(), label="collisions"):
             plain = hashing._mixed
             patch.setattr(hashing, "_mixed", lambda values: plain(values) & np.uint64(1))
@@ -41,18 +42,17 @@ def test_each_row_finds_the_last_rows_before_it(match: WindowedStreams, data: st
 
 def test_no_more_rows_are_read_than_are_retained(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key has 200 rows on each side, which are released one after the other, and 50 stored ones."""
-    lookups: list[LastRowsLookup] = []
-    plain = LastRowsLookup.of.__func__  # type: ignore[attr-defined]
+    lookups: list[Lookup] = []
 
-    def kept(cls: Any, *args: Any) -> LastRowsLookup:
-        lookups.append(plain(cls, *args))
+    def kept(*args: Any) -> Lookup:
+        lookups.append(last_rows(*args))
         return lookups[-1]
 
-    monkeypatch.setattr(LastRowsLookup, "of", classmethod(kept))
+    monkeypatch.setattr(windows, "last_rows", kept)
     window = JoinWindow(retention_rows=3)
     operator: Any = operator_for(join(window, window, evaluate="record"), SCHEMAS)
     operator.add(rows("right", *((1, n, n) for n in range(50))), "right")
     batch = {side: rows(side, *((1, 100 + n, n) for n in range(200))) for side in ("left", "right")}
     pairs = sum(one.panes.height for one in operator.add_batch(batch))
-    assert sum(int(one.counts.sum()) for one in lookups) == pairs
+    assert sum(int(part.lengths.sum()) for one in lookups for part in one.parts) == pairs
     assert pairs == 200 * 3 + (1 + 2 + 198 * 3)

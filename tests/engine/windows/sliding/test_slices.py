@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.cache import Cache
+from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.windowing import sliding_bounds
 from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.sliding import slices

@@ -21,9 +21,8 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.partners import Candidates, distance, partners_of, without_partners
-from panewise.engine.join.batch.arrival import Arrived, turns_of
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission
-from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
 from panewise.engine.join.state import JoinState
@@ -62,18 +61,16 @@ class AwaitedAsOfJoin(AsOfJoin):
             _PASSING: TimeQueue.nothing(self.passing, MemoryLibrary()),
         }
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizons: all rows but the stored right ones expire when the right horizon passes."""
         passed = clocks.passed(self.spec, RIGHT)
-        return {**super().horizons(clocks), **dict.fromkeys((OVERDUE, _CHECKS, _PASSING), passed)}
+        return {**super().table_horizons(clocks), **dict.fromkeys((OVERDUE, _CHECKS, _PASSING), passed)}
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         new = self._taken(state, batch)
         rows, found, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
-        turns, early = expiry_turns(rows, batch, RIGHT)
+        turns, early = batch.expiry_turns(rows, RIGHT)
         own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
         emission, right = Emission(self.plan), cast(LatestByKey, new.tables[RIGHT])
         at_once = vstack_frames([new.alone, filter_rows(rows, pl.Series(early))])
@@ -82,20 +79,20 @@ class AwaitedAsOfJoin(AsOfJoin):
         self._add(emission, UNMATCHED, at_once, turns_at_once, replace(found, at=partners))
         later = filter_rows(rows, pl.Series(~early))
         self._add(emission, EXPIRED, later, turns[~early], found.chosen(~early))
-        return emission.pieces(), {**tables, RIGHT: self._settled_until(right, batch.clocks)}
+        tables = {**tables, RIGHT: self._settled_until(right, batch.clocks)}
+        return emission.pieces(), state.after(tables, batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, _Tables]:
-        """Returns the left rows that are decided, and the tables after the move."""
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
+        """Returns the left rows that are decided, and the state after the move."""
         none, emission = pl.DataFrame(schema=self.queue.schema), Emission(self.plan)
         rows, found, tables = self._decided(state.tables, none, state.clocks, clocks)
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), found)
-        changed = {name: table for name, table in tables.items() if table is not state.tables[name]}
-        return emission.rows(), changed
+        return emission.rows(), state.after(tables, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""
         overdue = state.tables[OVERDUE].all().select(*self.queue.schema)
-        return {LEFT: vstack_frames([super().waiting(state)[LEFT], overdue])}
+        return {LEFT: vstack_frames([super().live(state)[LEFT], overdue])}
 
     def furthest_behind(self) -> int | None:
         """Returns 0 if the later row of each emitted pair has not been passed; else None, any distance."""
@@ -109,7 +106,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         first = min((end for end in ends if end is not None), default=None)
         return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
 
-    def _taken(self, state: JoinState, batch: Arrived) -> "_Taken":
+    def _taken(self, state: JoinState, batch: JoinBatch) -> "_Taken":
         """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""
         left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
         rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, 0)

@@ -7,7 +7,7 @@ looked up by key and time, when left rows are decided. So each left row is looke
 arrives later changes nothing that was emitted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -17,9 +17,8 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.partners import Candidates, last_rows, partners_of
-from panewise.engine.join.batch.arrival import Arrived, turns_of
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, decided_rows
-from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
 from panewise.engine.join.state import JoinState
@@ -56,7 +55,7 @@ class AsOfJoin:
             RIGHT: replace(LatestByKey.nothing(self.rows, MemoryLibrary()), latest=self.count or 1),
         }
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizons: a left row expires when it is decided, a right row when no left row needs it.
 
         Left rows that wait are at the right horizon less what they wait for, or later. Left rows that may
@@ -71,30 +70,28 @@ class AsOfJoin:
             return None
         return min(left, right if right == MAX_INSTANT else saturating_add(right, -self.match.waits))
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        new = self._arrived(state, batch)
+        new = self._stored(state, batch)
         tables = {LEFT: new.queue, RIGHT: self._settled_until(new.right, batch.clocks)}
         due = self._due(new.queue, state.clocks, batch.clocks)
-        turns, early = expiry_turns(due, batch, RIGHT)
+        turns, early = batch.expiry_turns(due, RIGHT)
         at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
         own = turns_of(self.plan, new.decided[NUMBER], batch.first_number)
         emission = Emission(self.plan)
         self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), new.right)
         self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
-        return emission.pieces(), tables
+        return emission.pieces(), state.after(tables, batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided. No table changes."""
         emission = Emission(self.plan)
         due = self._due(cast(TimeQueue, state.tables[LEFT]), state.clocks, clocks)
         turns = np.zeros(due.height, dtype=np.int64)
         self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
-        return emission.rows(), {}
+        return emission.rows(), state.after({}, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""
         return {LEFT: cast(TimeQueue, state.tables[LEFT]).all()}
 
@@ -112,7 +109,7 @@ class AsOfJoin:
         first = table.next_end(table.horizon)
         return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
 
-    def _arrived(self, state: JoinState, batch: Arrived) -> "_Arrived":
+    def _stored(self, state: JoinState, batch: JoinBatch) -> "_Stored":
         """Stores the rows of a batch, but not the left rows that are decided at once."""
         left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
         rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, self.match.waits)
@@ -125,13 +122,13 @@ class AsOfJoin:
         stored = cast(LatestByKey, state.tables[RIGHT])
         given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, self.match.reach[1])
         new = ending_after(with_keys(right, given), stored.horizon)
-        return _Arrived(queue, stored.put(new), decided)
+        return _Stored(queue, stored.put(new), decided)
 
     def _settled_until(self, right: LatestByKey, clocks: JoinClocks) -> LatestByKey:
         """Returns the table of right rows, which are looked up from these clocks on."""
         # With a condition an earlier row can be the partner although a later one was in time.
         every = self.spec.condition is not None and self.count is None
-        return right.settled_until(None if every else self.horizons(clocks)[RIGHT])
+        return right.settled_until(None if every else self.table_horizons(clocks)[RIGHT])
 
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
         low, high = (one.passed(self.spec, RIGHT) for one in (before, after))
@@ -178,7 +175,7 @@ class AsOfJoin:
 
 
 @dataclass(frozen=True)
-class _Arrived:
+class _Stored:
     """The tables after a batch, and its left rows that are decided at once."""
 
     queue: TimeQueue

@@ -11,12 +11,12 @@ from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan, meeting
 from panewise.engine.join.search.candidate_slices import PIECE, same_keys, with_equal_keys
 from panewise.engine.join.search.matching import Pairs, with_condition
-from panewise.engine.join.search.rows_of_keys import Keys
+from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
-from panewise.engine.kernels.hashing import row_hashes
+from panewise.engine.kernels.hashing import hash_order, row_hashes
 from panewise.engine.kernels.instants import Instants, saturating_sum
-from panewise.engine.kernels.sorting import Places, hash_order
+from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf
@@ -70,7 +70,7 @@ def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) 
     The condition is tested for these right rows. Rows with a null key have no partner.
     """
     keys = plan.ports[LEFT].keys
-    found = Keys.of(rows, keys).last(right, rows[TIME].to_numpy(), count)
+    found = SortedKeys.of(rows, keys).last(right, rows[TIME].to_numpy(), count)
     nulls = rows.select(pl.any_horizontal(pl.col(keys).is_null())).to_series().to_numpy()
     found = found.chosen(~nulls[found.which])
     return with_condition(plan, Pairs({LEFT: rows, RIGHT: found.rows}, {LEFT: found.which, RIGHT: found.at}))

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, MATCHED, NUMBER
-from panewise.engine.join.batch.arrival import Arrived, turns_of
 from panewise.engine.join.batch.emission import (
     PAIRED,
     RETRACTED,
@@ -19,6 +18,7 @@ from panewise.engine.join.batch.emission import (
     pair_rows,
     single_rows,
 )
+from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.search.matching import Pairs
 from panewise.engine.join.state import JoinState
@@ -56,18 +56,33 @@ def matches_of(state: JoinState, side: str) -> StoredTable:
     return state.tables[matches_name(side)]
 
 
+def changed_matches(
+    state: JoinState, side: str, partnered: pl.DataFrame, evicted: pl.DataFrame | None
+) -> StoredTable:
+    """Returns the table of matches with rows that got a partner, and without rows that were evicted."""
+    table = matches_of(state, side)
+    put, deleted = partnered.select(*table.shape.schema), table.newest.clear().select(*table.shape.schema)
+    if evicted is not None and evicted.height:
+        put, deleted = without(put, evicted, [NUMBER]), table.find(evicted.select(NUMBER))
+    return table.changed(put, deleted) if put.height or deleted.height else table
+
+
 def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns those stored rows that have no partner in the state.
 
     With ``__matched``, rows that had one when they arrived are not among the matches.
     """
     rows = _not_matched_at_once(rows)
-    found = matches_of(state, side).find(rows.select(NUMBER)) if rows.height else rows
-    return without(rows, found, [NUMBER]) if found.height else rows
+    matched = matches_of(state, side).find(rows.select(NUMBER)) if rows.height else rows
+    return without(rows, matched, [NUMBER]) if matched.height else rows
 
 
 def first_partners(
-    state: JoinState, shapes: Mapping[str, Shape], pieces: Iterable[Pairs], batch: Arrived, spec: JoinOperator
+    state: JoinState,
+    shapes: Mapping[str, Shape],
+    pieces: Iterable[Pairs],
+    batch: JoinBatch,
+    spec: JoinOperator,
 ) -> dict[str, pl.DataFrame]:
     """Returns by side the rows that have their first partner among the pairs of a batch, in their order.
 
@@ -80,12 +95,12 @@ def first_partners(
         side: [name for name in shape.schema if every or name in (NUMBER, END, MATCHED)]
         for side, shape in shapes.items()
     }
-    found: dict[str, list[pl.DataFrame]] = {side: [] for side in shapes}
-    for pairs in pieces if found else ():
-        for side, known in found.items():
+    first: dict[str, list[pl.DataFrame]] = {side: [] for side in shapes}
+    for pairs in pieces if first else ():
+        for side, known in first.items():
             new = _first_partners(state, side, columns[side], pairs, batch.first_number)
             known.append(reduce(lambda rows, one: without(rows, one, [NUMBER]), known, new))
-    return {side: vstack_frames(frames) for side, frames in found.items()}
+    return {side: vstack_frames(frames) for side, frames in first.items()}
 
 
 def _first_partners(
@@ -119,7 +134,7 @@ class Outcome:
     """
 
     plan: JoinPlan
-    batch: Arrived
+    batch: JoinBatch
     rows: Mapping[str, pl.DataFrame]
     pieces: Iterable[Pairs]
     partnered: Mapping[str, pl.DataFrame]

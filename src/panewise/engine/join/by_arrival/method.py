@@ -16,14 +16,14 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import NUMBER
-from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
     Outcome,
+    changed_matches,
     first_partners,
     matches_name,
-    matches_of,
     no_matches,
     remembered_sides,
     without_partner,
@@ -31,9 +31,8 @@ from panewise.engine.join.batch.outcome import (
 from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys
-from panewise.engine.join.search.found_pairs import pairs_of
-from panewise.engine.join.search.matching import Pairs, with_condition
-from panewise.engine.join.search.rows_of_keys import Keys
+from panewise.engine.join.search.lookups import looked_up_pairs
+from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import without
 from panewise.engine.kernels.instants import Instants
@@ -42,12 +41,13 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER
 
-Rows = Mapping[str, pl.DataFrame]
 _AT_ONCE, _ENDED = "__at_once", "__ended"
 _NEVER: Final = np.iinfo(np.int64).max
 
 
-def horizon_in_window(clocks: JoinClocks, spec: JoinOperator, side: str, window: ArrivalWindow) -> int | None:
+def horizon_of_windows(
+    clocks: JoinClocks, spec: JoinOperator, side: str, window: ArrivalWindow
+) -> int | None:
     """Returns the horizon of the rows in the windows of a side.
 
     It is the last processing time that has passed or, if no row of the other side can come, the end of time.
@@ -59,12 +59,17 @@ def horizon_in_window(clocks: JoinClocks, spec: JoinOperator, side: str, window:
 
 
 class ArrivalJoin:
-    """The method of a join of windows by arrival: :class:`panewise.engine.join.method.Method`."""
+    """The method of a join of windows by arrival: :class:`panewise.engine.join.method.Method`.
 
-    def __init__(self, plan: JoinPlan) -> None:
+    Args:
+        plan: the plan.
+        windows: the windows by side, None for those of the match.
+    """
+
+    def __init__(self, plan: JoinPlan, windows: Mapping[str, WindowTable] | None = None) -> None:
         self.plan, self.spec = plan, plan.spec
         self.remembers = remembered_sides(self.spec)
-        self.windows = {
+        self.windows = windows or {
             side: WindowTable(port, ArrivalWindow.of(self.spec.match, side), side in self.remembers)
             for side, port in plan.ports.items()
         }
@@ -79,32 +84,30 @@ class ArrivalJoin:
         tables: dict[str, StoredTable] = {side: one.nothing() for side, one in self.windows.items()}
         return tables | {matches_name(side): no_matches() for side in self.remembered}
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizons: processing times, or the end of time if no row of the other side can come."""
-        found = {side: self._horizon(clocks, side) for side in self.windows}
-        return found | {matches_name(side): found[side] for side in self.remembered}
+        horizons = {side: self._horizon(clocks, side) for side in self.windows}
+        return horizons | {matches_name(side): horizons[side] for side in self.remembered}
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
-        joined.emit_pairs(emission)
+        emission, outcome = Emission(self.plan), ArrivalOutcome.of(self, state, batch)
+        outcome.emit_pairs(emission)
         if self.spec.unmatched == "early":
-            joined.emit_early(emission)
+            outcome.emit_early(emission)
         elif self.spec.unmatched == "final":
-            joined.emit_final(emission)
-        return emission.pieces(), joined.stored()
+            outcome.emit_final(emission)
+        return emission.pieces(), state.after(outcome.stored(), batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows that were in a window and can get no partner any more."""
-        found = {}
+        expiring = {}
         if self.spec.unmatched == "final":
-            found = {side: self._expiring(state, side, clocks) for side in self._outer()}
-        rows, _ = by_time(self.plan, found.items())
-        return rows, {}
+            expiring = {side: self._expiring(state, side, clocks) for side in self._outer()}
+        rows, _ = by_time(self.plan, expiring.items())
+        return rows, state.after({}, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""
         rows = {side: one.all(table_of(state, side)) for side, one in self.windows.items()}
         if self.spec.how in ("semi", "anti") and LEFT in self.remembered:
@@ -128,7 +131,7 @@ class ArrivalJoin:
         return None
 
     def _horizon(self, clocks: JoinClocks, side: str) -> int | None:
-        return horizon_in_window(clocks, self.spec, side, self.windows[side].window)
+        return horizon_of_windows(clocks, self.spec, side, self.windows[side].window)
 
     def _outer(self) -> tuple[str, ...]:
         """Returns the sides of which stored rows are emitted without a partner."""
@@ -150,23 +153,21 @@ def table_of(state: JoinState, side: str) -> LatestByKey:
 
 
 @dataclass(frozen=True)
-class _Joined(Outcome):
+class ArrivalOutcome(Outcome):
     """A batch after it was matched.
 
     Attributes:
         method: the method.
         state: the state before the batch.
         inserted: by side the rows that were inserted into windows, and the rows that they evicted.
-        tables: the tables of rows after the batch.
     """
 
     method: ArrivalJoin
     state: JoinState
     inserted: Mapping[str, Inserted]
-    tables: Mapping[str, LatestByKey]
 
     @classmethod
-    def of(cls, method: ArrivalJoin, state: JoinState, batch: Arrived) -> "_Joined":
+    def of(cls, method: ArrivalJoin, state: JoinState, batch: JoinBatch) -> "ArrivalOutcome":
         """Matches the rows of a batch."""
         plan, now = method.plan, state.clocks.processing_time
         given = {side: one.arriving(batch.applied.get(side), now) for side, one in method.windows.items()}
@@ -177,11 +178,18 @@ class _Joined(Outcome):
             for side, one in method.windows.items()
             if one.contains_rows
         }
-        tables = {side: table_of(state, side).put(one.rows) for side, one in inserted.items()}
-        pieces = [with_condition(plan, _pairs(method, tables, keyed)).in_order()]
+        lookups = [
+            (OTHER[side], lookup)
+            for side, one in inserted.items()
+            if (new := keyed[OTHER[side]]).height
+            for lookup in method.windows[side].lookups(
+                one, SortedKeys.of(new, plan.ports[OTHER[side]].keys), new, batch
+            )
+        ]
+        pieces = looked_up_pairs(plan, keyed, lookups, range(batch.first_number, batch.next_number))
         shapes = {side: method.windows[side].shape for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
-        return cls(plan, batch, rows, pieces, partnered, method, state, inserted, tables)
+        return cls(plan, batch, rows, pieces, partnered, method, state, inserted)
 
     def emit_final(self, emission: Emission) -> None:
         """Emits the rows without a partner that can get none after their arrival, or leave their windows."""
@@ -197,23 +205,11 @@ class _Joined(Outcome):
 
     def stored(self) -> dict[str, StoredTable]:
         """Returns the tables with the rows of the batch, and with which rows got a partner."""
-        settled = self.batch.next_number - 1
-        tables: dict[str, StoredTable] = {
-            side: one.settled_until(settled) for side, one in self.tables.items()
-        }
+        tables: dict[str, StoredTable] = {side: one.table for side, one in self.inserted.items()}
         for side in self.method.remembered:
-            tables[matches_name(side)] = self._matches(side)
+            evicted = self.inserted[side].evicted
+            tables[matches_name(side)] = changed_matches(self.state, side, self.partnered[side], evicted)
         return tables
-
-    def _matches(self, side: str) -> StoredTable:
-        """Returns the table of matches: with the rows that got a partner, and without evicted rows."""
-        table, evicted = matches_of(self.state, side), self.inserted[side].evicted
-        columns = list(table.shape.schema)
-        matched = without(self.partnered[side].select(columns), evicted, [NUMBER])
-        deleted = table.find(evicted.select(columns)) if evicted.height else evicted.select(columns)
-        if matched.is_empty() and deleted.is_empty():
-            return table
-        return table.changed(matched, deleted)
 
     def _leaving(self, side: str) -> pl.DataFrame:
         """Returns the rows of a side without a partner, with the turn in which they can get none any more.
@@ -221,7 +217,7 @@ class _Joined(Outcome):
         That is the turn `_AT_ONCE` if rows cause it, and the turn `_ENDED` if the horizon of the other side
         does, which moves after the rows. The one that comes later is `_NEVER`.
         """
-        horizon, window = self.batch.turns, self.method.windows[side]
+        horizon, window = self.batch.horizons, self.method.windows[side]
         ended = np.append(np.flatnonzero(horizon.after[OTHER[side]] == MAX_INSTANT), _NEVER)[0]
         rows = self._candidates(side, ended=bool(ended < _NEVER))
         new = (rows[NUMBER] >= self.batch.first_number).to_numpy()
@@ -254,18 +250,6 @@ class _Joined(Outcome):
         if side not in self.inserted or rows.is_empty():
             return np.full(rows.height, _NEVER)
         evictors = self.inserted[side].evicted.select(NUMBER, EVICTOR)
-        found = rows.select(NUMBER).join(evictors, on=NUMBER, how="left", maintain_order="left")[EVICTOR]
-        turns = self.turns(found.fill_null(self.batch.first_number))
-        return np.where(found.is_null().to_numpy(), _NEVER, turns)
-
-
-def _pairs(method: ArrivalJoin, tables: Mapping[str, LatestByKey], keyed: Rows) -> Pairs:
-    """Returns the pairs of each new row with what the window of the other side contained when it arrived."""
-    found = []
-    for side, new in keyed.items():
-        other = OTHER[side]
-        if other in tables and new.height:
-            keys = Keys.of(new, method.plan.ports[side].keys)
-            rows = method.windows[other].found(tables[other], keys, new[NUMBER].to_numpy() - 1)
-            found.append((side, new, rows))
-    return pairs_of({side: one.clear() for side, one in keyed.items()}, found)
+        evicted_by = rows.select(NUMBER).join(evictors, on=NUMBER, how="left", maintain_order="left")[EVICTOR]
+        turns = self.turns(evicted_by.fill_null(self.batch.first_number))
+        return np.where(evicted_by.is_null().to_numpy(), _NEVER, turns)

@@ -8,7 +8,7 @@ import polars as pl
 from panewise.engine.columns import DELETES, END, NUMBER, SINCE, TIME
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.parts import undecided
-from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_in_window
+from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_of_windows
 from panewise.engine.join.by_arrival.windows import ArrivalWindow
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
@@ -26,7 +26,7 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
     clocks, found = read_clocks(header), []
     for side in (LEFT, RIGHT):
         window = ArrivalWindow.of(spec.match, side)
-        horizon = horizon_in_window(clocks, spec, side, window)
+        horizon = horizon_of_windows(clocks, spec, side, window)
         found.append((side, _in_window(window, keys_of_side(spec, side), read, side, horizon)))
     return stored_rows(spec, clocks, found)
 

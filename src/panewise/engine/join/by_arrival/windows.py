@@ -12,15 +12,19 @@ of the window. The row with the value M stays until a higher value comes. M has 
 first that is near enough to it, and no row evicts more.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import DELETES, END, NUMBER, PEAK, SINCE
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.plan import SidePort
-from panewise.engine.join.search.rows_of_keys import Found, Keys
+from panewise.engine.join.search.lookups import Lookup
+from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.bisection import bisect_left, first_not
 from panewise.engine.kernels.differences import compared, rises_by_more
 from panewise.engine.kernels.frames import Mask, distinct, filter_rows, take_rows, vstack_frames
@@ -75,13 +79,17 @@ class ArrivalWindow:
 
 @dataclass(frozen=True)
 class Inserted:
-    """Rows on their way into the windows of a side.
+    """Rows that were inserted into the windows of a side.
 
     Attributes:
+        before: the table before.
+        table: the table after.
         rows: the rows, as the table stores them.
         evicted: the rows of the windows, old and new, that they evict, with ``__evictor``.
     """
 
+    before: LatestByKey
+    table: LatestByKey
     rows: pl.DataFrame
     evicted: pl.DataFrame
 
@@ -121,7 +129,8 @@ class WindowTable:
         table = LatestByKey.nothing(self.shape, MemoryLibrary())
         since = SINCE if self.window.delta is not None else None
         deletes = None if self.window.deletes is None else DELETES
-        return replace(table, latest=self.window.latest, since=since, deletes=deletes)
+        # A look-up follows all rows that are stored when a run is made.
+        return replace(table, settled=MAX_INSTANT, latest=self.window.latest, since=since, deletes=deletes)
 
     def arriving(self, rows: pl.DataFrame | None, now: int) -> pl.DataFrame:
         """Returns applied rows with the columns of the table; no rows for None.
@@ -152,7 +161,7 @@ class WindowTable:
         none = new.clear().with_columns(pl.lit(0, dtype=pl.Int64).alias(EVICTOR))
         evicts = self.window.delta is not None or (self.remembers and self.window.latest is not None)
         if new.is_empty() or not evicts:
-            return Inserted(new, none)
+            return Inserted(table, table.put(new), new, none)
         old = self.current(table, distinct(new, self.port.keys))
         both = vstack_frames([old, new])
         code, numbers = codes(both, self.port.keys), both[NUMBER].to_numpy()
@@ -163,12 +172,12 @@ class WindowTable:
         evictors = self._evictors(both, groups)
         inserted = filter_rows(both, pl.Series(places >= old.height)).sort(NUMBER)
         evicted = both.with_columns(pl.Series(EVICTOR, evictors)).filter(pl.col(EVICTOR) >= 0)
-        return Inserted(inserted, self.without_deletes(evicted))
+        return Inserted(table, table.put(inserted), inserted, self.without_deletes(evicted))
 
     def current(self, table: LatestByKey, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows in the windows of keys, which are given once each."""
-        wanted = Keys.of(keys, self.port.keys)
-        found = self.found(table, wanted, np.full(keys.height, MAX_INSTANT))
+        wanted, until = SortedKeys.of(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
+        found = self._lookup(table, wanted, until).read()
         return take_rows(found.rows, found.at)
 
     def all(self, table: LatestByKey) -> pl.DataFrame:
@@ -182,18 +191,30 @@ class WindowTable:
         numbers = self.current(table, distinct(rows, self.port.keys))[NUMBER]
         return rows.filter(pl.col(NUMBER).is_in(numbers.implode()))
 
-    def found(self, table: LatestByKey, keys: Keys, until: Instants) -> Found:
-        """Returns, for each key, the rows in its window when only rows up to a number had been inserted."""
+    def lookups(
+        self, inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, batch: JoinBatch
+    ) -> Iterator[Lookup]:
+        """Yields the look-ups of new rows of the other side, by what the windows contained before each."""
+        yield self._lookup(inserted.table, keys, rows[NUMBER].to_numpy() - 1)
+
+    def _lookup(self, table: LatestByKey, keys: SortedKeys, until: Instants) -> Lookup:
+        """Returns the look-up of each key in its window when only rows up to a number had been inserted."""
+        inside = partial(self._inside, table, until)
         if self.window.latest is not None:
-            found = keys.last(table, until, self.window.latest)
-        elif self.window.delta is not None:
-            last, first = keys.last(table, until, 1), np.full(len(until), MAX_INSTANT)
-            first[last.which] = last.column(SINCE)
-            found = keys.between(table, first, until)
+            parts = keys.slices(table, np.full_like(until, MIN_INSTANT), until)
+            return Lookup(table, keys, parts, self.window.latest, inside)
+        first, last = np.full_like(until, MAX_INSTANT), until
+        if self.window.delta is not None:
+            newest = keys.last(table, until, 1)
+            first[newest.which] = newest.column(SINCE)
         else:
             after = MIN_INSTANT if table.horizon is None else min(table.horizon, MAX_INSTANT - 1) + 1
-            ends = np.full(len(until), MAX_INSTANT)
-            found = keys.between(table, np.full_like(ends, after), ends)
+            first, last = np.full_like(until, after), first
+        return Lookup(table, keys, keys.slices(table, first, last), None, inside)
+
+    def _inside(self, table: LatestByKey, until: Instants, found: RowsOfKeys) -> RowsOfKeys:
+        """Returns those of the rows found that were in their windows."""
+        if self.window.latest is None and self.window.delta is None:
             found = found.chosen(found.column(NUMBER) <= until[found.which])
         if table.horizon is not None:
             found = found.chosen(found.column(END) > table.horizon)

@@ -16,12 +16,12 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
-from panewise.engine.join.batch.arrival import Arrived
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, Emission, by_time
-from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.batch.outcome import (
     FIRST,
     Outcome,
+    changed_matches,
     first_partners,
     matches_name,
     matches_of,
@@ -31,7 +31,7 @@ from panewise.engine.join.batch.outcome import (
 )
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval.late_rows import furthest_behind_with_late_rows
-from panewise.engine.join.interval.retained_candidates import candidates
+from panewise.engine.join.interval.retained_candidates import candidates_by_arrival
 from panewise.engine.join.interval.retention import (
     Counted,
     RetainedRows,
@@ -120,30 +120,28 @@ class IntervalJoin:
             tables[_unmatched_name(side)] = queue_for(port, count)
         return tables | {counts_name(side): no_counts(self.plan.ports[side]) for side in self.counted}
 
-    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizon of each table: the last instant that the other side's horizon has passed."""
         of_side = {side: clocks.passed(self.spec, OTHER[side]) for side in self.plan.ports}
         matches = {matches_name(side): of_side[side] for side in self.remembers}
         counts = {counts_name(side): of_side[side] for side in self.counted}
         return of_side | matches | {_unmatched_name(side): of_side[side] for side in self.awaits} | counts
 
-    def joined(
-        self, state: JoinState, batch: Arrived
-    ) -> tuple[Iterator[pl.DataFrame], Mapping[str, StoredTable]]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        emission, joined = Emission(self.plan), _Joined.of(self, state, batch)
-        joined.emit(emission)
-        tables = joined.stored(state)
-        joined.emit_final(emission, state, state.with_tables(tables))
-        return emission.pieces(), {**tables, **joined.counts(state)}
+        emission, outcome = Emission(self.plan), IntervalOutcome.of(self, state, batch)
+        outcome.emit(emission)
+        tables = outcome.stored(state)
+        outcome.emit_final(emission, state, state.with_tables(tables))
+        return emission.pieces(), state.after({**tables, **outcome.counts(state)}, batch.clocks)
 
-    def moved(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows without a partner that expire while the clocks move to these."""
-        found = {side: self.expiring(state, side, clocks) for side in self.awaits}
-        rows, _ = by_time(self.plan, found.items())
-        return rows, {}
+        expiring = {side: self.expiring(state, side, clocks) for side in self.awaits}
+        rows, _ = by_time(self.plan, expiring.items())
+        return rows, state.after({}, clocks)
 
-    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the stored rows that can get a partner.
 
         Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
@@ -162,8 +160,8 @@ class IntervalJoin:
         waits = self.match.waits
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
-        found = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
-        return None if None in found else max([0, *(one for one in found if one is not None)])
+        behind = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
+        return None if None in behind else max([0, *(one for one in behind if one is not None)])
 
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""
@@ -206,7 +204,7 @@ def queue_of(state: JoinState, side: str) -> TimeQueue:
 
 
 @dataclass(frozen=True)
-class _Joined(Outcome):
+class IntervalOutcome(Outcome):
     """A batch after it was matched.
 
     Attributes:
@@ -223,7 +221,7 @@ class _Joined(Outcome):
     evicted: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, method: IntervalJoin, state: JoinState, batch: Arrived) -> "_Joined":
+    def of(cls, method: IntervalJoin, state: JoinState, batch: JoinBatch) -> "IntervalOutcome":
         """Matches the rows of a batch."""
         plan = method.plan
         rows = {
@@ -243,8 +241,8 @@ class _Joined(Outcome):
         stored = {side: rows_of(state, side) for side in rows}
         matching = Matching.of(method, stored, keyed, chosen)
         if counted and matching.long:
-            found = [*candidates(method, retention, stored, matching.new)]
-            matching = replace(matching, found=found, by_arrival=True)
+            candidates = [*candidates_by_arrival(method, retention, stored, matching.new)]
+            matching = replace(matching, candidates=candidates, by_arrival=True)
         pieces = matching if matching.long else [*matching]
         shapes = {side: method.rows[side] for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
@@ -271,15 +269,15 @@ class _Joined(Outcome):
         for side in self.method.awaits:
             due = self.method.expiring(after, side, self.batch.clocks)
             due = without(due, self.evicted[side], [NUMBER]) if side in self.evicted else due
-            turns, at_once = expiry_turns(due, self.batch, OTHER[side])
+            turns, at_once = self.batch.expiry_turns(due, OTHER[side])
             due = due.with_columns(pl.Series(FIRST, turns + self.batch.first_number))
             never = self._never(side)
-            found = [never.with_columns(never[NUMBER].alias(FIRST)), due.filter(pl.Series(at_once))]
+            single = [never.with_columns(never[NUMBER].alias(FIRST)), due.filter(pl.Series(at_once))]
             if side in self.evicted:
                 alone = without(self.evicted[side], self.partnered[side], [NUMBER])
-                found.append(without_partner(before, side, alone))
+                single.append(without_partner(before, side, alone))
             names = [*self.plan.ports[side].alone, FIRST]
-            by_rows[side] = vstack_frames([one.select(names) for one in found])
+            by_rows[side] = vstack_frames([one.select(names) for one in single])
             later[side] = due.filter(pl.Series(~at_once))
         self.emit_single(emission, UNMATCHED, by_rows, FIRST)
         self.emit_single(emission, EXPIRED, later, FIRST)
@@ -307,23 +305,14 @@ class _Joined(Outcome):
         The counts identify evicted rows, so their matches are not needed. Without `retain_for` they would
         stay until the end of the input.
         """
-        table, first = matches_of(state, side), self.batch.first_number
-        names = list(table.shape.schema)
-        settled = self.partnered[side].filter(pl.col(NUMBER) < first).select(names)
-        deleted = table.newest.clear().select(names)
-        if side in self.evicted:
-            evicted = self.evicted[side].filter(pl.col(NUMBER) < first)
-            settled = without(settled, evicted, [NUMBER])
-            deleted = table.find(evicted.select(NUMBER)) if evicted.height else deleted
-        return table.changed(settled, deleted) if settled.height or deleted.height else table
+        stored = pl.col(NUMBER) < self.batch.first_number
+        evicted = self.evicted[side].filter(stored) if side in self.evicted else None
+        return changed_matches(state, side, self.partnered[side].filter(stored), evicted)
 
     def counts(self, state: JoinState) -> dict[str, StoredTable]:
         """Returns the tables of counts after the batch."""
-        settled = self.batch.next_number - 1
-        return {
-            counts_name(side): counts_of(state, side).put(counted.counts).settled_until(settled)
-            for side, counted in self.retention.counted.items()
-        }
+        counted = self.retention.counted.items()
+        return {counts_name(side): counts_of(state, side).put(one.counts) for side, one in counted}
 
     def _to_store(self, side: str, rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
         """Returns the rows that can still get a partner, marked where they have had one."""

@@ -17,11 +17,10 @@ from panewise.engine.columns import NUMBER, ORDINAL, TIME
 from panewise.engine.join.interval.retention import Retention, placed_with
 from panewise.engine.join.plan import keys_of
 from panewise.engine.join.search.arrival_order import ArrivalOrder
-from panewise.engine.join.search.candidate_slices import CandidateSlices, Searched, looked_up, range_of
+from panewise.engine.join.search.candidate_slices import CandidateSlices, SearchPlan, looked_up, range_of
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.rectangles import in_rectangles
-from panewise.engine.store.rows_by_key import RowsByKey, Slices
+from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import RunRows
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
@@ -41,8 +40,8 @@ class _Arrivals:
     last: Instants
 
 
-def candidates(
-    method: Searched, retention: Retention, stored: Mapping[str, RowsByKey], new: Mapping[str, RunRows]
+def candidates_by_arrival(
+    method: SearchPlan, retention: Retention, stored: Mapping[str, RowsByKey], new: Mapping[str, RunRows]
 ) -> Iterator[CandidateSlices]:
     """Yields the candidates of all new rows among the rows that arrived before them.
 
@@ -54,16 +53,16 @@ def candidates(
             seen = retention.seen(other, rows[NUMBER])
             arrivals = _Arrivals(ORDINAL, seen - (retention.count or 0), seen - 1)
             old = _retained(method, side, rows, stored[other], arrivals)
-            yield from _arrived(method, side, rows, old, arrivals, own=False)
+            yield from _among(method, side, rows, old, arrivals, own=False)
         else:
             yield from looked_up(method, side, new[side], stored[other])
             last = rows[NUMBER].to_numpy() - 1
             arrivals = _Arrivals(NUMBER, np.full_like(last, MIN_INSTANT), last)
-        yield from _arrived(method, side, rows, new[other].frame, arrivals, own=True)
+        yield from _among(method, side, rows, new[other].frame, arrivals, own=True)
 
 
 def _retained(
-    method: Searched, side: str, rows: pl.DataFrame, table: RowsByKey, arrivals: _Arrivals
+    method: SearchPlan, side: str, rows: pl.DataFrame, table: RowsByKey, arrivals: _Arrivals
 ) -> pl.DataFrame:
     """Returns the stored rows of the other side whose places are in the ranges of rows of their key."""
     keys = keys_of(method.plan, side, rows)
@@ -71,15 +70,15 @@ def _retained(
     return placed_with(table, vstack_frames(ends).rechunk())
 
 
-def _arrived(
-    method: Searched, side: str, rows: pl.DataFrame, others: pl.DataFrame, arrivals: _Arrivals, *, own: bool
+def _among(
+    method: SearchPlan, side: str, rows: pl.DataFrame, others: pl.DataFrame, arrivals: _Arrivals, *, own: bool
 ) -> Iterator[CandidateSlices]:
     """Yields the candidates of new rows of a side among rows of the other side, by arrival and time."""
     if rows.is_empty() or others.is_empty():
         return
     ordered = ArrivalOrder.of(others, arrivals.column, keys_of(method.plan, side, rows))
-    begins, ends = ordered.between(arrivals.first, arrivals.last)
-    times = range_of(rows[TIME].to_numpy(), *method.reach[side])
-    for level in in_rectangles(others[TIME].to_numpy()[ordered.places], begins, ends, *times):
-        slices = Slices(others, level.starts, level.lengths, ordered.places[level.places])
-        yield CandidateSlices(side, level.queries, slices, own)
+    ranges = ordered.between(arrivals.first, arrivals.last)
+    times = others[TIME].to_numpy()[ordered.places]
+    first, last = range_of(rows[TIME].to_numpy(), *method.reach[side])
+    for which, slices in ordered.slices(others, times, ranges, first, last):
+        yield CandidateSlices(side, which, slices, own)

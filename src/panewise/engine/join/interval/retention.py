@@ -16,13 +16,12 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT
-from panewise.engine.join.batch.arrival import Arrived, turns_of
-from panewise.engine.join.batch.expiry import expiry_turns
+from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.batch.outcome import FIRST
 from panewise.engine.join.plan import JoinPlan, SidePort
 from panewise.engine.join.search.candidate_slices import PIECE
 from panewise.engine.join.search.matching import Pairs
-from panewise.engine.join.search.rows_of_keys import Keys
+from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import (
     Mask,
@@ -106,7 +105,8 @@ def no_counts(port: SidePort) -> LatestByKey:
     """Returns the table of these counts without rows."""
     own = {ROW_COUNT: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
     shape = Shape({name: port.stored[name] for name in port.keys} | own, [NUMBER, NUMBER], port.keys)
-    return LatestByKey.nothing(shape, MemoryLibrary())
+    # A look-up follows all rows that are stored when a run is made.
+    return replace(LatestByKey.nothing(shape, MemoryLibrary()), settled=MAX_INSTANT)
 
 
 def within_count(table: LatestByKey, rows: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -134,7 +134,12 @@ class Counted:
 
     @classmethod
     def of(
-        cls, table: LatestByKey, plan: JoinPlan, side: str, keyed: Mapping[str, pl.DataFrame], batch: Arrived
+        cls,
+        table: LatestByKey,
+        plan: JoinPlan,
+        side: str,
+        keyed: Mapping[str, pl.DataFrame],
+        batch: JoinBatch,
     ) -> Self:
         """Counts the applied rows of a side. `keyed` are those of both sides."""
         mine, others = keyed[side], keyed[OTHER[side]]
@@ -158,7 +163,7 @@ class Counted:
 
 def _known(table: LatestByKey, keys: pl.DataFrame) -> tuple[Instants, Instants]:
     """Returns the stored number of rows of each key, and when it expires."""
-    found = Keys.of(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
+    found = SortedKeys.of(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
     counts, ends = np.zeros(keys.height, dtype=np.int64), np.full(keys.height, MIN_INSTANT)
     counts[found.which], ends[found.which] = found.column(ROW_COUNT), found.column(END)
     expired = np.zeros_like(counts, dtype=np.bool_) if table.horizon is None else ends <= table.horizon
@@ -190,7 +195,7 @@ class Retention:
     """
 
     plan: JoinPlan
-    batch: Arrived
+    batch: JoinBatch
     sides: tuple[str, ...]
     count: int | None
     counted: Mapping[str, Counted]
@@ -202,7 +207,7 @@ class Retention:
             mine, others = pairs.numbers(side), pairs.numbers(OTHER[side])
             place = np.maximum(others - self.batch.first_number, 0)
             turns = turns_of(self.plan, pl.Series(place), 0)
-            retained = pairs.values(side, END) >= self.batch.turns.before[OTHER[side]][turns]
+            retained = pairs.values(side, END) >= self.batch.horizons.before[OTHER[side]][turns]
             if self.count is not None:
                 retained &= pairs.values(side, ORDINAL) >= self.counted[side].seen[place] - self.count
             keeps &= retained | (mine > others)
@@ -230,7 +235,7 @@ class Retention:
         evictors = both[old.height :].select(_CODE, pl.col(ORDINAL) - self.count, pl.col(NUMBER).alias(FIRST))
         both = both.join(evictors, on=[_CODE, ORDINAL], how="inner", maintain_order="left")
         turns = turns_of(self.plan, both[FIRST], self.batch.first_number)
-        expires, at_once = expiry_turns(both, self.batch, OTHER[side])
+        expires, at_once = self.batch.expiry_turns(both, OTHER[side])
         return filter_rows(both, pl.Series(~at_once & (turns <= expires))).drop(_CODE)
 
 
@@ -245,9 +250,9 @@ def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
     wanted = full.group_by(_CODE).agg(
         *(pl.col(name).first() for name in keys), pl.col(ORDINAL).min().alias(_LOW), pl.col(ORDINAL).max()
     )
-    sought, ends = Keys.of(wanted, keys), np.full(wanted.height, MAX_INSTANT)
+    sought, ends = SortedKeys.of(wanted, keys), np.full(wanted.height, MAX_INSTANT)
     low, high = (wanted[name].to_numpy()[sought.places] for name in (_LOW, ORDINAL))
-    found = [table.newest.clear()[list(table.shape.schema)]]
+    placed = [table.newest.clear()[list(table.shape.schema)]]
     for part in sought.slices(table, np.full_like(ends, MIN_INSTANT), ends):
         places = part.rows[ORDINAL].to_numpy()
         for piece in part.cut(PIECE):
@@ -256,5 +261,5 @@ def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
             inside = np.flatnonzero((places[at] >= low[which]) & (places[at] <= high[which]))
             at, which = at[inside], which[inside]
             same = equal_columns(sought.rows, which, keys, part.rows, at, keys)
-            found.append(take_rows(part.rows[list(table.shape.schema)], at[same]))
-    return vstack_frames(found)
+            placed.append(take_rows(part.rows[list(table.shape.schema)], at[same]))
+    return vstack_frames(placed)

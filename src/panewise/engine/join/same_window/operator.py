@@ -21,7 +21,7 @@ from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANES, previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
-from panewise.engine.join.windows_of_sides import Step
+from panewise.engine.join.windows_of_sides import OutputsAndPanes
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
@@ -53,7 +53,9 @@ class WindowJoinEngine(SameWindowEngine):
         names = {row_key(place): name for place, name in enumerate(self.spec.keys)}
         return self._operator().live().rename(names)
 
-    def _arrived(self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]) -> Step:
+    def _arrived(
+        self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]
+    ) -> OutputsAndPanes:
         """Adds rows that are no replays to their windows, stores them, and emits what fires."""
         given, operator = self._open(fresh), self._operator()
         if not given:

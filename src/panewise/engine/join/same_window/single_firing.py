@@ -22,9 +22,8 @@ from panewise.engine.join.same_window.content import emitted
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.same_window.rows import Members
-from panewise.engine.join.windows_of_sides import Rows, Step
-from panewise.engine.kernels.frames import Mask, filter_rows, ordered, take_rows
-from panewise.engine.kernels.keys import output_key
+from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide
+from panewise.engine.kernels.frames import Mask, filter_rows, ordered, output_key, take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.rows_by_key import RowsByKey
@@ -95,7 +94,7 @@ class SingleFiringEngine(SameWindowEngine):
     def _horizon(self, clocks: JoinClocks) -> int | None:
         return of_windows(clocks).horizon(self.windows.spec)
 
-    def _arrived(self, rows: Rows, fresh: Rows) -> Step:
+    def _arrived(self, rows: RowsBySide, fresh: RowsBySide) -> OutputsAndPanes:
         """Stores rows that are neither replays nor late."""
         given = self._open(fresh)
         late = pl.concat([self._late(one) for one in given.values()]) if given else None
@@ -134,7 +133,7 @@ class SingleFiringEngine(SameWindowEngine):
         self.state = replace(self.state.with_tables({**tables, WINDOWS: windows}), clocks=clocks)
         return panes
 
-    def _firings(self, due: Rows) -> Firings:
+    def _firings(self, due: RowsBySide) -> Firings:
         """Returns the windows of rows, in the order in which they fire, without those that emit nothing."""
         rows = self._with_window_keys(due)
         window, firsts = _numbered(rows, list(self.keys))
@@ -165,7 +164,7 @@ class SingleFiringEngine(SameWindowEngine):
             retracted=panes,
         )
 
-    def _with_window_keys(self, rows: Rows) -> pl.DataFrame:
+    def _with_window_keys(self, rows: RowsBySide) -> pl.DataFrame:
         """Returns keys, time and end of the rows of both sides, the left ones first."""
         frames = []
         for side, one in rows.items():

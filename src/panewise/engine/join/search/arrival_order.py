@@ -1,5 +1,6 @@
 """Rows in the order of their arrival for each key, in which a range of arrival is a range of positions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,7 +10,9 @@ import polars as pl
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.rectangles import in_rectangles
 from panewise.engine.kernels.sorting import Places, codes, order
+from panewise.engine.store.rows_by_key import Slices
 
 
 @dataclass(frozen=True)
@@ -42,3 +45,18 @@ class ArrivalOrder:
         """Returns the half-open ranges of places of the rows that arrived from `first` to `last`."""
         begins = bisect_left(self.arrived, self.low, self.high, first)
         return begins, bisect_left(self.arrived, begins, self.high, last, past_equal=True)
+
+    def slices(
+        self,
+        rows: pl.DataFrame,
+        values: Instants,
+        ranges: tuple[Places, Places],
+        first: Instants,
+        last: Instants,
+    ) -> Iterator[tuple[Places, Slices]]:
+        """Yields the rows in ranges of places with a value in a range: look-ups, and a slice for each.
+
+        `values` has the value of the row at each place, and `first` and `last` the range of each look-up.
+        """
+        for level in in_rectangles(values, *ranges, first, last):
+            yield level.queries, Slices(rows, level.starts, level.lengths, self.places[level.places])

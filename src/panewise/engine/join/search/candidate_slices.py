@@ -21,7 +21,7 @@ ONCE = 1 << 19  # up to so many candidates of a batch are compared at once
 PIECE = 1 << 17  # more of them are compared in pieces of up to so many, which need less memory
 
 
-class Searched(Protocol):
+class SearchPlan(Protocol):
     """What a search needs to know of a join.
 
     `reach` has, by side, how far after a row the first and the last row lie that match it, and `rows` the
@@ -65,25 +65,15 @@ class CandidateSlices:
         slices = self.slices.chosen(places)
         return replace(self, which=self.which[places], slices=slices)
 
-    def until(self, time: int, number: int) -> Places:
-        """Returns how many candidates of each slice are at a time and number or before it."""
-        stored = [self.slices.rows[name].to_numpy() for name in (TIME, NUMBER)]
-        found = []
-        for start, length in zip(self.slices.starts.tolist(), self.slices.lengths.tolist(), strict=True):
-            times, numbers = (of[self.slices.inside(start, length)] for of in stored)
-            low, high = (int(np.searchsorted(times, time, side)) for side in ("left", "right"))
-            found.append(low + int(np.searchsorted(numbers[low:high], number, side="right")))
-        return np.array(found, dtype=np.intp)
 
-
-def looked_up(method: Searched, side: str, new: RunRows, others: RowsByKey) -> Iterator[CandidateSlices]:
+def looked_up(method: SearchPlan, side: str, new: RunRows, others: RowsByKey) -> Iterator[CandidateSlices]:
     """Yields the candidates of the new rows of a side among the stored rows of the other side."""
     if new.frame.height:
         for slices in others.slices(_ranges(method, side, new)):
             yield from _filled(side, slices, own=False)
 
 
-def among(method: Searched, side: str, new: Mapping[str, RunRows]) -> Iterator[CandidateSlices]:
+def among(method: SearchPlan, side: str, new: Mapping[str, RunRows]) -> Iterator[CandidateSlices]:
     """Yields the candidates of the new rows of a side among the new rows of the other side."""
     mine, others = new[side], new[OTHER[side]]
     if mine.frame.height and others.frame.height:
@@ -104,21 +94,27 @@ def steps(ends: Places) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def of_one_row(found: Sequence[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
+def of_one_row(slices: Sequence[Slices]) -> Iterator[list[Slices]]:
     """Yields the candidates of one new row in pieces of about `PIECE`, by their time and number.
 
-    None of the slices is empty.
+    They are the first slice of each of the `slices`.
     """
-    step = max(1, PIECE // max(1, len(found)))
-    while found:
-        long = [one.slices for one in found if one.slices.lengths[0] > step]
+    step = max(1, PIECE // max(1, len(slices)))
+    while any(one.lengths[0] for one in slices):
+        long = [one for one in slices if one.lengths[0] > step]
         cuts = [one.rows[one.inside(int(one.starts[0]) + step - 1, 1)] for one in long]
         until = min((cut.select(TIME, NUMBER).row(0) for cut in cuts), default=None)
-        counts = [one.slices.lengths if until is None else one.until(*until) for one in found]
-        both = list(zip(found, counts, strict=True))
-        yield [replace(one, slices=one.slices.first(count)) for one, count in both]
-        found = [replace(one, slices=one.slices.after(count)) for one, count in both]
-        found = [one for one in found if one.slices.lengths[0]]
+        counts = [one.lengths if until is None else _up_to(one, *until) for one in slices]
+        yield [one.first(count) for one, count in zip(slices, counts, strict=True)]
+        slices = [one.after(count) for one, count in zip(slices, counts, strict=True)]
+
+
+def _up_to(slices: Slices, time: int, number: int) -> Places:
+    """Returns how many rows of the first slice are at a time and number or before it."""
+    inside = slices.inside(int(slices.starts[0]), int(slices.lengths[0]))
+    times, numbers = (slices.rows[name].to_numpy()[inside] for name in (TIME, NUMBER))
+    low, high = (int(np.searchsorted(times, time, side)) for side in ("left", "right"))
+    return np.array([low + int(np.searchsorted(numbers[low:high], number, side="right"))])
 
 
 def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices]:
@@ -127,7 +123,7 @@ def _filled(side: str, slices: Slices, *, own: bool) -> Iterator[CandidateSlices
         yield CandidateSlices(side, which, slices.chosen(which), own)
 
 
-def _ranges(method: Searched, side: str, new: RunRows) -> Ranges:
+def _ranges(method: SearchPlan, side: str, new: RunRows) -> Ranges:
     times, (first, last) = new.frame[TIME].to_numpy(), method.reach[side]
     # The other side's rows end with their last match, unless they can match rows at any time after them.
     ends_matter = first is not None

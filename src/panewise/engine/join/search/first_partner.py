@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from panewise.engine.columns import HASH, NUMBER, TIME
-from panewise.engine.join.search.candidate_slices import CandidateSlices, Searched, range_of, same_keys
+from panewise.engine.join.search.candidate_slices import CandidateSlices, SearchPlan, range_of, same_keys
 from panewise.engine.kernels.frames import Mask, equal, expand_ranges, take_rows
 from panewise.engine.kernels.range_minimum import lowest_places
 from panewise.engine.kernels.sorting import Places
@@ -21,10 +21,10 @@ from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 
 def with_first_partners(
-    method: Searched, new: Mapping[str, RunRows], found: Iterable[CandidateSlices]
+    method: SearchPlan, new: Mapping[str, RunRows], candidates: Iterable[CandidateSlices]
 ) -> Iterator[CandidateSlices]:
     """Yields candidates that contain the first pair of each left row. `new` are the new rows."""
-    for one in found:
+    for one in candidates:
         if one.own:
             yield replace(one, slices=_lowest(method, new[RIGHT], one.slices))
         elif one.side == LEFT:
@@ -36,7 +36,7 @@ def with_first_partners(
             yield from _turned(method, new[RIGHT], one.slices)
 
 
-def _turned(method: Searched, new: RunRows, stored: Slices) -> Iterator[CandidateSlices]:
+def _turned(method: SearchPlan, new: RunRows, stored: Slices) -> Iterator[CandidateSlices]:
     """Yields the candidates of stored left rows among new right rows, as those of the new rows."""
     at = _union(stored)
     rows = take_rows(stored.rows.select(HASH, TIME), at)
@@ -51,7 +51,7 @@ def _turned(method: Searched, new: RunRows, stored: Slices) -> Iterator[Candidat
     yield CandidateSlices(RIGHT, which, Slices(stored.rows, starts, np.ones_like(starts)), own=False)
 
 
-def _lowest(method: Searched, new: RunRows, slices: Slices) -> Slices:
+def _lowest(method: SearchPlan, new: RunRows, slices: Slices) -> Slices:
     """Returns of each slice of new right rows the one that arrived first."""
     places = lowest_places(new.frame[NUMBER].to_numpy(), slices.starts, slices.lengths)
     return _cut(slices, places, _of_one_key(method.rows[RIGHT].by, slices))

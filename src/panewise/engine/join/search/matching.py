@@ -10,7 +10,7 @@ reach, which the keys or the condition may reject.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -21,7 +21,7 @@ from panewise.engine.join.plan import JoinPlan, meeting
 from panewise.engine.join.search.candidate_slices import (
     ONCE,
     CandidateSlices,
-    Searched,
+    SearchPlan,
     among,
     looked_up,
     of_one_row,
@@ -78,52 +78,40 @@ class Pairs:
 
     def values(self, side: str, column: str) -> Instants:
         """Returns a column of whole numbers of the side's row of each pair."""
-        found: Instants = self.rows[side][column].to_numpy()[self.at[side]]
-        return found
+        values: Instants = self.rows[side][column].to_numpy()[self.at[side]]
+        return values
 
 
-@dataclass
-class _Search:
-    """Collects the rows that take part, by side, and the positions of the pairs among them."""
+class PairCollector:
+    """Collects pairs of new rows with stored rows, and with one another.
 
-    method: Searched
-    new: Mapping[str, RunRows]
-    rows: dict[str, list[pl.DataFrame]]
-    at: dict[str, list[Places]] = field(default_factory=lambda: {LEFT: [], RIGHT: []})
+    Args:
+        new: the new rows by side.
+    """
 
-    @classmethod
-    def of(cls, method: Searched, new: Mapping[str, RunRows]) -> "_Search":
-        """Returns a search that has found nothing."""
-        return cls(method, new, {side: [rows.bare] for side, rows in new.items()})
+    def __init__(self, new: Mapping[str, pl.DataFrame]) -> None:
+        self.rows = {side: [rows] for side, rows in new.items()}
+        self.at: dict[str, list[Places]] = {side: [np.empty(0, dtype=np.intp)] for side in new}
 
-    def add(self, found: CandidateSlices, *, earlier: bool = False) -> None:
-        """Adds the pairs of candidates; with `earlier` only those whose new row arrived last."""
-        side, slices = found.side, found.slices
-        which = np.repeat(found.which, slices.lengths)
-        at = slices.positions()
-        rows = self.new[side].frame
-        if earlier and found.own:
-            before = slices.rows[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
-            which, at = which[before], at[before]
-        which, at = with_equal_keys(self.method.plan.ports, side, rows, which, slices.rows, at)
+    def add(self, side: str, which: Places, at: Places, others: pl.DataFrame | None) -> None:
+        """Adds pairs of the new rows of a side, at `which`, with rows of the other side.
+
+        `others` has these rows, at `at`. None: they are new rows.
+        """
+        rows, before = self.rows[OTHER[side]], 0
+        if others is not None:
+            before = sum(frame.height for frame in rows)
+            rows.append(others)
         self.at[side].append(which)
-        self.at[OTHER[side]].append(at if found.own else self._added(OTHER[side], slices.rows, at))
+        self.at[OTHER[side]].append(at + before)
 
-    def _added(self, side: str, stored: pl.DataFrame, at: Places) -> Places:
-        """Adds stored rows, each once, and returns their positions among the rows of the side."""
-        taken, which = np.unique(at, return_inverse=True)
-        before = sum(frame.height for frame in self.rows[side])
-        self.rows[side].append(take_rows(stored[self.rows[side][0].columns], taken))
-        return which + before
-
-    def pairs(self, chosen: Callable[[Pairs], Pairs] | None) -> Pairs:
-        """Returns the pairs in their order. `chosen` is that of :class:`Matching`."""
+    def pairs(self, plan: JoinPlan, chosen: Callable[[Pairs], Pairs] | None = None) -> Pairs:
+        """Returns the pairs that meet the condition, in order. `chosen` is that of :class:`Matching`."""
         rows = {side: vstack_frames(frames).rechunk() for side, frames in self.rows.items()}
-        none = np.empty(0, dtype=np.intp)
-        found = Pairs(rows, {side: np.concatenate([none, *at]) for side, at in self.at.items()})
+        pairs = Pairs(rows, {side: np.concatenate(at) for side, at in self.at.items()})
         # The condition may fail for a row that is no longer stored, which chance may have left in a run.
-        found = found if chosen is None else chosen(found)
-        return with_condition(self.method.plan, found).in_order()
+        pairs = pairs if chosen is None else chosen(pairs)
+        return with_condition(plan, pairs).in_order()
 
 
 @dataclass(frozen=True)
@@ -133,22 +121,22 @@ class Matching:
     Attributes:
         method: the method of the join.
         new: the new rows by side, as those of a run.
-        found: their candidates. New rows are searched among stored rows, and new left rows among new right
-            rows.
+        candidates: their candidates. New rows are searched among stored rows, and new left rows among new
+            right rows.
         chosen: returns the pairs to emit among those that match; None if all are.
-        by_arrival: whether `found` instead has the candidates of each new row that arrived before it.
+        by_arrival: whether `candidates` instead has the candidates of each new row that arrived before it.
     """
 
-    method: Searched
+    method: SearchPlan
     new: Mapping[str, RunRows]
-    found: list[CandidateSlices]
+    candidates: list[CandidateSlices]
     chosen: Callable[[Pairs], Pairs] | None = None
     by_arrival: bool = False
 
     @classmethod
     def of(
         cls,
-        method: Searched,
+        method: SearchPlan,
         stored: Mapping[str, RowsByKey],
         new: Mapping[str, pl.DataFrame],
         chosen: Callable[[Pairs], Pairs] | None = None,
@@ -159,8 +147,8 @@ class Matching:
         columns of the tables and without null keys. `chosen` is the attribute.
         """
         ordered = {side: sorted_rows(rows, method.rows[side]) for side, rows in new.items()}
-        found = (looked_up(method, side, ordered[side], stored[OTHER[side]]) for side in (LEFT, RIGHT))
-        every = chain(*found, among(method, LEFT, ordered))
+        candidates = (looked_up(method, side, ordered[side], stored[OTHER[side]]) for side in (LEFT, RIGHT))
+        every = chain(*candidates, among(method, LEFT, ordered))
         one_each = chosen is None and _one_each(method.plan)
         return cls(
             method, ordered, [*(with_first_partners(method, ordered, every) if one_each else every)], chosen
@@ -169,7 +157,7 @@ class Matching:
     @property
     def long(self) -> bool:
         """Whether there are several pieces."""
-        count = sum(int(one.slices.lengths.sum()) for one in self.found)
+        count = sum(int(one.slices.lengths.sum()) for one in self.candidates)
         return count > ONCE and not (self.chosen is None and _one_each(self.method.plan))
 
     def __iter__(self) -> Iterator[Pairs]:
@@ -181,10 +169,7 @@ class Matching:
         if self.long:
             yield from self._many()
             return
-        search = _Search.of(self.method, self.new)
-        for one in self.found:
-            search.add(one)
-        yield search.pairs(self.chosen)
+        yield self._together(self.candidates, earlier=False)
 
     def _many(self) -> Iterator[Pairs]:
         """Yields the pairs in pieces.
@@ -192,27 +177,42 @@ class Matching:
         The new rows are taken in the order of arrival, each with the candidates that arrived before it. So
         new rows of both sides are searched among those of the other side.
         """
-        found = self.found if self.by_arrival else [*self.found, *among(self.method, RIGHT, self.new)]
-        numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in found]
+        more = () if self.by_arrival else among(self.method, RIGHT, self.new)
+        candidates = [*self.candidates, *more]
+        numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in candidates]
         arrived, row = np.unique(np.concatenate(numbers), return_inverse=True)
-        lengths = np.concatenate([one.slices.lengths for one in found])
+        lengths = np.concatenate([one.slices.lengths for one in candidates])
         ends = np.cumsum(np.bincount(row, weights=lengths).astype(np.int64))
         for low, high in steps(ends):
             first, last = arrived[low], arrived[high - 1]
             chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
-            group = [one.chosen(places) for one, places in zip(found, chosen, strict=True) if len(places)]
-            yield from self._of_one_row(group) if high == low + 1 else [self._together(group)]
+            some = [one.chosen(at) for one, at in zip(candidates, chosen, strict=True) if len(at)]
+            pieces = _of_one_row(some) if high == low + 1 else [some]
+            yield from (self._together(piece, earlier=True) for piece in pieces)
 
-    def _of_one_row(self, found: list[CandidateSlices]) -> Iterator[Pairs]:
-        """Yields the pairs of one new row in pieces, by time and number of its candidates."""
-        for some in of_one_row(found):
-            yield self._together(some)
+    def _together(self, candidates: Iterable[CandidateSlices], *, earlier: bool) -> Pairs:
+        """Returns the pairs of candidates; with `earlier` only those whose new row arrived last."""
+        collector = PairCollector({side: rows.bare for side, rows in self.new.items()})
+        plan = self.method.plan
+        for one in candidates:
+            rows, others = self.new[one.side].frame, one.slices.rows
+            which, at = np.repeat(one.which, one.slices.lengths), one.slices.positions()
+            if earlier and one.own:
+                before = others[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
+                which, at = which[before], at[before]
+            which, at = with_equal_keys(plan.ports, one.side, rows, which, others, at)
+            stored = None
+            if not one.own:
+                taken, at = np.unique(at, return_inverse=True)
+                stored = take_rows(others[self.new[OTHER[one.side]].bare.columns], taken)
+            collector.add(one.side, which, at, stored)
+        return collector.pairs(plan, self.chosen)
 
-    def _together(self, found: list[CandidateSlices]) -> Pairs:
-        search = _Search.of(self.method, self.new)
-        for one in found:
-            search.add(one, earlier=True)
-        return search.pairs(self.chosen)
+
+def _of_one_row(candidates: list[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
+    """Yields the candidates of one new row in pieces, by their time and number."""
+    for slices in of_one_row([one.slices for one in candidates]):
+        yield [replace(one, slices=part) for one, part in zip(candidates, slices, strict=True)]
 
 
 def _one_each(plan: JoinPlan) -> bool:
@@ -220,7 +220,7 @@ def _one_each(plan: JoinPlan) -> bool:
     return plan.spec.how in ONE_SIDED and plan.condition is None
 
 
-def with_condition(plan: JoinPlan, found: Pairs) -> Pairs:
+def with_condition(plan: JoinPlan, pairs: Pairs) -> Pairs:
     """Returns the pairs that meet the condition, if there is one (semantics 38)."""
-    true = meeting(plan, found.taken)
-    return found if true is None else found.chosen(true.arg_true().to_numpy())
+    true = meeting(plan, pairs.taken)
+    return pairs if true is None else pairs.chosen(true.arg_true().to_numpy())

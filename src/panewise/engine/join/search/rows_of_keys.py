@@ -13,14 +13,14 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import NUMBER
 from panewise.engine.kernels.frames import Mask, equal_columns, expand_ranges, take_rows, vstack_frames
-from panewise.engine.kernels.hashing import Hashes, row_hashes
+from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.sorting import Places, hash_order, order
+from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices
 
 
 @dataclass(frozen=True)
-class Found:
+class RowsOfKeys:
     """Rows that look-ups found.
 
     Attributes:
@@ -33,9 +33,9 @@ class Found:
     rows: pl.DataFrame
     at: Places
 
-    def chosen(self, mask: Mask) -> "Found":
+    def chosen(self, mask: Mask) -> "RowsOfKeys":
         """Returns some of what was found."""
-        return Found(self.which[mask], self.rows, self.at[mask])
+        return RowsOfKeys(self.which[mask], self.rows, self.at[mask])
 
     def column(self, name: str) -> Instants:
         """Returns a column of whole numbers of the found rows."""
@@ -44,7 +44,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Keys:
+class SortedKeys:
     """Keys to look up, in the order of their hashes.
 
     Attributes:
@@ -60,25 +60,16 @@ class Keys:
     places: Places
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> "Keys":
+    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> "SortedKeys":
         """Returns the keys of rows, which may be in any order."""
         hashes = row_hashes(rows, names)
         places = hash_order(hashes)
         return cls(take_rows(rows.select(names), places), names, hashes[places], places)
 
-    def last(self, table: RowsByKey, until: Instants, count: int) -> Found:
+    def last(self, table: RowsByKey, until: Instants, count: int) -> RowsOfKeys:
         """Returns the last rows of each key whose time is at most `until`, `count` of them if there are."""
-        ranges = Ranges(self.hashes, np.full(len(until), MIN_INSTANT), until[self.places])
-        return self._collected(
-            table, [(part, *self._last_of(table, part, count)) for part in table.slices(ranges)], count
-        )
-
-    def between(self, table: RowsByKey, first: Instants, last: Instants) -> Found:
-        """Returns the rows of each key whose time is from `first` to `last`."""
-        ranges = Ranges(self.hashes, first[self.places], last[self.places])
-        return self._collected(
-            table, [(part, *self._all_of(table, part)) for part in table.slices(ranges)], None
-        )
+        parts = self.slices(table, np.full(len(until), MIN_INSTANT), until)
+        return self.rows_in(table, parts, count)
 
     def slices(self, table: RowsByKey, first: Instants, last: Instants) -> list[Slices]:
         """Returns the slices with the rows of each hash whose time is from `first` to `last`.
@@ -87,15 +78,17 @@ class Keys:
         """
         return [*table.slices(Ranges(self.hashes, first[self.places], last[self.places]))]
 
-    def chosen(self, places: Places) -> "Keys":
+    def chosen(self, places: Places) -> "SortedKeys":
         """Returns the keys at these positions among the sorted ones, which are ascending."""
-        return Keys(take_rows(self.rows, places), self.names, self.hashes[places], self.places[places])
+        return SortedKeys(take_rows(self.rows, places), self.names, self.hashes[places], self.places[places])
 
-    def found_in(self, table: RowsByKey, parts: Sequence[Slices], count: int | None) -> Found:
+    def rows_in(self, table: RowsByKey, parts: Sequence[Slices], count: int | None) -> RowsOfKeys:
         """Returns the rows of slices, one for each key, that have the keys; the last `count` of them."""
-        if count is None:
-            return self._collected(table, [(part, *self._all_of(table, part)) for part in parts], None)
-        return self._collected(table, [(part, *self._last_of(table, part, count)) for part in parts], count)
+        matched = []
+        for part in parts:
+            which, at = self._all_of(table, part) if count is None else self._last_of(table, part, count)
+            matched.append((part, which, at))
+        return self._collected(table, matched, count)
 
     def _last_of(self, table: RowsByKey, part: Slices, count: int) -> tuple[Places, Places]:
         lengths = np.minimum(part.lengths, count)
@@ -104,13 +97,12 @@ class Keys:
         if self._equal(table, which, part.rows, at).all():
             return which, at
         which, at = self._all_of(table, part)
-        ends = np.searchsorted(which, which, side="right")
-        inside = np.arange(len(which)) >= ends - count
-        return which[inside], at[inside]
+        last = last_of_each(which, count)
+        return which[last], at[last]
 
     def _all_of(self, table: RowsByKey, part: Slices) -> tuple[Places, Places]:
         which = np.repeat(np.arange(len(part.lengths)), part.lengths)
-        at = expand_ranges(part.starts, part.lengths)
+        at = part.positions()
         same = self._equal(table, which, part.rows, at)
         return (which, at) if same.all() else (which[same], at[same])
 
@@ -119,7 +111,7 @@ class Keys:
 
     def _collected(
         self, table: RowsByKey, parts: Sequence[tuple[Slices, Places, Places]], count: int | None
-    ) -> Found:
+    ) -> RowsOfKeys:
         """Returns the rows of all parts in the order of their time for each look-up, the last `count`."""
         names = list(table.shape.schema)
         frames, which, at, height = (
@@ -134,10 +126,16 @@ class Keys:
             which.append(self.places[mine])
             at.append(places + height)
             height += len(taken)
-        found = Found(np.concatenate(which), vstack_frames(frames).rechunk(), np.concatenate(at))
+        found = RowsOfKeys(np.concatenate(which), vstack_frames(frames).rechunk(), np.concatenate(at))
         places = order([found.which, found.column(table.time), found.column(NUMBER)])
-        found = Found(found.which[places], found.rows, found.at[places])
+        found = RowsOfKeys(found.which[places], found.rows, found.at[places])
         if count is None or len(parts) < 2:
             return found
-        ends = np.searchsorted(found.which, found.which, side="right")
-        return found.chosen(np.arange(len(places)) >= ends - count)
+        return found.chosen(last_of_each(found.which, count))
+
+
+def last_of_each(which: Places, count: int) -> Mask:
+    """Returns which of the found rows are among the last `count` of their look-up."""
+    ends = np.searchsorted(which, which, side="right")
+    last: Mask = np.arange(len(which)) >= ends - count
+    return last

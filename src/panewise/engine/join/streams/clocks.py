@@ -6,11 +6,12 @@ from itertools import chain
 from typing import Any, Final, Self
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.state import JoinState, read_clocks
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
 from panewise.spec.operators.join.columns import OTHER, SIDES
+from panewise.spec.operators.join.entry import TwoSided
 from panewise.state.manifest import Checks, check_fields, optional, whole
 
 WAITING: Final = "waiting"
@@ -18,7 +19,7 @@ RELEASED: Final = "released"
 
 
 @dataclass(frozen=True)
-class Waiting:
+class LeastWaiting:
     """The least values of the rows of a side that wait, None if there are none. So few steps read the rows.
 
     Attributes:
@@ -31,10 +32,10 @@ class Waiting:
     release: int | None = None
     complete: int | None = None
 
-    def and_(self, other: "Waiting") -> "Waiting":
+    def and_(self, other: "LeastWaiting") -> "LeastWaiting":
         """Returns the least values of both."""
         pairs = zip(astuple(self), astuple(other), strict=True)
-        return Waiting(*(min((it for it in pair if it is not None), default=None) for pair in pairs))
+        return LeastWaiting(*(min((it for it in pair if it is not None), default=None) for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,19 @@ class StreamsClocks(JoinClocks):
         waiting: by side the least values of the rows that wait.
     """
 
-    waiting: Mapping[str, Waiting] = field(default_factory=lambda: dict.fromkeys(SIDES, Waiting()))
+    waiting: Mapping[str, LeastWaiting] = field(default_factory=lambda: dict.fromkeys(SIDES, LeastWaiting()))
 
-    def lowest(self, spec: JoinOperator, side: str) -> int | None:
-        """Returns the lowest event time that a row of a side has that is still to be released.
+    def lowest(self, spec: TwoSided, side: str) -> int | None:
+        """Returns the lowest event time of the rows of a side that are still to be released.
 
-        None if it may have any.
+        None if it may be any.
         """
         horizon, waiting = self.horizon(spec, side), self.waiting[side].time
         return horizon if horizon is None or waiting is None else min(horizon, waiting)
 
-    def none_to_come(self, spec: JoinOperator, side: str) -> bool:
+    def none_to_come(self, spec: TwoSided, side: str) -> bool:
         """Returns whether no row of a side is still to be released."""
-        return self.waiting[side].time is None and self.horizon(spec, side) == MAX_INSTANT
+        return self.waiting[side].time is None and super().none_to_come(spec, side)
 
     def matching_from(self, spec: JoinOperator, side: str) -> int | None:
         """Returns the least event time of the released rows of a side that can match; None: any.
@@ -68,7 +69,7 @@ class StreamsClocks(JoinClocks):
 
     def listed_from(self, spec: JoinOperator, side: str) -> int | None:
         """Returns the same, as if no row of the other side waited (41.5)."""
-        return replace(self, waiting=dict.fromkeys(SIDES, Waiting())).matching_from(spec, side)
+        return replace(self, waiting=dict.fromkeys(SIDES, LeastWaiting())).matching_from(spec, side)
 
     def table_horizon(self, spec: JoinOperator, side: str) -> int | None:
         """Returns the event time of released rows at or before which they have expired; None: none have."""
@@ -134,7 +135,7 @@ def read_streams_clocks(header: Mapping[str, Any]) -> StreamsClocks:
         return StreamsClocks()
     own = {name: header[name] for name in _CHECKS if name in header}
     check_fields("a header", own, _CHECKS, required=_CHECKS)
-    waiting = {side: Waiting(*one) for side, one in header[WAITING].items()}
+    waiting = {side: LeastWaiting(*one) for side, one in header[WAITING].items()}
     return StreamsClocks(known.processing_time, known.since, known.sides, waiting)
 
 
@@ -145,5 +146,5 @@ def _instants(value: Any) -> bool:
     return len(lists) == len(value) and all(map(optional(whole()), chain(*lists)))
 
 
-_LEAST: Final = len(fields(Waiting))
+_LEAST: Final = len(fields(LeastWaiting))
 _CHECKS: Final[Checks] = {WAITING: _instants, RELEASED: whole(0)}

@@ -5,96 +5,55 @@ ranks by event time, then by release. So the rows that it finds are those before
 from the rank of the first of the last rows on, which is an order statistic of a range of releases.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.by_arrival.windows import Inserted
 from panewise.engine.join.search.arrival_order import ArrivalOrder
-from panewise.engine.join.search.rows_of_keys import Found, Keys
-from panewise.engine.kernels.frames import Mask, take_rows, vstack_frames
+from panewise.engine.join.search.lookups import Lookup
+from panewise.engine.join.search.rows_of_keys import SortedKeys
+from panewise.engine.kernels.frames import take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.rectangles import in_rectangles
-from panewise.engine.kernels.sorting import Places, order
+from panewise.engine.kernels.sorting import order
 from panewise.engine.kernels.wavelet import smallest
-from panewise.engine.store.rows_by_key import RowsByKey, Slices
 
 
-@dataclass(frozen=True)
-class LastRowsLookup:
-    """A search as :class:`panewise.engine.join.streams.contents.Lookup`, of a bounded number of rows each.
+def last_rows(
+    inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, first: Instants, last: Instants, count: int
+) -> Lookup:
+    """Returns the look-up, by released rows, of the last `count` rows of the other side before each of them.
 
-    Attributes:
-        side: the side of the rows that search.
-        rows: the rows that search.
-        parts: the numbers of some of these rows, and a slice with rows that each of them finds.
-        others: the rows of the other side of which they are slices.
+    `first` and `last` are the event times that match each row, both included.
     """
-
-    side: str
-    rows: pl.DataFrame
-    parts: Sequence[tuple[Places, Slices]]
-    others: pl.DataFrame
-
-    @classmethod
-    def of(
-        cls, side: str, rows: pl.DataFrame, keys: pl.DataFrame, others: pl.DataFrame, window: "Range"
-    ) -> Self:
-        """Returns the search. `keys` are those of the rows, under the names of the other side."""
-        rank = np.empty(others.height, dtype=np.int64)
-        by_time = order([others[TIME].to_numpy(), others[NUMBER].to_numpy()])
-        rank[by_time] = np.arange(others.height)
-        arrivals = ArrivalOrder.of(others, NUMBER, keys)
-        number = rows[NUMBER].to_numpy()
-        begins, ends = arrivals.between(np.full_like(number, MIN_INSTANT), number - 1)
-        ranks, times = rank[arrivals.places], others[TIME].to_numpy()[by_time]
-        first = np.searchsorted(times, window.first)
-        last = np.searchsorted(times, window.last, side="right") - 1
-        many = np.flatnonzero(ends - begins > window.count)
-        some = ends[many] - begins[many] - window.count
-        first[many] = np.maximum(first[many], smallest(ranks, begins[many], ends[many], some))
-        parts = [
-            (one.queries, Slices(others, one.starts, one.lengths, arrivals.places[one.places]))
-            for one in in_rectangles(ranks, begins, ends, first, last)
-        ]
-        return cls(side, rows, parts, others)
-
-    @property
-    def counts(self) -> Instants:
-        """How many rows each row finds."""
-        counts = np.zeros(self.rows.height, dtype=np.int64)
-        for which, slices in self.parts:
-            counts[which] += slices.lengths
-        return counts
-
-    def found(self, chosen: Mask, *, cut: bool) -> Iterator[Found]:
-        """Yields the rows that some of the rows find, all at once: with `cut` one row, which finds few."""
-        which, at = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-        for queries, slices in self.parts:
-            mine = np.flatnonzero(chosen[queries])
-            some = slices.chosen(mine)
-            which.append(np.repeat(queries[mine], some.lengths))
-            at.append(some.positions())
-        taken, places = np.unique(np.concatenate(at), return_inverse=True)
-        by_row = order([np.concatenate(which)])
-        yield Found(np.concatenate(which)[by_row], take_rows(self.others, taken), places[by_row])
+    names, number = zip(keys.names, inserted.table.shape.by, strict=True), rows[NUMBER].to_numpy()
+    wanted = rows.select(pl.col(mine).alias(name) for mine, name in names)
+    others = _last_of_keys(inserted, wanted, count)
+    rank = np.empty(others.height, dtype=np.int64)
+    by_time = order([others[TIME].to_numpy(), others[NUMBER].to_numpy()])
+    rank[by_time] = np.arange(others.height)
+    arrivals = ArrivalOrder.of(others, NUMBER, wanted)
+    begins, ends = arrivals.between(np.full_like(number, MIN_INSTANT), number - 1)
+    ranks, times = rank[arrivals.places], others[TIME].to_numpy()[by_time]
+    low, high = np.searchsorted(times, first), np.searchsorted(times, last, side="right") - 1
+    many = np.flatnonzero(ends - begins > count)
+    some = ends[many] - begins[many] - count
+    low[many] = np.maximum(low[many], smallest(ranks, begins[many], ends[many], some))
+    parts = []
+    for which, slices in arrivals.slices(others, ranks, (begins, ends), low, high):
+        starts, lengths = np.zeros((2, len(number)), dtype=np.intp)
+        starts[which], lengths[which] = slices.starts, slices.lengths
+        parts.append(replace(slices, starts=starts, lengths=lengths).chosen(keys.places))
+    return Lookup(inserted.table, keys, parts, None, lambda found: found)
 
 
-@dataclass(frozen=True)
-class Range:
-    """The event times that match each row, which include both ends, and how many rows it finds at most."""
-
-    first: Instants
-    last: Instants
-    count: int
-
-
-def last_of_keys(table: RowsByKey, keys: pl.DataFrame, new: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Returns the last stored rows of each of the keys by event time, and the new rows."""
-    wanted = keys.unique()
-    found = Keys.of(wanted, keys.columns).last(table, np.full(wanted.height, MAX_INSTANT), count)
+def _last_of_keys(inserted: Inserted, keys: pl.DataFrame, count: int) -> pl.DataFrame:
+    """Returns the last rows of each of the keys by event time before the step, and the new rows."""
+    wanted, new = keys.unique(), inserted.rows
+    found = SortedKeys.of(wanted, keys.columns).last(
+        inserted.before, np.full(wanted.height, MAX_INSTANT), count
+    )
     return vstack_frames([new, take_rows(found.rows, found.at).select(new.columns)]).rechunk()

@@ -5,10 +5,11 @@ from typing import Any
 
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
-from panewise.engine.join.streams.clocks import read_streams_clocks
-from panewise.engine.join.streams.contents import listed
-from panewise.engine.join.streams.operator import StreamsEngine
+from panewise.engine.join.operator import JoinEngine
+from panewise.engine.join.streams.clocks import StreamsState, read_streams_clocks
+from panewise.engine.join.streams.gate import ReleaseGate
 from panewise.engine.join.streams.releases import waiting_name
+from panewise.engine.join.streams.windows import identity, listed
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -21,9 +22,8 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
     assert isinstance(match, WindowedStreams)
     for side, window in match.windows.items():
         names = keys_of_side(spec, side)
-        identity = [TIME if window.count is None else NUMBER, NUMBER]
         columns = [*names, TIME, NUMBER, END]
-        released = read(side, columns, identity, [], clocks.table_horizon(spec, side), names)
+        released = read(side, columns, identity(window), [], clocks.table_horizon(spec, side), names)
         waiting = read(waiting_name(side), columns, [NUMBER], [], None, names)
         if released.width:
             released = listed(released, window, names, clocks.listed_from(spec, side))
@@ -32,7 +32,9 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
 
 
 PARTS = MatchEngine(
-    operator=StreamsEngine,
+    operator=JoinEngine,
+    method=ReleaseGate,
+    state=StreamsState,
     tables=lambda spec: (LEFT, RIGHT, waiting_name(LEFT), waiting_name(RIGHT)),
     inspect=_inspect,
 )

@@ -16,9 +16,10 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import COMPLETE, END, NUMBER, RELEASE, TIME
-from panewise.engine.join.batch.arrival import Arrived, turns_of
+from panewise.engine.join.batch.join_batch import JoinBatch, Turns, turns_of
+from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, SidePort, with_keys
-from panewise.engine.join.streams.clocks import WAITING, StreamsClocks, StreamsState, Waiting
+from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsClocks, StreamsState
 from panewise.engine.kernels.frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import order
@@ -38,20 +39,41 @@ class Releases:
     Attributes:
         rows: by side the released rows in the order of their release, with the columns of the table of
             released rows. Their numbers continue those of the rows released before.
-        positions: by side the evaluation that releases each of them.
+        positions: the evaluation that releases each row, in the order of the numbers of both sides.
         tables: the tables of rows that wait, after the step.
         waiting: by side the least event time, release time and end of a window of the rows that wait after
             the step.
         first: the number of the first released row.
-        next_release: the number after the last one.
     """
 
     rows: Mapping[str, pl.DataFrame]
-    positions: Mapping[str, Instants]
+    positions: Instants
     tables: Mapping[str, StoredTable]
-    waiting: Mapping[str, Waiting]
+    waiting: Mapping[str, LeastWaiting]
     first: int
-    next_release: int
+
+    def batch(self, state: StreamsState, watermarks: Turns, clocks: JoinClocks) -> JoinBatch:
+        """Returns a batch in which the released rows arrive, each with the watermarks at its release.
+
+        `watermarks` are those of the turns of the step, and `clocks` those after the step.
+        """
+        turns, moved = self.positions // 2, self.positions % 2 == 1
+        each = {
+            side: np.where(moved, watermarks.after[side][turns], watermarks.before[side][turns])
+            for side in self.rows
+        }
+        return JoinBatch(
+            applied=self.rows,
+            late={},
+            counts={},
+            marks=state.marks,
+            horizons=Turns(each, each),
+            watermarks=Turns(each, each),
+            first_number=self.first,
+            next_number=self.first + len(self.positions),
+            clocks_before=state.clocks,
+            clocks=clocks,
+        )
 
 
 def waiting_name(side: str) -> str:
@@ -70,7 +92,7 @@ def no_rows(port: SidePort) -> StoredTable:
 
 
 @dataclass(frozen=True)
-class Gates:
+class ReleaseRules:
     """What releases the rows of both sides.
 
     Attributes:
@@ -81,7 +103,7 @@ class Gates:
     plan: JoinPlan
     match: WindowedStreams
 
-    def by_batch(self, state: StreamsState, batch: Arrived) -> Releases:
+    def by_batch(self, state: StreamsState, batch: JoinBatch) -> Releases:
         """Returns what a batch releases: its own rows, and those whose windows it completes."""
         steps = {}
         for side in self.plan.ports:
@@ -96,7 +118,7 @@ class Gates:
             positions = np.where(
                 at_once, np.concatenate([np.zeros(old.height, np.int64), 2 * turns]), _completed(rows, after)
             )
-            steps[side] = _Step(read, old, new, rows, positions)
+            steps[side] = _SideStep(read, old, new, rows, positions)
         return self._released(state, steps)
 
     def by_clocks(self, state: StreamsState, clocks: StreamsClocks) -> Releases:
@@ -110,7 +132,7 @@ class Gates:
             old = self._waiting(state, side, read=read)
             released = _reached(old[RELEASE], clocks.processing_time) | _reached(old[COMPLETE], mark)
             positions = np.where(released | clock.ended, 0, _NEVER)
-            steps[side] = _Step(read, old, old.clear(), old, positions)
+            steps[side] = _SideStep(read, old, old.clear(), old, positions)
         return self._released(state, steps)
 
     def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
@@ -118,7 +140,7 @@ class Gates:
         table = state.tables[waiting_name(side)]
         return table.all() if read else pl.DataFrame(schema=table.shape.schema)
 
-    def _arriving(self, side: str, state: StreamsState, batch: Arrived) -> pl.DataFrame:
+    def _arriving(self, side: str, state: StreamsState, batch: JoinBatch) -> pl.DataFrame:
         """Returns the applied rows of a side with the columns of its table of rows that wait."""
         port, window = self.plan.ports[side], self.match.windows[side]
         shape = waiting_shape(port)
@@ -141,7 +163,7 @@ class Gates:
         ]
         return rows.with_columns(made).select(*shape.schema)
 
-    def _released(self, state: StreamsState, steps: Mapping[str, "_Step"]) -> Releases:
+    def _released(self, state: StreamsState, steps: Mapping[str, "_SideStep"]) -> Releases:
         """Numbers the released rows: by evaluation, then those of the first side first, then by arrival."""
         first = self.match.first_side
         sides = (first, OTHER[first])
@@ -149,22 +171,23 @@ class Gates:
         at = np.concatenate([steps[side].positions[chosen[side]] for side in sides])
         rank = np.concatenate([np.full(len(chosen[side]), n) for n, side in enumerate(sides)])
         arrived = np.concatenate([steps[side].rows[NUMBER].to_numpy()[chosen[side]] for side in sides])
+        places = order([at, rank, arrived])
         numbers = np.empty(len(at), dtype=np.int64)
-        numbers[order([at, rank, arrived])] = np.arange(len(at)) + state.next_release
-        rows, positions = {}, {}
+        numbers[places] = np.arange(len(at)) + state.next_release
+        rows = {}
         for n, side in enumerate(sides):
             mine = numbers[rank == n]
-            places = np.argsort(mine)
-            taken = take_rows(steps[side].rows, chosen[side][places]).select(*self.plan.ports[side].stored)
-            rows[side] = taken.with_columns(pl.Series(NUMBER, mine[places], dtype=pl.Int64))
-            positions[side] = at[rank == n][places]
+            by_number = np.argsort(mine)
+            taken = take_rows(steps[side].rows, chosen[side][by_number])
+            taken = taken.select(*self.plan.ports[side].stored)
+            rows[side] = taken.with_columns(pl.Series(NUMBER, mine[by_number], dtype=pl.Int64))
         tables = {waiting_name(side): one.table(state, side) for side, one in steps.items()}
         waiting = {side: one.waiting(state, side) for side, one in steps.items()}
-        return Releases(rows, positions, tables, waiting, state.next_release, state.next_release + len(at))
+        return Releases(rows, at[places], tables, waiting, state.next_release)
 
 
 @dataclass(frozen=True)
-class _Step:
+class _SideStep:
     """The rows of a side in one step.
 
     Attributes:
@@ -188,10 +211,10 @@ class _Step:
         deleted = self.old.filter(pl.Series(released[: self.old.height]))
         return sealed_if_long(table.changed(put, deleted)) if put.height or deleted.height else table
 
-    def waiting(self, state: StreamsState, side: str) -> Waiting:
+    def waiting(self, state: StreamsState, side: str) -> LeastWaiting:
         """Returns the least event time, release time and end of a window of these rows."""
         rows = self.rows.filter(pl.Series(self.positions == _NEVER))
-        least = Waiting(*(_least(rows[name]) for name in (TIME, RELEASE, COMPLETE)))
+        least = LeastWaiting(*(_least(rows[name]) for name in (TIME, RELEASE, COMPLETE)))
         return least if self.read else least.and_(state.clocks.waiting[side])
 
 

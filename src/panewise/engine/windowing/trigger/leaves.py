@@ -23,8 +23,8 @@ from panewise.engine.columns import (
     TIME,
 )
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.periods import due
+from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import (
     AfterCount,
     AfterEventTime,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import Every, Trigger
 from panewise.spec.triggers.composite import walk
 

@@ -12,8 +12,8 @@ import polars as pl
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.columns import FIRED, PENDING, UNFLIPPED
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.periods import due, latest
+from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import AfterCount, AfterWatermark, Always, Every, Never, Trigger
 
 _SIMPLE = (AfterCount, Every, Always, Never)
@@ -71,7 +71,8 @@ class SimpleTrigger:
 
     def waits(self, clocks: Clocks) -> int | None:
         """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
-        return latest((rule for rule in self._rules() if isinstance(rule, Every)), clocks.processing_time)
+        periodic = [rule for rule in self._rules() if isinstance(rule, Every)]
+        return latest(periodic, clocks.processing_time) if periodic else None
 
     def _rules(self) -> Iterator[Trigger]:
         inside = (

@@ -40,7 +40,7 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
-from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.window_table import TriggerContext
 from panewise.engine.windows.intake import Intake, merged_windows, triggered
 from panewise.engine.windows.sliding.lateness import split_late
 from panewise.engine.windows.sliding.slices import Slices, as_pieces

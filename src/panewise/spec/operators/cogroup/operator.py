@@ -148,8 +148,7 @@ class CogroupOperator(TwoSided):
         _check_sides(self)
 
     @cached_property
-    def ports(self) -> dict[str, SideEntry]:
-        """The two input ports."""
+    def _ports(self) -> dict[str, SideEntry]:
         return {
             name: self._entry(side, (*self.shared_columns, *self.values(name)), self.window)
             for name, side in self.sides.items()

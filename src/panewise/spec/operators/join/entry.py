@@ -1,7 +1,9 @@
 """A side of a join as an input port: with the further columns that the whole join reads of it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from panewise.chrono import Duration
@@ -58,11 +60,16 @@ class TwoSided(Shown, ABC):
     evaluate: Literal["batch", "record"]
 
     @property
-    @abstractmethod
     def ports(self) -> dict[str, SideEntry]:
-        """The two input ports."""
+        """The two input ports, in a dict of the caller's own."""
+        return dict(self._ports)
 
     @property
+    @abstractmethod
+    def _ports(self) -> Mapping[str, SideEntry]:
+        """The two input ports, which are made once."""
+
+    @cached_property
     def sides(self) -> dict[str, Side]:
         """The sides by name."""
         return {LEFT: self.left, RIGHT: self.right}

@@ -1,6 +1,7 @@
 """Intervals: how far apart the event times of both sides are that match (semantics 37). Values only."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike, signed_duration
@@ -112,12 +113,12 @@ class Interval:
             rule = "rows that are stored for good are not limited in number"
             raise SpecError(f"{self!r}", rule, "leave out retain_for or retain_rows")
 
-    @property
+    @cached_property
     def first(self) -> int | None:
         """The least difference that the interval includes, in microseconds; None without a lower bound."""
         return None if self.lower is None else self.lower.us + (self.closed in ("right", "neither"))
 
-    @property
+    @cached_property
     def last(self) -> int | None:
         """The largest difference that it includes, in microseconds; None without an upper bound."""
         return None if self.upper is None else self.upper.us - (self.closed in ("left", "neither"))
@@ -127,12 +128,12 @@ class Interval:
         """The largest difference less the least one, in microseconds; None if there is a bound missing."""
         return None if self.first is None or self.last is None else self.last - self.first
 
-    @property
+    @cached_property
     def retained(self) -> tuple[str, ...]:
         """The sides whose rows a row of any later time could match."""
         return ("left",) * (self.upper is None) + ("right",) * (self.lower is None)
 
-    @property
+    @cached_property
     def waits(self) -> dict[str, int | None]:
         """How long after a row of each side rows of the other side can match it, in microseconds.
 

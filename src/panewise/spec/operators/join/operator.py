@@ -137,8 +137,7 @@ class JoinOperator(TwoSided):
         _check_selected(self)
 
     @cached_property
-    def ports(self) -> dict[str, SideEntry]:
-        """The two input ports."""
+    def _ports(self) -> dict[str, SideEntry]:
         return {name: self._port(name, side) for name, side in self.sides.items()}
 
     def _port(self, name: str, side: Side) -> SideEntry:
@@ -170,19 +169,19 @@ class JoinOperator(TwoSided):
             return "unmatched='early'"
         return match_parts(self.match).emits_again(self.match)
 
-    @property
+    @cached_property
     def added_columns(self) -> tuple[str, ...]:
         """The columns that the join adds to emitted rows."""
         missing = () if self.how in ONE_SIDED else (MISSING,)
         time = (JOIN_TIME,) if self.has_event_times else ()
         return (OP, *missing, *self.window_columns, *time)
 
-    @property
+    @cached_property
     def has_event_times(self) -> bool:
         """Whether rows have event times (semantics 36.13)."""
         return has_event_times(self.left, self.right)
 
-    @property
+    @cached_property
     def window_columns(self) -> tuple[str, ...]:
         """The columns of an emitted row that name its window, and the firing that emitted it."""
         return match_parts(self.match).window_columns(self.match)

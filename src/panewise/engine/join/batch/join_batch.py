@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import LATE_BY, NUMBER, REASON, TIME
+from panewise.engine.columns import END, LATE_BY, NUMBER, REASON, TIME
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.late_output import NO_WINDOWS
@@ -22,7 +22,7 @@ from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState, SidesState
 from panewise.engine.join.two_sides import SidesPlan
-from panewise.engine.kernels.frames import filter_rows, ordered
+from panewise.engine.kernels.frames import Mask, filter_rows, ordered
 from panewise.engine.kernels.instants import Instants
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -39,7 +39,7 @@ class Turns:
 
 
 @dataclass(frozen=True)
-class Arrived:
+class JoinBatch:
     """A batch of both sides.
 
     Attributes:
@@ -47,7 +47,7 @@ class Arrived:
         late: by side the late rows, as the late output has them.
         counts: by side.
         marks: the replay marks by side after the batch.
-        turns: the horizons.
+        horizons: the horizons.
         watermarks: the watermarks.
         first_number: the number of the first row of the batch.
         next_number: the number after the last row.
@@ -59,21 +59,34 @@ class Arrived:
     late: Mapping[str, pl.DataFrame]
     counts: Mapping[str, Counts]
     marks: Mapping[str, Marks]
-    turns: Turns
+    horizons: Turns
     watermarks: Turns
     first_number: int
     next_number: int
     clocks_before: JoinClocks
     clocks: JoinClocks
 
+    def expiry_turns(self, rows: pl.DataFrame, by: str) -> tuple[Instants, Mask]:
+        """Returns the turn in which each stored row expires, and whether it does so before the horizon moves.
 
-def arrived(
+        Only a row that arrives in the batch can do so, at its own turn. `by` is the side whose horizon
+        decides (36.7).
+        """
+        before, after = self.horizons.before[by], self.horizons.after[by]
+        own = rows[NUMBER].to_numpy() - self.first_number
+        ends = np.minimum(rows[END].to_numpy(), MAX_INSTANT - 1)  # the last horizon has passed all
+        place = np.clip(own, 0, len(after) - 1)
+        expired = (own >= 0) & (ends < before[place])
+        return np.maximum(place, np.searchsorted(after, ends, side="right")), expired
+
+
+def join_batch(
     plan: JoinPlan, state: JoinState, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, int]
-) -> Arrived:
+) -> JoinBatch:
     """Returns the batch. `latest` has the highest event time of each side, in all shards."""
     rows, total = numbered(plan, state, valid)
     watermarks, clocks = _watermarks(plan, state, rows, latest)
-    turns = _turns(plan, state.clocks, watermarks)
+    horizons = _horizons(plan, state.clocks, watermarks)
     applied, late, counts, marks = {}, {}, {}, dict(state.marks)
     of_match = match_engine(plan.spec.match)
     for side, one in rows.items():
@@ -81,14 +94,16 @@ def arrived(
         fresh = state.marks[side].without_replays(entry, one)
         marks[side] = state.marks[side].after(entry, one)
         turn = turns_of(plan, fresh[NUMBER], state.next_number)
-        own, other = (turns.before[of][turn] for of in (side, OTHER[side]))
+        own, other = (horizons.before[of][turn] for of in (side, OTHER[side]))
         mask = pl.Series(of_match.late_rows(plan.spec.match, side, fresh[TIME], own, other), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
         replays = one.height - fresh.height
         counts[side] = Counts(one.height, applied[side].height, replays, late[side].height)
     number, around = state.next_number, _around(watermarks)
-    return Arrived(applied, late, counts, marks, turns, around, number, number + total, state.clocks, clocks)
+    return JoinBatch(
+        applied, late, counts, marks, horizons, around, number, number + total, state.clocks, clocks
+    )
 
 
 def _around(instants: Mapping[str, Instants]) -> Turns:
@@ -178,13 +193,13 @@ def _places_by_columns(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dic
     return places
 
 
-def _turns(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants]) -> Turns:
+def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants]) -> Turns:
     """Returns the horizons of each turn. `watermarks` are those before the first turn and after each turn."""
     horizons = {}
     for side, marks in watermarks.items():
         late = plan.spec.sides[side].allowed_lateness.us
         ended = clocks.sides[side].ended
-        horizons[side] = np.full_like(marks, MAX_INSTANT) if ended else _less(marks, late)
+        horizons[side] = np.full_like(marks, MAX_INSTANT) if ended else less(marks, late)
     return _around(horizons)
 
 
@@ -215,7 +230,7 @@ def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict
             mine = rows.left == (side == LEFT)
             if plan.spec.watermark is not None:
                 mine = np.ones_like(mine)
-            reported[1:][mine] = _less(rows.times[mine], driven.delay.us)
+            reported[1:][mine] = less(rows.times[mine], driven.delay.us)
         marks[side] = np.maximum.accumulate(reported)
     return marks
 
@@ -237,7 +252,7 @@ def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
     }
 
 
-def _less(instants: Instants, us: int) -> Instants:
+def less(instants: Instants, us: int) -> Instants:
     """Returns the instants less a length of time, saturating."""
     return np.where(instants < MIN_INSTANT + us, MIN_INSTANT, instants - us)
 

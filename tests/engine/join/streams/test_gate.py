@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
 import pytest
 
 from panewise import (
@@ -20,12 +19,11 @@ from panewise import (
 )
 from panewise import rows as last
 from panewise.engine.join.search import candidate_slices
-from panewise.engine.join.streams import operator as operators
-from panewise.engine.protocol import engine_parts
+from panewise.engine.join.streams import windows
 from panewise.engine.registry import operator_for
 from panewise.state import MemoryRunStore
 from panewise.testing import run
-from tests.engine.join.test_by_arrival import SCHEMAS, rows, steps
+from tests.engine.join.micro_batches import SCHEMAS, inspected, rows, steps
 
 MAX, MIN = 2**63 - 1, -(2**63)
 TYPES = {"left": {"k": "bigint", "t": "bigint"}, "right": {"k": "bigint", "t": "bigint"}}
@@ -106,7 +104,7 @@ def test_pairs_in_pieces_are_those_of_one_piece(
     spec, found = join(left, right, evaluate=evaluate), []
     for piece, few in ((1 << 16, 4), (7, 100), (1, 0)):
         monkeypatch.setattr(candidate_slices, "PIECE", piece)
-        monkeypatch.setattr(operators, "FEW", few)
+        monkeypatch.setattr(windows, "FEW", few)
         found.append([out["panes"] for out in run(spec, events, "engine", types=TYPES)])
     assert (
         found[0] == found[1] == found[2] == [out["panes"] for out in run(spec, events, "oracle", types=TYPES)]
@@ -222,15 +220,8 @@ def test_an_inspection_shows_what_is_stored(left: Any, right: Any, watermark: in
     operator.add(rows("right", (1, 7, 0), (1, 8, 0)), "right")
     stored = next(micro_batches)
     stored.operator.advance(watermark=watermark)
-    state = stored.operator.state
     assert stored.operator.live()["window_start"].to_list() == times
-
-    def read(
-        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
-    ) -> pl.DataFrame:
-        return state.tables[table].expired(horizon).all().select(columns)
-
-    found = engine_parts(spec).inspect(spec, stored.operator.header(), read)
+    found = inspected(stored)
     assert sorted(found.rows["__end"]) == times
 
 

@@ -1,0 +1,102 @@
+"""The method of S1's windowed stream join (semantics 37.14 to 37.19): a gate in front of windows by arrival.
+
+The gate decides when an applied row is released. For the windows a released row is one that arrives then, and
+has the number of its release: it is paired with the rows in the window of the other side, and then inserted
+into that of its own side. So each pair is found once, by the row that is released later.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT
+from panewise.engine.columns import TIME
+from panewise.engine.join.batch.join_batch import JoinBatch, Turns
+from panewise.engine.join.by_arrival.method import ArrivalJoin, table_of
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.state import JoinState
+from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
+from panewise.engine.join.streams.releases import ReleaseRules, Releases, no_rows, waiting_name
+from panewise.engine.join.streams.windows import listed, released_rows
+from panewise.engine.kernels.frames import vstack_frames
+from panewise.engine.store.stored_table import StoredTable
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.streams import WindowedStreams
+
+
+class ReleaseGate:
+    """The method of a windowed stream join: :class:`panewise.engine.join.method.Method`."""
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self.plan, self.spec, match = plan, plan.spec, plan.spec.match
+        assert isinstance(match, WindowedStreams)
+        self.match, self.rules = match, ReleaseRules(plan, match)
+        self.join = ArrivalJoin(plan, released_rows(plan.ports, match))
+
+    def tables(self) -> dict[str, StoredTable]:
+        """Returns the tables of released rows, and of rows that wait for their release."""
+        waiting = {waiting_name(side): no_rows(port) for side, port in self.plan.ports.items()}
+        return self.join.tables() | waiting
+
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+        """Returns the horizon of each table. Rows that wait do not expire."""
+        assert isinstance(clocks, StreamsClocks)
+        found = {side: clocks.table_horizon(self.spec, side) for side in self.plan.ports}
+        return found | {waiting_name(side): None for side in self.plan.ports}
+
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
+        """Releases rows of a batch and rows that wait, and joins them."""
+        assert isinstance(state, StreamsState)
+        releases = self.rules.by_batch(state, batch)
+        return self._join(state, releases, batch.watermarks, batch.clocks)
+
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
+        """Moves the clocks, and joins the rows that they release."""
+        assert isinstance(state, StreamsState) and isinstance(clocks, StreamsClocks)
+        releases = self.rules.by_clocks(state, clocks)
+        if not releases.positions.size:
+            return pl.DataFrame(schema=self.plan.pane_schema), state.after(releases.tables, clocks)
+        marks = {
+            side: np.array([MIN_INSTANT if one.watermark is None else one.watermark])
+            for side, one in clocks.sides.items()
+        }
+        emitted, after = self._join(state, releases, Turns(marks, marks), clocks)
+        return vstack_frames([*emitted]), after
+
+    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
+        """Returns the rows that wait for their release, and the released rows that can match."""
+        assert isinstance(state, StreamsState)
+        return {side: self._stored(state, side) for side in self.plan.ports}
+
+    def _stored(self, state: StreamsState, side: str) -> pl.DataFrame:
+        keys, first = self.plan.ports[side].keys, state.clocks.listed_from(self.spec, side)
+        released = listed(table_of(state, side).all(), self.match.windows[side], keys, first)
+        rows = released, state.tables[waiting_name(side)].all()
+        return pl.concat([one.select(*keys, TIME) for one in rows])
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far `join_time` may lie behind the rows that are still to be released; None: any."""
+        sizes = {side: one.size for side, one in self.match.windows.items()}
+        of: dict[str, list[int | None]] = {"later": [0], LEFT: [sizes[LEFT]], RIGHT: [sizes[RIGHT]]}
+        found = of.get(str(self.spec.timestamp), [*sizes.values()])
+        known = [one for one in found if one is not None]
+        return max(known) if len(known) == len(found) else None
+
+    def next_due(self, state: JoinState) -> int | None:
+        """Returns the first watermark that completes the window of a row that waits."""
+        assert isinstance(state, StreamsState)
+        ends = [one.complete for one in state.clocks.waiting.values()]
+        return min((end for end in ends if end is not None), default=None)
+
+    def _join(
+        self, state: StreamsState, releases: Releases, watermarks: Turns, clocks: JoinClocks
+    ) -> tuple[Iterator[pl.DataFrame], StreamsState]:
+        """Joins released rows. Returns what is emitted, and the state after the step."""
+        assert isinstance(clocks, StreamsClocks)
+        clocks = replace(clocks, waiting=releases.waiting)
+        emitted, joined = self.join.add(state, releases.batch(state, watermarks, clocks))
+        after = replace(state, next_release=releases.first + releases.positions.size)
+        return emitted, after.after({**joined.tables, **releases.tables}, clocks)

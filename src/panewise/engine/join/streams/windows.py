@@ -1,0 +1,144 @@
+"""The windows of released rows, one for each key of a side, in which rows look for partners (37.17, 37.18).
+
+A row is inserted when it is released, and has the number of its release. So these are windows by arrival:
+
+- `rows(n)` contains the last n rows;
+- a retention by size contains the n rows with the latest event times;
+- all others contain all rows.
+
+A row matches those in a range of event times. The range begins with what the window of their side and its
+retention allow, and ends with what the window of its own side does.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.batch.join_batch import JoinBatch, less
+from panewise.engine.join.by_arrival.windows import ArrivalWindow, Inserted, WindowTable
+from panewise.engine.join.plan import SidePort
+from panewise.engine.join.search.candidate_slices import range_of
+from panewise.engine.join.search.lookups import Lookup
+from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
+from panewise.engine.join.streams.last_rows import last_rows
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.run import Shape
+from panewise.spec.operators.join.columns import OTHER
+from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
+
+FEW = 4  # into so many look-ups the rows of a side are divided at most
+
+
+@dataclass(frozen=True)
+class ReleasedRows(WindowTable):
+    """How the released rows of a side are stored and found.
+
+    Attributes:
+        join_window: the window of the side.
+        reach: how far after a row of the other side the first and the last row of this side lie that match
+            it, in microseconds; None for any distance.
+    """
+
+    join_window: JoinWindow
+    reach: tuple[int | None, int | None]
+
+    @property
+    def shape(self) -> Shape:
+        """The columns of the table."""
+        return Shape(dict(self.port.stored), identity(self.join_window), self.port.keys)
+
+    def arriving(self, rows: pl.DataFrame | None, now: int) -> pl.DataFrame:
+        """Returns released rows with the columns of the table, which they have; no rows for None."""
+        return pl.DataFrame(schema=self.shape.schema) if rows is None else rows
+
+    def lookups(
+        self, inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, batch: JoinBatch
+    ) -> Iterator[Lookup]:
+        """Yields the look-ups of released rows of the other side.
+
+        With a retention by size only the last rows of each key are read. The rows that find the same rows are
+        looked up together, unless each row is released alone.
+        """
+        first, last = self._range(rows, batch)
+        count = self.join_window.retention_rows
+        if count is None:
+            yield self._among_released(inserted.table, keys, rows, first, last)
+            return
+        before = np.searchsorted(inserted.rows[NUMBER].to_numpy(), rows[NUMBER].to_numpy())
+        limits = np.unique(before)
+        if len(limits) > FEW:
+            yield last_rows(inserted, keys, rows, first, last, count)
+            return
+        for limit in limits.tolist():
+            table = inserted.before.put(inserted.rows[:limit])
+            yield self._among_released(table, keys, rows, first, last).chosen(before == limit)
+
+    def _among_released(
+        self, table: LatestByKey, keys: SortedKeys, rows: pl.DataFrame, first: Instants, last: Instants
+    ) -> Lookup:
+        """Returns the look-up in a table. If the last rows are those by event time, all were released before.
+
+        These are chosen before the range ends.
+        """
+        before, begin, end = rows[NUMBER].to_numpy(), first, last
+        if self.join_window.count is not None:
+            begin, end = np.full_like(first, MIN_INSTANT), before - 1
+        elif self.window.latest is not None:
+            end = np.full_like(last, MAX_INSTANT)
+        inside = partial(_matching, before, first, last)
+        return Lookup(table, keys, keys.slices(table, begin, end), self.window.latest, inside)
+
+    def _range(self, rows: pl.DataFrame, batch: JoinBatch) -> tuple[Instants, Instants]:
+        """Returns the first and the last event time that match each row."""
+        first, last = range_of(rows[TIME].to_numpy(), *self.reach)
+        if self.join_window.retention is None:
+            return first, last
+        marks = batch.watermarks.before[self.port.name][rows[NUMBER].to_numpy() - batch.first_number]
+        return np.maximum(first, less(marks, self.join_window.retention.us)), last
+
+
+def identity(window: JoinWindow) -> list[str]:
+    """Returns the order of the released rows of a key. Only windows of rows are in that of release."""
+    return [TIME if window.count is None else NUMBER, NUMBER]
+
+
+def most_rows(window: JoinWindow) -> int | None:
+    """Returns how many released rows of a key are in the window, the last ones; None for any number."""
+    return window.retention_rows if window.count is None else window.count
+
+
+def listed(rows: pl.DataFrame, window: JoinWindow, keys: list[str], first: int | None) -> pl.DataFrame:
+    """Returns those of the stored rows that can match: from an event time on, and among the last ones.
+
+    `first` is that of :meth:`panewise.engine.join.streams.clocks.StreamsClocks.listed_from`.
+    """
+    count = most_rows(window)
+    if count is not None:
+        from_end = pl.int_range(pl.len(), dtype=pl.Int64).reverse().over(keys)
+        rows = rows.sort(identity(window)).filter(from_end < count)
+    if first is None or first > MAX_INSTANT:
+        return rows if first is None else rows.clear()
+    return rows.filter(pl.col(TIME) >= first)
+
+
+def released_rows(ports: Mapping[str, SidePort], match: WindowedStreams) -> dict[str, ReleasedRows]:
+    """Returns the windows of both sides."""
+    found = {}
+    for side, window in match.windows.items():
+        size, other = window.size, match.windows[OTHER[side]].size
+        reach = None if size is None else -size, other
+        found[side] = ReleasedRows(ports[side], ArrivalWindow(most_rows(window)), False, window, reach)
+    return found
+
+
+def _matching(before: Instants, first: Instants, last: Instants, found: RowsOfKeys) -> RowsOfKeys:
+    """Returns those of the rows found that were released before each row, and are in its range."""
+    which, times = found.which, found.column(TIME)
+    near = (times >= first[which]) & (times <= last[which])
+    return found.chosen(near & (found.column(NUMBER) < before[which]))

@@ -1,0 +1,111 @@
+"""Every aggregate, trigger, match and family has what docs/extending.md asks for besides its code."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, get_args
+
+import panewise
+from panewise import functions
+from panewise.families import FAMILIES, Family
+from panewise.matches import MATCHES
+from panewise.spec.aggregates.aggregate import FUNCTIONS
+from panewise.spec.codec import to_dict
+from panewise.spec.operators.join.match import Match
+from panewise.spec.triggers.composite import Composite
+from panewise.spec.triggers.simple import Leaf
+from panewise.testing.aggregates import _in_order, _plain, _ranked
+from tests.house.sources import ROOT, check_each
+from tests.state.make_golden import CASES
+from tests.transcripts.documents import DOCUMENTS
+
+
+@cache
+def document(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+@cache
+def kinds_in_transcripts() -> set[str]:
+    """Returns the kinds of all values in the specifications of transcripts."""
+    return set(kinds([one["spec"] for _, one in DOCUMENTS]))
+
+
+@cache
+def kinds_in_states() -> set[str]:
+    """Returns the kinds of all values in the specifications of the stored states."""
+    return set(kinds([json.loads(json.dumps(to_dict(case.spec))) for case in CASES.values()]))
+
+
+def kinds(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from (value[name] for name in ("kind", "fn") if name in value)
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from kinds(inner)
+
+
+def without(name: str, found: dict[str, bool]) -> list[str]:
+    return [f"{name} is not {place}" for place, there in found.items() if not there]
+
+
+def of_aggregate(fn: str) -> list[str]:
+    drawn = {one.fn for one in (*_plain(), *_ranked(), *_in_order())}
+    exported = fn == "user" or fn in functions.__all__
+    return without(fn, {"in panewise.functions": exported, "in testing/aggregates.py": fn in drawn})
+
+
+def of_value(kind: Any, page: str) -> dict[str, bool]:
+    """Returns what triggers and matches have in common."""
+    name = kind.__name__
+    return {
+        "a public name": name in panewise.__all__,
+        f"in docs/{page}": name in document(page),
+        "in docs/semantics.md": name in document("semantics.md"),
+        "in a transcript": kind.kind in kinds_in_transcripts(),
+    }
+
+
+def of_trigger(kind: Any) -> list[str]:
+    return without(kind.__name__, of_value(kind, "triggers.md"))
+
+
+def of_match(kind: Any) -> list[str]:
+    stored = {"in a stored state": kind.kind in kinds_in_states()}
+    return without(kind.__name__, of_value(kind, "joins.md") | stored)
+
+
+def of_family(name: str) -> list[str]:
+    stored = {case.spec.family.name for case in CASES.values()}
+    public = {getattr(getattr(panewise, one), "family", None) for one in panewise.__all__}
+    exported = name in {family.name for family in public if isinstance(family, Family)}
+    return without(name, {"a public name": exported, "in a stored state": name in stored})
+
+
+def test_aggregates() -> None:
+    check_each(sorted(FUNCTIONS), of_aggregate)
+
+
+def test_triggers() -> None:
+    check_each((*get_args(Leaf), *get_args(Composite)), of_trigger)
+
+
+def test_matches() -> None:
+    assert {kind.kind for kind in get_args(Match)} == set(MATCHES)
+    check_each(get_args(Match), of_match)
+
+
+def test_families() -> None:
+    check_each([family.name for family in FAMILIES], of_family)
+
+
+def test_faults_are_found() -> None:
+    class Unknown:
+        kind = "unknown"
+
+    assert of_aggregate("entropy") == [
+        "entropy is not in panewise.functions",
+        "entropy is not in testing/aggregates.py",
+    ]
+    assert len(of_match(Unknown)) == 5
+    assert of_family("unknown") == ["unknown is not a public name", "unknown is not in a stored state"]
+    assert set(kinds({"a": [{"kind": "x", "of": {"fn": "y"}}]})) == {"x", "y"}
