@@ -52,7 +52,7 @@ demo-join: $(READY) ## join these flights with the weather at their airports; dr
 
 test: $(READY) ## the tests of every change: each property, with few drawn examples and few Spark queries
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	@$(PYTHON) -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
 matrix: $(READY) ## the tests that depend on PySpark, on each supported version; SPARK=4.1.4 selects one
 	@python3 tools/check_env.py

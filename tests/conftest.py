@@ -1,13 +1,14 @@
 """Shared by all tests: the environment that Spark needs, one lazily created session, and markers."""
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -102,19 +103,40 @@ def _is_long(path: Path) -> bool:
     return _is_of_spark(path) or any(path.is_relative_to(_ROOT / "tests" / name) for name in _LONG)
 
 
-def _group(path: Path) -> str:
-    """Returns which tests with a session one process runs: two have a JVM, as each is slow at first."""
-    return "spark" if path.is_relative_to(_ROOT / "tests" / "spark") else "sessions"
+# What a file has whose tests use the session.
+_SESSION = re.compile(
+    r'\bspark: "?SparkSession|\bfeed: Feed|: Expected\b|usefixtures\("spark"\)|marks=pytest.mark.spark'
+)
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
+@cache
+def _group(file: str) -> str:
+    """Returns the group of a file: itself or, with a session, all such files of `tests/spark` or elsewhere.
+
+    So two processes have a JVM. Each is slow at first.
+    """
+    session = _SESSION.search((_ROOT / file).read_text(encoding="utf-8"))
+    return file if session is None else "spark" if file.startswith("tests/spark/") else "sessions"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadscope` a process runs a whole group of files."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid.partition("::")[0])
+
+    return Groups(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they use.
 
     A test that requests the session is a spark test; `-m "not spark"` leaves out all of them. Spark tests,
     and all tests in the folders about Spark, depend on its version; `-m versions` selects them. `-m drawn`
-    selects the tests whose examples Hypothesis draws. With `--dist loadgroup` a process runs a whole group:
-    tests with a session, or those of a file.
+    selects the tests whose examples Hypothesis draws.
     """
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
@@ -124,6 +146,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if needs_session or _is_of_spark(item.path):
             item.add_marker(pytest.mark.versions)
-        item.add_marker(pytest.mark.xdist_group(_group(item.path) if needs_session else item.path.as_posix()))
     # Files with few long tests come first, so that the processes of a test run end at about the same time.
     items.sort(key=lambda item: not _is_long(item.path))

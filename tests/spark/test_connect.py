@@ -16,11 +16,11 @@ STREAMED = [*SUMS, ["c", 1, 9]]
 BATCH = [["a", 3, 103], *STREAMED[1:]]
 
 
-def run(feed: Feed, part: str) -> Any:
+def run(files: Feed, part: str) -> Any:
     """Runs a part of the job; returns what it writes."""
     job = Path(__file__).parent / "connect_job.py"
     done = subprocess.run(
-        [sys.executable, str(job), str(feed.path), str(feed.folder), part],
+        [sys.executable, str(job), str(files.path), str(files.folder), part],
         capture_output=True,
         text=True,
         timeout=600,
@@ -32,24 +32,24 @@ def run(feed: Feed, part: str) -> Any:
 
 
 @pytest.fixture
-def feed(tmp_path: Path) -> Feed:
+def files(tmp_path: Path) -> Feed:
     return Feed(None, tmp_path)  # type: ignore[arg-type] - the job has a session of its own
 
 
 @pytest.mark.spark
-def test_a_stream_and_a_batch_through_connect(feed: Feed) -> None:
-    feed.put(*FIRST)
-    assert run(feed, "smoke") == ["pyspark.sql.connect.session", SUMS, SUMS]
+def test_a_stream_and_a_batch_through_connect(files: Feed) -> None:
+    files.put(*FIRST)
+    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS, SUMS]
 
 
 @pytest.mark.spark
 @pytest.mark.nightly
-def test_all_through_connect(feed: Feed) -> None:
-    feed.put(*FIRST[:3])
-    feed.put(*FIRST[3:])
-    feed.put()  # the watermark moves before the next rows (semantics 18.3)
-    feed.put((1, "a", 100), (300, "c", 9))
-    assert run(feed, "all") == {
+def test_all_through_connect(files: Feed) -> None:
+    files.put(*FIRST[:3])
+    files.put(*FIRST[3:])
+    files.put()  # the watermark moves before the next rows (semantics 18.3)
+    files.put((1, "a", 100), (300, "c", 9))
+    assert run(files, "all") == {
         "connect": "pyspark.sql.connect.session",
         "refused": True,
         "timely": ["timestamp"],

@@ -137,7 +137,8 @@ def resumed(name: str, shard: Shard) -> None:
         store.put_run(run, shard[run])
     case = CASES[name]
     stored = StoredOperator.load(case.spec, case.schemas, RunLibrary(store, Cache()))
-    stored.operator.add(rows(((15, "a", 1),), offset=100))
+    port = next(iter(stored.operator.plan.ports))
+    stored.operator.add(rows(((15, "a", 1),), offset=100), port)
     stored.operator.finish()
     stored.commit()
 
