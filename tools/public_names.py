@@ -22,6 +22,7 @@ MODULES = (
     "panewise.policies",
     "panewise.spark",
     "panewise.spark.compat",
+    "panewise.sql",
     "panewise.standalone",
     "panewise.stores",
     "panewise.streamwindow",

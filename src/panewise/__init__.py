@@ -25,6 +25,7 @@ from panewise.errors import (
     ShufflePartitionsWarning,
     SpecError,
     SpecWarning,
+    SqlError,
     StateError,
     StoreError,
 )
@@ -165,6 +166,7 @@ __all__ = [
     "Sliding",
     "SpecError",
     "SpecWarning",
+    "SqlError",
     "Stage",
     "StateError",
     "StoreError",

@@ -2,7 +2,8 @@
 
 PanewiseError
 ├── SpecError (ValueError)          a specification breaks a rule
-│   └── RefusedNameError (AttributeError)  panewise does not have this name of pyspark
+│   ├── RefusedNameError (AttributeError)  panewise does not have this name of pyspark
+│   └── SqlError                     a text of SQL breaks a rule; it names the place
 ├── InputError (ValueError)         rows, columns or events do not fit the specification
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
 ├── ConcurrentCallError (RuntimeError)  two threads called one operator or store at the same time
@@ -56,6 +57,40 @@ class SpecError(PanewiseError, ValueError):
 
 class RefusedNameError(SpecError, AttributeError):
     """Panewise does not have this name of pyspark; `hasattr` returns False for it."""
+
+
+class SqlError(SpecError):
+    """A text of SQL breaks a rule (semantics 46). The message shows the line, with a caret below the place.
+
+    Attributes:
+        line: the number of the line, from 1; None if the error has no place.
+        column: the number of the character in the line, from 1; None if the error has no place.
+    """
+
+    def __init__(
+        self,
+        given: str,
+        rule: str | None = None,
+        remedy: str = "",
+        *,
+        sql: str = "",
+        start: int | None = None,
+        end: int | None = None,
+    ) -> None:
+        super().__init__(given, rule, remedy)
+        self.line: int | None = None
+        self.column: int | None = None
+        if rule is not None:  # the text of SQL may contain the separator of the three parts
+            self.given, self.rule, self.remedy = given, rule, remedy
+        if start is None:
+            return
+        first = sql.rfind("\n", 0, start) + 1
+        self.line, self.column = sql.count("\n", 0, start) + 1, start - first + 1
+        text = sql[first:].split("\n", 1)[0]
+        width = max(1, min(start + 1 if end is None else end, first + len(text)) - start)
+        place = f"line {self.line}, column {self.column}"
+        shown = text.replace("\t", " ")
+        self.args = (f"{self.args[0]}\n{place}:\n  {shown}\n  {' ' * (start - first)}{'^' * width}",)
 
 
 class RetiredNameError(PanewiseError, ImportError):

@@ -12,7 +12,6 @@ RETIRED: Final = {
         "Overs": "OverBuilder",
         "Result": "WindowResult",
         "Windowed": "WindowBuilder",
-        "sql": "compat",
         "stream_window": "policy_windows",
     },
     "panewise.spark.compat": {"frames_of": "result_of"},

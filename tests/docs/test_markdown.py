@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
         "docs/retained-windows.md",
         "docs/standalone.md",
         "docs/stores.md",
+        "docs/sql.md",
     ],
 )
 def test_examples(path: str) -> None:

@@ -1,7 +1,7 @@
 """Imports run one way.
 
-errors, chrono, families, matches <- spec <- {oracle | state <- engine} <- {standalone | checkpoints <- spark}
-<- cli, demo.
+errors, chrono, families, matches <- spec <- {oracle | sql | state <- engine} <-
+{standalone | checkpoints <- spark} <- cli, demo.
 The part calls imports errors alone, and stores imports errors, chrono and calls.
 The part testing imports all of them, and none of them imports it.
 """
@@ -27,7 +27,7 @@ from tests.house.sources import (
 
 FOUNDATION = {"errors", "retired", "chrono", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
-FRONT = RUNTIME | {"oracle", "standalone", "checkpoints", "spark"}
+FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
@@ -42,12 +42,13 @@ MAY_IMPORT = {
     "streamwindow": FOUNDATION,
     "": FOUNDATION | {"functions"},
     "oracle": FOUNDATION,
+    "sql": FOUNDATION | {"functions"},
     "state": FOUNDATION,
     "stores": {"errors", "chrono", "calls"},
     "engine": FOUNDATION | {"state"},
-    "standalone": RUNTIME,
+    "standalone": RUNTIME | {"sql"},
     "checkpoints": RUNTIME,
-    "spark": RUNTIME | {"checkpoints"},
+    "spark": RUNTIME | {"checkpoints", "sql"},
     "cli": FRONT,
     "demo": FRONT - {"oracle"},
     "testing": FRONT | {"cli", "demo"},
@@ -66,6 +67,7 @@ THIRD_PARTIES = {
     "xxhash": {"state", "engine", "checkpoints", "spark"},
     "sortedcontainers": {"standalone", "stores"},
     "rocksdict": {"checkpoints", "stores"},
+    "sqlglot": {"sql"},
     "hypothesis": {"testing"},
     "yaml": {"testing"},
     "pytest": {"testing"},  # only the plugin, which pytest loads

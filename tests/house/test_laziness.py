@@ -11,7 +11,7 @@ import pytest
 
 import panewise.spark
 
-HEAVY = ("pyspark", "polars", "pyarrow", "pandas", "numpy", "matplotlib", "hypothesis", "yaml")
+HEAVY = ("pyspark", "polars", "pyarrow", "pandas", "numpy", "matplotlib", "hypothesis", "yaml", "sqlglot")
 
 
 def modules_of(statement: str) -> set[str]:

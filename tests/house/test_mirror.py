@@ -84,6 +84,7 @@ ELSEWHERE = {
     "spark/results": "spark/test_sinks.py",
     "spark/results/over.py": "spark/test_over_builder.py",
     "spark/sides_builder.py": "spark/test_join_builder.py",
+    "spark/sql_stages.py": "spark/test_streaming_sql.py",
     "spark/window_builder.py": "spark/test_stream.py",
     "spark/processor.py": "spark/test_micro_batches.py",
     "spark/query_record.py": "spark/test_feeding.py",

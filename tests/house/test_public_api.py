@@ -20,6 +20,7 @@ MODULES = (
     "functions",
     "spark",
     "spark.compat",
+    "sql",
     "standalone",
     "stores",
     "streamwindow",

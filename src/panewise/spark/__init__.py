@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
+    from panewise.spark.streaming_sql import sql
     from panewise.spark.window_builder import WindowBuilder, windowed
 
 _MODULES = {
@@ -43,6 +44,7 @@ _MODULES = {
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "settings": ("configure",),
     "sinks": ("ParquetSink",),
+    "streaming_sql": ("sql",),
     "window_builder": ("WindowBuilder", "windowed"),
     "query": ("WindowQuery",),
 }
@@ -74,6 +76,7 @@ __all__ = [
     "joined",
     "over",
     "policy_windows",
+    "sql",
     "windowed",
 ]
 

@@ -6,7 +6,7 @@ operator delivers each report to all of its shards.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame
@@ -75,8 +75,10 @@ def _fed(source: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
     result, time = result_of(source), time_of(source, entry)
     result.check_input()
 
+    rows = source if isinstance(source, ResultRows) else ResultRows(source, source.steps)
+
     def shape(df: DataFrame) -> DataFrame:
-        return source.of(df, time) if isinstance(source, ResultRows) else df
+        return rows.of(df, time) if rows.steps else df
 
     feed = Feed(result.dataflow, shape, others)
     return Fed(feed.rows({}), feed, time)
@@ -120,8 +122,9 @@ def frame_of(source: Source) -> DataFrame:
     """Returns the rows of an input: the DataFrame itself, or the first output of a result."""
     if isinstance(source, DataFrame):
         return source
-    rows = result_of(source)._alone("panes", whole_rows=False)
-    return source.of(rows, None) if isinstance(source, ResultRows) else rows
+    if isinstance(source, OperatorResult):
+        return source._alone("panes", whole_rows=False)
+    return source.of(replace(source.result, steps=())._alone("panes", whole_rows=False), None)
 
 
 def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Specification) -> None:

@@ -8,12 +8,13 @@ writes a repeated micro-batch to the same place, each row is written exactly onc
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
 
 from panewise.engine.checkpoint import check_same
 from panewise.errors import SpecError
@@ -33,6 +34,7 @@ class Dispatch:
     Attributes:
         sinks: the sinks by kind.
         unpackers: the functions that make real columns, by kind.
+        shape: what is done to the rows of the first output before its sink gets them, if anything is.
         begun: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such rows.
             So a table that a sink writes exists, with its columns.
     """
@@ -40,6 +42,7 @@ class Dispatch:
     sinks: Mapping[str, Sink]
     unpackers: Mapping[str, Unpack]
     begun: frozenset[str] = frozenset()
+    shape: Callable[[DataFrame], DataFrame] | None = None
 
     def __call__(self, tagged: DataFrame, batch_id: int) -> None:
         """Passes one micro-batch to the sinks.
@@ -53,11 +56,24 @@ class Dispatch:
             with envelopes_in_small_batches(persisted.sparkSession, max(present.values(), default=0)):
                 for kind, sink in self.sinks.items():
                     if kind in present:
-                        sink(unpacked(persisted, self.unpackers[kind]), batch_id)
+                        sink(self.shaped(kind, unpacked(persisted, self.unpackers[kind])), batch_id)
                     elif batch_id == 0 and kind in self.begun:
-                        sink(empty(persisted.sparkSession, self.unpackers[kind].target), batch_id)
+                        sink(self.empty(kind, persisted.sparkSession), batch_id)
         finally:
             persisted.unpersist()
+
+    def empty(self, kind: str, session: SparkSession) -> DataFrame:
+        """Returns an empty DataFrame as the sink of this kind gets it."""
+        return self.shaped(kind, empty(session, self.unpackers[kind].target))
+
+    def schema(self, kind: str, session: SparkSession) -> StructType:
+        """Returns the columns of the rows that the sink of this kind gets."""
+        plain = self.shape is None or kind != "panes"
+        return self.unpackers[kind].target if plain else self.empty(kind, session).schema
+
+    def shaped(self, kind: str, rows: DataFrame) -> DataFrame:
+        """Returns rows of this kind as its sink gets them."""
+        return rows if self.shape is None or kind != "panes" else self.shape(rows)
 
 
 @dataclass(frozen=True)
@@ -119,6 +135,7 @@ def start(
     earlier: Sequence[EarlierOutput] = (),
     *,
     at_end: bool,
+    shape: Callable[[DataFrame], DataFrame] | None = None,
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
@@ -127,7 +144,7 @@ def start(
         StateError: if the checkpoint was made with another specification or number of shards.
     """
     checkpoint, trigger, name = options.checkpoint, options.trigger, options.name
-    dispatch = _dispatch(dataflow, sinks, earlier)
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), shape=shape)
     if not dataflow.df.isStreaming:
         dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
@@ -147,7 +164,7 @@ def start(
     prepare(
         session,
         dispatch.sinks,
-        {kind: unpack.target for kind, unpack in dispatch.unpackers.items()},
+        {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers},
         new=known is None,
     )
     if known is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 from pyspark.sql import Column, DataFrame
@@ -46,6 +47,8 @@ class OperatorResult:
         at_end: whether `finish="at_end"` is set: the end of a stream is the end of input.
         given: the arguments of `apply`.
         before: the results that are inputs, by port.
+        steps: what is done to the rows of the first output before anybody sees them (semantics 46.3).
+        words: a description of these steps.
     """
 
     OUTPUT: ClassVar[str] = "panes"  # the name of the first output
@@ -55,14 +58,20 @@ class OperatorResult:
     at_end: bool
     given: Given
     before: "Mapping[str, OperatorResult]" = field(default_factory=dict)
+    steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
+    words: str = ""
 
     def _with_spec(self, spec: Specification) -> Self:
         """Returns the outputs of another specification of the same family of results over the same inputs."""
-        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec))
+        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec), steps=(), words="")
 
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
-        return describe(self.spec)
+        return f"{describe(self.spec)}\n{self.words}" if self.words else describe(self.spec)
+
+    def _shaped(self, rows: DataFrame) -> DataFrame:
+        """Returns rows of the first output after the steps."""
+        return reduce(lambda made, step: step(made), self.steps, rows)
 
     def __repr__(self) -> str:
         """Returns the class, the names of the outputs, and what kind of operator they come from."""
@@ -104,28 +113,28 @@ class OperatorResult:
 
         Source: semantics 42.8; SQL's HAVING.
         """
-        return ResultRows(self).where(condition)
+        return ResultRows(self, self.steps).where(condition)
 
     def select(self, *columns: Column | str) -> ResultRows:
         """Returns the rows of the first output with these columns, as an input of another operator.
 
         See :class:`panewise.spark.ResultRows`.
         """
-        return ResultRows(self).select(*columns)
+        return ResultRows(self, self.steps).select(*columns)
 
     def withColumn(self, name: str, column: Column) -> ResultRows:  # noqa: N802 - PySpark's name
         """Returns the rows of the first output with one more column, as an input of another operator.
 
         See :class:`panewise.spark.ResultRows`.
         """
-        return ResultRows(self).withColumn(name, column)
+        return ResultRows(self, self.steps).withColumn(name, column)
 
     def withColumns(self, columns: Mapping[str, Column]) -> ResultRows:  # noqa: N802 - PySpark's name
         """Returns the rows of the first output with more columns, as an input of another operator.
 
         See :class:`panewise.spark.ResultRows`.
         """
-        return ResultRows(self).withColumns(columns)
+        return ResultRows(self, self.steps).withColumns(columns)
 
     def write(
         self,
@@ -216,7 +225,8 @@ class OperatorResult:
             EarlierOutput(output.result.dataflow, output.kind, output.number, output.sink)
             for output in earlier
         ]
-        return start(self.dataflow, wanted, options, outputs, at_end=self.at_end)
+        shape = self._shaped if self.steps else None
+        return start(self.dataflow, wanted, options, outputs, at_end=self.at_end, shape=shape)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""
@@ -260,14 +270,19 @@ class OperatorResult:
         packed = dataflow.packed(late_wanted=kind_of(kind) == "late", all_columns=whole_rows)
         schemas = dataflow.schemas(all_columns=whole_rows)
         unpack = dataflow.unpacker(kind, all_columns=whole_rows)
+        shape = self._shaped if kind == "panes" else _unchanged
         if not dataflow.df.isStreaming:
-            return unpacked(dataflow.stepped(packed, schemas), unpack)
+            return shape(unpacked(dataflow.stepped(packed, schemas), unpack))
         if unpack.flat:
             rows = dataflow.stepped(packed, schemas, direct=unpack)
         else:
             rows = unpacked(dataflow.stepped(packed, schemas), unpack)
         column = timely_column(dataflow) if kind == "panes" else None
-        return emitted(rows if column is None else with_watermark_of_query(rows, column), column)
+        return shape(emitted(rows if column is None else with_watermark_of_query(rows, column), column))
+
+
+def _unchanged(rows: DataFrame) -> DataFrame:
+    return rows
 
 
 @dataclass(frozen=True)

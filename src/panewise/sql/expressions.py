@@ -1,0 +1,232 @@
+"""Expressions of Spark's SQL, parsed by sqlglot, each with the characters of the text that it stands for.
+
+Functions stay as they are written: sqlglot's own classes for them, and the rewriting that comes with these,
+are switched off. So the tree has the shape of the text.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError, SqlError
+from panewise.sql.intervals import duration
+from panewise.sql.syntax import Expr, TextSpan
+
+SPAN = "span"  # in the meta data of a node: its first token, and the one after its last
+_SPANNED = (
+    "_parse_function_call",
+    "_parse_column",
+    "_parse_atom",
+    "_parse_primary",
+    "_parse_unary",
+    "_parse_interval",
+    "_parse_bitwise",
+    "_parse_range",
+    "_parse_equality",
+    "_parse_conjunction",
+    "_parse_disjunction",
+    "_parse_assignment",
+)
+_QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
+_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM", "POSITION", "OVERLAY")
+T = TypeVar("T")
+
+
+class ExpressionParser(SparkParser):
+    """Parses expressions. It works on the tokens of one text, which :meth:`begin` sets."""
+
+    FUNCTIONS: ClassVar[Any] = {}
+    FUNCTION_PARSERS: ClassVar[Any] = {name: SparkParser.FUNCTION_PARSERS[name] for name in _SYNTAX}
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
+        name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
+    }
+    NO_PAREN_FUNCTIONS: ClassVar[Any] = {}
+    # Spark has arrows in lambdas alone. As operators of JSON paths sqlglot would log what it finds wrong.
+    COLUMN_OPERATORS: ClassVar[Any] = {
+        kind: parse for kind, parse in SparkParser.COLUMN_OPERATORS.items() if "ARROW" not in kind.name
+    }
+
+    def begin(self, sql: str, tokens: list[Token]) -> None:
+        """Sets the text and its tokens, and goes to the first token."""
+        self.reset()
+        self.sql, self._tokens, self._tokens_size = sql, tokens, len(tokens)
+        self._advance(0)
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        """Raises an error at a token, by default the present one."""
+        at = token or self._curr or self._prev
+        error = ParseError(message)
+        error.place = (at.start, at.end + 1)  # type: ignore[attr-defined]
+        raise error
+
+    def fail(self, given: str, rule: str, remedy: str, span: TextSpan) -> SqlError:
+        """Returns an error at these characters."""
+        return SqlError(given, rule, remedy, sql=self.sql, start=span.start, end=span.end)
+
+    def unexpected(self, rule: str, remedy: str) -> SqlError:
+        """Returns an error at the present token."""
+        at = self._curr
+        if not at:
+            end = self._prev.end + 1 if self._prev else 0
+            return self.fail("the end of the text", rule, remedy, TextSpan(end, end + 1))
+        return self.fail(repr(self.text_of(at)), rule, remedy, TextSpan(at.start, at.end + 1))
+
+    def text_of(self, token: Token) -> str:
+        """Returns a token as it is written."""
+        return self.sql[token.start : token.end + 1]
+
+    def at_word(self, *words: str) -> bool:
+        """Returns whether the next words are these, without quotes."""
+        return self._matched(words) > 0
+
+    def take_words(self, *words: str) -> bool:
+        """Goes past these words if they are next."""
+        count = self._matched(words)
+        if count:
+            self._advance(count)
+        return count > 0
+
+    def _matched(self, words: tuple[str, ...]) -> int:
+        """Returns how many tokens these words are, 0 if others are next.
+
+        A token may have two words, such as GROUP BY.
+        """
+        missing, index = list(words), self._index
+        while missing and index < self._tokens_size:
+            token = self._tokens[index]
+            found = [] if token.token_type in _QUOTED else token.text.upper().split()
+            if not found or missing[: len(found)] != found:
+                return 0
+            missing, index = missing[len(found) :], index + 1
+        return 0 if missing else index - self._index
+
+    def at(self, token_type: TokenType) -> bool:
+        """Returns whether the present token is of this type."""
+        return bool(self._curr) and self._curr.token_type == token_type
+
+    def take(self, token_type: TokenType) -> bool:
+        """Goes past a token of this type if it is next."""
+        found = self.at(token_type)
+        if found:
+            self._advance()
+        return found
+
+    def span_from(self, index: int) -> TextSpan:
+        """Returns the characters from a token to the last one that was taken."""
+        if self._index <= index:
+            start = self._tokens[index].start if index < self._tokens_size else len(self.sql)
+            return TextSpan(start, start)
+        return TextSpan(self._tokens[index].start, self._tokens[self._index - 1].end + 1)
+
+    def required(self, token_type: TokenType, rule: str, remedy: str) -> None:
+        """Goes past a token of this type.
+
+        Raises:
+            SqlError: if another one is next.
+        """
+        if not self.take(token_type):
+            raise self.unexpected(rule, remedy)
+
+    def expr(self, rule: str = "an expression is expected here") -> Expr:
+        """Parses an expression.
+
+        Raises:
+            SqlError: if there is none.
+        """
+        return self._expr(self._parse_disjunction, rule)
+
+    def operand(self, rule: str = "an expression is expected here") -> Expr:
+        """Parses an expression without comparisons, such as an interval.
+
+        Raises:
+            SqlError: if there is none.
+        """
+        return self._expr(self._parse_bitwise, rule)
+
+    def interval(self) -> Duration:
+        """Parses an interval.
+
+        Raises:
+            SqlError: if there is none, or it has no exact length.
+        """
+        return self.duration_of(self.operand("an interval is expected here"))
+
+    def duration_of(self, expr: Expr) -> Duration:
+        """Returns the duration of an interval.
+
+        Raises:
+            SqlError: if it is none, or has no exact length.
+        """
+        try:
+            return duration(self.characters(expr.span))
+        except SpecError as error:
+            raise self.fail(error.given, error.rule, error.remedy, expr.span) from None
+
+    def characters(self, span: TextSpan) -> str:
+        """Returns the text of a span."""
+        return self.sql[span.start : span.end]
+
+    def _expr(self, parse: Callable[[], exp.Expr | None], rule: str) -> Expr:
+        index = self._index
+        node = parse()
+        if node is None or self._index == index:
+            self._retreat(index)
+            raise self.unexpected(rule, "write one, such as a column or a function of Spark")
+        return Expr(node, self.span_from(index))
+
+    def span_of(self, node: exp.Expr) -> TextSpan:
+        """Returns the characters of a node: its own, or those of all that it contains."""
+        own = node.meta.get(SPAN)
+        if own is not None:
+            return TextSpan(self._tokens[own[0]].start, self._tokens[own[1] - 1].end + 1)
+        inner = [self.span_of(one) for one in node.iter_expressions() if _has_place(one)]
+        if not inner:
+            return TextSpan(node.meta.get("start", 0), node.meta.get("end", len(self.sql) - 1) + 1)
+        return TextSpan(min(one.start for one in inner), max(one.end for one in inner))
+
+
+def _has_place(node: exp.Expr) -> bool:
+    return SPAN in node.meta or "start" in node.meta or any(map(_has_place, node.iter_expressions()))
+
+
+def _spanned(name: str) -> Callable[..., exp.Expr | None]:
+    """Returns a parser's method that also notes the tokens of the node that it returns."""
+    inner: Callable[..., exp.Expr | None] = getattr(SparkParser, name)
+
+    def parse(self: ExpressionParser, *given: Any, **named: Any) -> exp.Expr | None:
+        index = self._index
+        node = inner(self, *given, **named)
+        # A call that gets the left side of an operator begins behind it.
+        if isinstance(node, exp.Expr) and not given and not named.get("this") and self._index > index:
+            node.meta[SPAN] = (index, self._index)
+        return node
+
+    return parse
+
+
+for _name in _SPANNED:
+    setattr(ExpressionParser, _name, _spanned(_name))
+
+
+def tokens_of(sql: str) -> list[Token]:
+    """Returns the tokens of a text.
+
+    Raises:
+        SqlError: for a string or comment without an end.
+    """
+    try:
+        return _DIALECT.tokenize(sql)
+    except TokenError as error:
+        start = getattr(error, "start", None)
+        rule = "strings, quoted names and comments end with the character that they begin with"
+        raise SqlError(
+            "text without an end", rule, "close it", sql=sql, start=0 if start is None else start
+        ) from None
+
+
+_DIALECT = Spark()

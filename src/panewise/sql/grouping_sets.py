@@ -1,0 +1,80 @@
+"""GROUPING SETS, CUBE and ROLLUP: each row is repeated for every set, before the operator (46.17)."""
+
+from typing import Final
+
+from sqlglot import exp
+
+from panewise.sql.parser import QueryParser
+from panewise.sql.stages import Computed
+from panewise.sql.syntax import Expr
+from panewise.sql.texts import normal, quoted
+
+SET: Final = "grouping set"  # the column with the number of the set
+
+
+class Sets:
+    """The sets of a GROUP BY.
+
+    Args:
+        parser: the parser, for errors.
+        sets: the positions of the expressions of each set; None if there is one set, of all expressions.
+    """
+
+    def __init__(self, parser: QueryParser, sets: tuple[tuple[int, ...], ...] | None) -> None:
+        self.parser, self.sets = parser, sets
+        self.places: dict[str, int] = {}  # the positions of keys, by their normal texts
+
+    @property
+    def exploded(self) -> Computed | None:
+        """The column with the number of the set, which repeats rows; None if there is one set."""
+        if self.sets is None:
+            return None
+        return Computed(SET, f"explode(array({', '.join(map(str, range(len(self.sets))))}))")
+
+    @property
+    def number_key(self) -> dict[str, str]:
+        """The number of the set as a key, so that nulls of the rows differ from those of the sets."""
+        return {} if self.sets is None else {normal(quoted(SET)): SET}
+
+    def key(self, number: int, text: str) -> str | None:
+        """Returns the expression of a key: null in the sets that do not have it. None if all have it."""
+        if self.sets is None:
+            return None
+        self.places[normal(text)] = number
+        return f"CASE WHEN {self._with(number)} THEN {text} END"
+
+    def check_window(self, number: int, expr: Expr) -> None:
+        """Refuses sets without the window.
+
+        Raises:
+            SqlError: if a set does not have it.
+        """
+        if self.sets is not None and not all(number in one for one in self.sets):
+            rule = "every set of GROUP BY has the window"
+            remedy = "write the window before GROUPING SETS, CUBE or ROLLUP"
+            raise self.parser.fail(self.parser.characters(expr.span), rule, remedy, expr.span)
+
+    def grouping(self, node: exp.Expr, wanted: list[str], keys: list[str]) -> str:
+        """Returns the expression over panes of a call of `grouping` or `grouping_id`.
+
+        Raises:
+            SqlError: if it reads another expression than a key.
+        """
+        if self.sets is None:
+            return "0"
+        wanted = wanted or [key for key in keys if key in self.places]
+        numbers = [self.places.get(one) for one in wanted]
+        if None in numbers:
+            rule = "its arguments are keys of GROUP BY"
+            span = self.parser.span_of(node)
+            raise self.parser.fail(self.parser.characters(span), rule, "name one of these", span)
+        bits = [
+            f"CASE WHEN {self._with(number or 0)} THEN 0 ELSE {2**place} END"
+            for place, number in enumerate(reversed(numbers))
+        ]
+        return f"({' + '.join(bits)})"
+
+    def _with(self, number: int) -> str:
+        """Returns the condition that a row is of a set that has this expression."""
+        having = [str(place) for place, one in enumerate(self.sets or ()) if number in one]
+        return f"{quoted(SET)} IN ({', '.join(having)})" if having else "FALSE"

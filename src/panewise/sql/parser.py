@@ -1,0 +1,357 @@
+"""The parser of streaming queries: Spark's queries, with window functions, WATERMARK and EMIT.
+
+It reads the clauses of a query itself, and leaves expressions to :mod:`panewise.sql.expressions`.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlglot import TokenType, exp
+from sqlglot.errors import ParseError
+
+from panewise.errors import SqlError
+from panewise.sql.emit import FORMS, INTERVAL, ROWS
+from panewise.sql.expressions import tokens_of
+from panewise.sql.relations import RelationParser
+from panewise.sql.syntax import (
+    Body,
+    Cte,
+    Emit,
+    Expr,
+    Group,
+    Opaque,
+    Ordered,
+    Phrase,
+    Query,
+    Select,
+    SelectItem,
+    SetOperation,
+    TextSpan,
+)
+
+_SETS: Final = {"UNION": "UNION", "EXCEPT": "EXCEPT", "MINUS": "EXCEPT", "INTERSECT": "INTERSECT"}
+# Clauses of a SELECT that only Spark reads, with the words that may follow theirs.
+_OTHERS: Final = ("LATERAL VIEW", "PIVOT", "UNPIVOT", "WINDOW", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY")
+_TAIL: Final = ("ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY", "LIMIT", "OFFSET")
+_CLAUSES: Final = (
+    *("FROM", "WHERE", "GROUP BY", "HAVING", "QUALIFY", "EMIT", "UNION", "EXCEPT", "MINUS", "INTERSECT"),
+    *_OTHERS,
+    *_TAIL,
+)
+_LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
+MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
+
+
+class QueryParser(RelationParser):
+    """Parses a whole text."""
+
+    depth = 0
+
+    def query(self) -> Query:
+        """Parses a query, with WITH before it and EMIT behind it."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.unexpected(f"queries are nested at most {MAX_DEPTH} deep", "use WITH")
+        index = self._index
+        ctes = self._ctes() if self.take_words("WITH") else ()
+        body = self._body()
+        tail, order = self._tail()
+        emit = self._emit() if self.at_emit() else None
+        if emit is not None and not tail:
+            tail, order = self._tail()
+        self.depth -= 1
+        return Query(ctes, body, tail, emit, self.span_from(index), order)
+
+    def _ctes(self) -> tuple[Cte, ...]:
+        if self.at_word("RECURSIVE"):
+            raise self.unexpected("a recursive query reads its own rows again", "write a query without it")
+        found = [self._cte()]
+        while self.take(TokenType.COMMA):
+            found.append(self._cte())
+        return tuple(found)
+
+    def _cte(self) -> Cte:
+        name = self.name("a query of WITH has a name")
+        columns = self.column_names() if self.at(TokenType.L_PAREN) else ()
+        self.take_words("AS")
+        rule = "a query of WITH stands in parentheses"
+        self.required(TokenType.L_PAREN, rule, "write WITH name AS (SELECT ...)")
+        query = self.query()
+        self.required(TokenType.R_PAREN, rule, "close the parenthesis")
+        return Cte(name, columns, query)
+
+    def _body(self) -> Body:
+        index = self._index
+        left = self._operand()
+        while (word := next((one for one in _SETS if self.at_word(one)), None)) is not None:
+            self._advance()
+            every = self.take_words("ALL")
+            if not every:
+                self.take_words("DISTINCT")
+            made: Body = SetOperation(_SETS[word], every, left, self._operand(), self.span_from(index))  # type: ignore[arg-type]
+            left = made
+        return left
+
+    def _operand(self) -> Body:
+        index = self._index
+        if self.take(TokenType.L_PAREN):
+            inner = self.query()
+            self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
+            return inner
+        if self.at_word("SELECT"):
+            return self._select()
+        if self.at_word("VALUES") or self.at_word("TABLE"):
+            self._advance()
+            self.skip(_CLAUSES)
+            return Opaque(self.span_from(index))
+        raise self.unexpected(
+            "a query begins with SELECT, WITH, VALUES or TABLE", "write SELECT ... FROM ..."
+        )
+
+    def _select(self) -> Select:
+        index = self._index
+        self._advance()
+        if self.at(TokenType.HINT):
+            self.skip_hint()
+        distinct = self.take_words("DISTINCT")
+        if not distinct:
+            self.take_words("ALL")
+        items = self.separated(self._item)
+        source, source_span = None, None
+        if self.take_words("FROM"):
+            begin = self._index
+            source = self.sources()
+            source_span = self.span_from(begin)
+        others: list[tuple[str, TextSpan]] = []
+        while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
+            others.append((word, self._skipped(word)))
+        where = self._after("WHERE")
+        group = self._group() if self.take_words("GROUP", "BY") else None
+        having = self._after("HAVING")
+        qualify = self._after("QUALIFY")
+        windows = self._named_windows() if self._clause(("WINDOW",)) else ()
+        qualify = qualify or self._after("QUALIFY")
+        span = self.span_from(index)
+        return Select(
+            items, distinct, source, where, group, having, qualify, tuple(others), span, source_span, windows
+        )
+
+    def _named_windows(self) -> tuple[exp.Expr, ...]:
+        self._advance()
+        found = self.separated(self._parse_named_window)
+        if not all(isinstance(one, exp.Window) and one.this is not None for one in found):
+            raise self.unexpected(
+                "WINDOW has names with windows", "write WINDOW w AS (PARTITION BY k ORDER BY ts)"
+            )
+        return tuple(one for one in found if one is not None)
+
+    def _after(self, word: str) -> Expr | None:
+        return self.expr(f"a condition follows {word}") if self.take_words(word) else None
+
+    def _item(self) -> SelectItem:
+        index = self._index
+        star = self._star()
+        expr = self.expr("a SELECT has columns") if star is None else star
+        alias = None
+        if self.take_words("AS"):
+            alias = self.name("a name follows AS")
+        elif star is None and self.at_alias():
+            alias = self.name("a column has a name")
+        return SelectItem(expr, alias, self.span_from(index))
+
+    def _star(self) -> Expr | None:
+        """Parses `*` or `name.*`, with EXCEPT (...)."""
+        index, ahead = self._index, self._index
+        while ahead + 1 < self._tokens_size and self._tokens[ahead + 1].token_type == TokenType.DOT:
+            ahead += 2
+        if ahead >= self._tokens_size or self._tokens[ahead].token_type != TokenType.STAR:
+            return None
+        self._advance(ahead + 1 - index)
+        if self.at_word("EXCEPT") and self._next.token_type == TokenType.L_PAREN:
+            self._advance()
+            self.column_names()
+        return Expr(exp.Star(), self.span_from(index))
+
+    def _group(self) -> Group:
+        index = self._index
+        if self.take_words("ALL"):
+            return Group((), None, True, self.span_from(index))
+        expressions: list[Expr] = []
+        sets: list[tuple[int, ...]] | None = None
+        while True:
+            made = self._grouping(expressions)
+            if made is not None:
+                sets = made if sets is None else [(*one, *other) for one in sets for other in made]
+            else:
+                expressions.append(self.expr("an expression follows GROUP BY"))
+                one = (len(expressions) - 1,)
+                sets = None if sets is None else [(*each, *one) for each in sets]
+            if not self.take(TokenType.COMMA):
+                break
+            if sets is None and self._grouping_ahead():
+                sets = [tuple(range(len(expressions)))]
+        if sets is None and (made := self._suffix(expressions)) is not None:
+            sets = made
+        return Group(tuple(expressions), None if sets is None else tuple(sets), False, self.span_from(index))
+
+    def _grouping_ahead(self) -> bool:
+        return self.at_word("GROUPING", "SETS") or any(
+            self.at_word(word) and self._next.token_type == TokenType.L_PAREN for word in ("CUBE", "ROLLUP")
+        )
+
+    def _suffix(self, expressions: list[Expr]) -> list[tuple[int, ...]] | None:
+        """Parses WITH CUBE, WITH ROLLUP, or GROUPING SETS behind the expressions."""
+        numbers = tuple(range(len(expressions)))
+        if self.take_words("WITH", "ROLLUP"):
+            return _rollup([(one,) for one in numbers])
+        if self.take_words("WITH", "CUBE"):
+            return _cube([(one,) for one in numbers])
+        return self._grouping(expressions) if self._grouping_ahead() else None
+
+    def _grouping(self, expressions: list[Expr]) -> list[tuple[int, ...]] | None:
+        """Parses GROUPING SETS, CUBE or ROLLUP; returns its sets. It adds what is new to the expressions."""
+        if not self._grouping_ahead():
+            return None
+        word = self._curr.text.upper().split()[0]
+        if not self.take_words("GROUPING", "SETS"):
+            self._advance()
+        self.required(TokenType.L_PAREN, f"{word} has its sets in parentheses", f"write {word} ((a, b), (a))")
+        parts = self.separated(lambda: self._set(expressions)) if not self.at(TokenType.R_PAREN) else ((),)
+        self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
+        flat = [one for part in parts for one in (part if isinstance(part, list) else [part])]
+        made = {"CUBE": _cube, "ROLLUP": _rollup}.get(word)
+        return flat if made is None else made(flat)
+
+    def _set(self, expressions: list[Expr]) -> "tuple[int, ...] | list[tuple[int, ...]]":
+        inner = self._grouping(expressions)
+        if inner is not None:
+            return inner
+        if not self.at(TokenType.L_PAREN):
+            return (self._number(self.expr(), expressions),)
+        self._advance()
+        found: tuple[int, ...] = ()
+        if not self.at(TokenType.R_PAREN):
+            found = tuple(self._number(one, expressions) for one in self.separated(self.expr))
+        self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
+        return found
+
+    def _number(self, expr: Expr, expressions: list[Expr]) -> int:
+        text = self.sql[expr.span.start : expr.span.end].lower()
+        for number, one in enumerate(expressions):
+            if self.sql[one.span.start : one.span.end].lower() == text:
+                return number
+        expressions.append(expr)
+        return len(expressions) - 1
+
+    def _tail(self) -> tuple[tuple[tuple[str, TextSpan], ...], tuple[Ordered, ...]]:
+        found: list[tuple[str, TextSpan]] = []
+        order: tuple[Ordered, ...] = ()
+        while (word := self._clause(_TAIL)) is not None:
+            begin = self._index
+            if word == "ORDER BY":
+                self.take_words("ORDER", "BY")
+                order = self.separated(self.ordered)
+                found.append((word, self.span_from(begin)))
+            else:
+                found.append((word, self._skipped(word)))
+        return tuple(found), order
+
+    def _clause(self, words: tuple[str, ...]) -> str | None:
+        """Returns the clause that begins here, if it is one of these."""
+        for word in words:
+            if self.at_word(*word.split()):
+                return word
+        return None
+
+    def _skipped(self, word: str) -> TextSpan:
+        begin = self._index
+        self.take_words(*word.split())
+        self.skip(_CLAUSES)
+        return self.span_from(begin)
+
+    def _emit(self) -> Emit:
+        index = self._index
+        self._advance()
+        self.take_words("STREAM")
+        phrases = [self._phrase()]
+        while self.take(TokenType.COMMA) or self.take_words("AND") or self._more():
+            phrases.append(self._phrase())
+        return Emit(tuple(phrases), self.span_from(index))
+
+    def _more(self) -> bool:
+        closes = self._curr.token_type in (TokenType.R_PAREN, TokenType.SEMICOLON) if self._curr else True
+        return not closes and self._clause(_CLAUSES) is None
+
+    def _phrase(self) -> Phrase:
+        index = self._index
+        for words in _LONGEST_FIRST:
+            values: list[Any] = []
+            if all(self._word_of_emit(word, values) for word in words):
+                return Phrase(words, values[0] if values else None, self.span_from(index))
+            self._retreat(index)
+        shown = ", ".join(" ".join(words) for words in list(FORMS)[:5])
+        raise self.unexpected(
+            "EMIT says when panes are emitted, and what they contain", f"write {shown}, ..."
+        )
+
+    def _word_of_emit(self, word: str, values: list[Any]) -> bool:
+        """Goes past a word of EMIT, or past the value that it stands for."""
+        if word == ROWS:
+            found = self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW")
+            if found:
+                values.append(int(self._curr.text) if self._curr.text.isdigit() else self._curr.text)
+                self._advance(2)
+            return found
+        if word != INTERVAL:
+            return self.take_words(word)
+        if not (self.at(TokenType.INTERVAL) or self.at(TokenType.STRING)):
+            return False
+        values.append(self.interval())
+        return True
+
+
+def _rollup(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    return [tuple(one for part in parts[:length] for one in part) for length in range(len(parts), -1, -1)]
+
+
+def _cube(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = [()]
+    for part in reversed(parts):
+        found = [(*part, *one) for one in found] + found
+    return found
+
+
+def parse(sql: str) -> tuple[Query, QueryParser]:
+    """Returns the syntax of a query, and the parser, which knows the characters of each expression.
+
+    Raises:
+        SqlError: at the first token that does not fit.
+
+    >>> parse("SELECT k FROM t WHERE v > 3")[0].body.where.span
+    TextSpan(start=22, end=27)
+    """
+    parser = QueryParser(dialect="spark")
+    parser.begin(sql, tokens_of(sql))
+    made = _guarded(parser, parser.query, sql)
+    while parser.take(TokenType.SEMICOLON):
+        pass
+    if parser._curr:
+        raise parser.unexpected("the query ends before this", "correct the clause before it, or its order")
+    return made, parser
+
+
+def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query:
+    """Returns what `parse` returns; errors of sqlglot become ours."""
+    try:
+        return parse()
+    except ParseError as error:
+        start, end = getattr(error, "place", (None, None))
+        rule = "an expression is written as in Spark's SQL"
+        given = str(error).split("\n", 1)[0]
+        raise SqlError(given, rule, "correct it", sql=sql, start=start, end=end) from None
+    except SqlError:
+        raise
+    except (RecursionError, AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
+        # sqlglot does not check everything that it reads.
+        raised = parser.unexpected("an expression is written as in Spark's SQL", "correct it")
+        raise raised from error

@@ -1,0 +1,292 @@
+"""What a text of SQL compiles to: a tree of stages, each a small value (semantics 46.2).
+
+A stage of panewise holds a specification, the columns that are computed before it, and the SELECT list over
+its rows. All expressions are texts for Spark: characters of the query, in which only names are replaced.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from panewise.chrono import Duration
+from panewise.spec import AnyWindow, Chain, OverOperator, WindowOperator
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A column that Spark computes before an operator: its name, and the expression."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A column of a SELECT list.
+
+    Attributes:
+        text: the expression over the rows of the stage.
+        name: the name of the column, None if it is the one that Spark gives to `original`.
+        original: the expression as it is written.
+    """
+
+    text: str
+    name: str | None
+    original: str
+
+
+@dataclass(frozen=True)
+class TableStage:
+    """A table: a DataFrame that was given, a view of the session, or what Spark reads by `text`.
+
+    Attributes:
+        text: the table as it is written.
+        name: its name, None for what is no name, such as a function.
+        alias: the name by which expressions call it.
+        columns: the names that an alias gives to its columns.
+        watermark: the column of WATERMARK, its delay, and its expression if it is computed.
+    """
+
+    text: str
+    name: str | None
+    alias: str | None
+    columns: tuple[str, ...] = ()
+    watermark: tuple[str, Duration, str | None] | None = None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stages before it: none."""
+        return ()
+
+
+@dataclass(frozen=True)
+class SparkStage:
+    """A query that Spark runs.
+
+    Attributes:
+        parts: the text, cut where a table stands. Between two parts stands an input.
+        tables: the inputs, each with the name by which expressions call it.
+    """
+
+    parts: tuple[str, ...]
+    tables: tuple[tuple["Stage", str | None], ...]
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stages before it."""
+        return tuple(stage for stage, _ in self.tables)
+
+
+@dataclass(frozen=True)
+class RowsStage:
+    """A SELECT without aggregates over one stage: a filter and a SELECT list, without state.
+
+    Attributes:
+        input: the stage before it.
+        alias: the name by which expressions call it.
+        where: the condition, None if there is none.
+        outputs: the SELECT list, None for all columns.
+    """
+
+    input: "Stage"
+    alias: str | None
+    where: str | None
+    outputs: tuple[OutputColumn, ...] | None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class AssignedStage:
+    """Rows with the bounds of their windows, once for each window.
+
+    Attributes:
+        input: the stage before it.
+        window: the windows.
+        time: the column of the event time.
+    """
+
+    input: "Stage"
+    window: AnyWindow
+    time: str
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """How panes with lists become rows: one for each place of the lists.
+
+    Attributes:
+        lists: the columns with lists of equal length. A list of structs gives the fields of the structs.
+        rank: the name of a column with the place, from 1; None if there is none.
+        others: further columns: their names, and expressions over panes.
+        retracts: whether the rows have the column `op`.
+    """
+
+    lists: tuple[str, ...]
+    rank: str | None
+    others: tuple[tuple[str, str], ...]
+    retracts: bool
+
+
+@dataclass(frozen=True)
+class WindowsStage:
+    """A windowed aggregation.
+
+    Attributes:
+        input: the stage before it.
+        alias: the name by which expressions call it.
+        where: the condition on the rows, None if there is none.
+        computed: the columns that are computed from the rows.
+        spec: the operator.
+        struct: the name of the column with the bounds of the window, as Spark's `window` makes it; None if
+            the query has none.
+        having: the condition on panes, None if there is none.
+        outputs: the SELECT list over panes.
+        naming: a text for Spark from which it gives names to columns without an alias; `{}` stands for the
+            table.
+        exploded: the columns by which each row is repeated for every set of GROUPING SETS, and the expression
+            that makes the sets.
+        ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
+    """
+
+    input: "Stage"
+    alias: str | None
+    where: str | None
+    computed: tuple[Computed, ...]
+    spec: WindowOperator | Chain
+    outputs: tuple[OutputColumn, ...]
+    having: str | None = None
+    struct: str | None = None
+    naming: tuple[str, str] = ("", "")
+    exploded: Computed | None = None
+    ranked: Ranked | None = None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class OverStage:
+    """Functions over windows: one operator for each different PARTITION BY and ORDER BY.
+
+    Attributes:
+        input: the stage before it.
+        alias: the name by which expressions call it.
+        where: the condition on the rows, None if there is none.
+        computed: the columns that are computed from the rows.
+        spec: the operator.
+        outputs: the SELECT list.
+        having: the condition of QUALIFY, None if there is none.
+        naming: as in :class:`WindowsStage`.
+    """
+
+    input: "Stage"
+    alias: str | None
+    where: str | None
+    computed: tuple[Computed, ...]
+    spec: OverOperator
+    outputs: tuple[OutputColumn, ...] | None
+    having: str | None = None
+    naming: tuple[str, str] = ("", "")
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stage before it."""
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Referring:
+    """An expression over the rows of a join, cut where columns stand, as only the tables show whose they are.
+
+    Attributes:
+        parts: the text, cut where a column stands.
+        columns: the columns: the name of the table, None if there is none, and the name.
+        name: the name of the expression, None if it is Spark's.
+        original: the expression as it is written.
+    """
+
+    parts: tuple[str, ...]
+    columns: tuple[tuple[str | None, str], ...]
+    name: str | None
+    original: str
+
+
+@dataclass(frozen=True)
+class JoinStage:
+    """A join of two stages.
+
+    Attributes:
+        left: the left side.
+        right: the right side.
+        names: the names by which expressions call the sides.
+        keys: the pairs of equal columns.
+        times: the columns of the event times; None for that of the watermark.
+        match: the match.
+        how: the type.
+        condition: a further condition on pairs, None if there is none.
+        where: the conditions on its rows.
+        items: the SELECT list.
+        spark: the same query for Spark alone, for a join with a static table; None if Spark does not have it.
+        timestamp: the side whose event time is that of the rows, if another operator reads it.
+    """
+
+    left: "Stage"
+    right: "Stage"
+    names: tuple[str, str]
+    keys: tuple[tuple[str, str], ...]
+    times: tuple[str | None, str | None]
+    match: Any
+    how: str
+    condition: Any
+    where: tuple[Referring, ...]
+    items: tuple[Referring, ...]
+    spark: SparkStage | None
+    timestamp: Literal["left", "right"] | None = None
+
+    @property
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stages before it."""
+        return (self.left, self.right)
+
+
+Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | WindowsStage | OverStage | JoinStage
+OURS: Any = (WindowsStage, OverStage, JoinStage)
+
+
+@dataclass(frozen=True)
+class CompiledQuery:
+    """A compiled query.
+
+    Attributes:
+        stage: the last stage.
+        tail: what Spark does with the finished rows of a batch: ORDER BY, LIMIT and OFFSET as written.
+        place: where the tail begins in the text.
+    """
+
+    stage: Stage
+    tail: str | None = None
+    place: int = 0
+    sql: str = field(default="", repr=False)
+
+    @property
+    def last(self) -> "WindowsStage | OverStage | JoinStage | None":
+        """The last stage of panewise, None if Spark alone runs the query."""
+        return next((one for one in walk(self.stage) if isinstance(one, OURS)), None)
+
+
+def walk(stage: Stage) -> Iterator[Stage]:
+    """Yields a stage and those before it, the last one first."""
+    yield stage
+    for one in stage.inputs:
+        yield from walk(one)

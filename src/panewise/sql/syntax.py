@@ -1,0 +1,228 @@
+"""The syntax of a query: values that know which characters of the text they stand for.
+
+Nothing here is made into text again. Expressions reach Spark as the characters that the user wrote.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from sqlglot import exp
+
+from panewise.chrono import Duration
+
+
+@dataclass(frozen=True)
+class TextSpan:
+    """Characters of the text, from `start` to before `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression: its tree, and its characters."""
+
+    node: exp.Expr
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class SelectItem:
+    """A column of a SELECT, with the name that AS gives it."""
+
+    expr: Expr
+    alias: str | None
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An expression of ORDER BY."""
+
+    expr: Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """WATERMARK column DELAY OF interval. `name` is the column, `computed` its expression if it has one."""
+
+    name: str
+    delay: Expr
+    computed: Expr | None
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    """A table by its name, or anything else of which only Spark knows what it is, such as VALUES.
+
+    `options` are those of WITH that are for the operator, by lower-case names.
+    """
+
+    text: TextSpan
+    name: str | None
+    alias: str | None
+    columns: tuple[str, ...]
+    watermark: Watermark | None
+    span: TextSpan
+    options: tuple[tuple[str, str], ...] = ()
+    system_time: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A query in parentheses."""
+
+    query: "Query"
+    alias: str | None
+    columns: tuple[str, ...]
+    watermark: Watermark | None
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a window function: an expression, or a number of rows. `name` is lower case."""
+
+    name: str | None
+    value: Expr
+    rows: bool
+
+
+@dataclass(frozen=True)
+class TableFunction:
+    """TUMBLE, HOP, CUMULATE or SESSION over a table."""
+
+    function: str
+    data: "Source"
+    partition_by: tuple[Expr, ...]
+    time: Expr | None
+    arguments: tuple[Argument, ...]
+    alias: str | None
+    name: TextSpan
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Join:
+    """A join of two sources.
+
+    Attributes:
+        left: the left source.
+        right: the right source.
+        kind: the words of the join.
+        on: the condition of ON.
+        using: the columns of USING.
+        span: its characters.
+        match_condition: the condition of MATCH_CONDITION.
+        within: the lengths of WITHIN: how far the right row may be before and after the left one.
+        last: "rows" and a number, or "range", a length and the column of ORDER BY: the rows of `OVER (...)`.
+    """
+
+    left: "Source"
+    right: "Source"
+    kind: str
+    on: Expr | None
+    using: tuple[str, ...]
+    span: TextSpan
+    match_condition: Expr | None = None
+    within: tuple[Duration, Duration] | None = None
+    last: tuple[str, Any, str | None] | None = None
+
+
+Source: TypeAlias = NamedTable | Derived | TableFunction | Join
+
+
+@dataclass(frozen=True)
+class Group:
+    """GROUP BY: its expressions, and its sets if there are GROUPING SETS, CUBE or ROLLUP.
+
+    A set has the positions of its expressions. `every` means GROUP BY ALL.
+    """
+
+    expressions: tuple[Expr, ...]
+    sets: tuple[tuple[int, ...], ...] | None
+    every: bool
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A part of EMIT: its words, with an interval or number where one was given."""
+
+    words: tuple[str, ...]
+    value: Any
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Emit:
+    """The EMIT clause."""
+
+    phrases: tuple[Phrase, ...]
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Select:
+    """A SELECT. `others` are its further clauses, which only Spark knows, such as LATERAL VIEW.
+
+    `windows` are the named windows of the clause WINDOW.
+    """
+
+    items: tuple[SelectItem, ...]
+    distinct: bool
+    source: Source | None
+    where: Expr | None
+    group: Group | None
+    having: Expr | None
+    qualify: Expr | None
+    others: tuple[tuple[str, TextSpan], ...]
+    span: TextSpan
+    source_span: TextSpan | None = None
+    windows: tuple[exp.Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class SetOperation:
+    """UNION, EXCEPT or INTERSECT."""
+
+    word: Literal["UNION", "EXCEPT", "INTERSECT"]
+    every: bool
+    left: "Body"
+    right: "Body"
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A query that only Spark knows, such as VALUES. `tables` are those that it names."""
+
+    span: TextSpan
+
+
+Body: TypeAlias = "Select | SetOperation | Opaque | Query"
+
+
+@dataclass(frozen=True)
+class Cte:
+    """A named query of WITH."""
+
+    name: str
+    columns: tuple[str, ...]
+    query: "Query"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A whole query: WITH, a body, what follows the body (ORDER BY, LIMIT), and EMIT."""
+
+    ctes: tuple[Cte, ...]
+    body: Body
+    tail: tuple[tuple[str, TextSpan], ...]
+    emit: Emit | None
+    span: TextSpan
+    order: tuple[Ordered, ...] = field(default=())

@@ -1,0 +1,163 @@
+"""TUMBLE, HOP, CUMULATE and SESSION, and Spark's window(...) and session_window(...), as windows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlglot import exp
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec import AnyWindow, Cumulating, Hopping, Session, Tumbling, rows
+from panewise.sql.calls import is_interval
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan
+
+# The names of the arguments, in the order in which they are given by position.
+_ORDER: Final[Mapping[str, tuple[str, ...]]] = {
+    "TUMBLE": ("size", "offset"),
+    "HOP": ("slide", "size", "offset"),
+    "CUMULATE": ("step", "size", "offset"),
+    "SESSION": ("gap",),
+}
+_SYNONYMS: Final = {"hop": "slide", "start": "offset", "window_size": "size", "window_slide": "slide"}
+_EXAMPLES: Final = {
+    "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)",
+    "HOP": "HOP(TABLE t, DESCRIPTOR(ts), SLIDE => INTERVAL '5' MINUTES, SIZE => INTERVAL '1' HOUR)",
+    "CUMULATE": "CUMULATE(TABLE t, DESCRIPTOR(ts), STEP => INTERVAL '1' HOUR, SIZE => INTERVAL '1' DAY)",
+    "SESSION": "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '30' MINUTES)",
+}
+
+
+@dataclass(frozen=True)
+class WindowSyntax:
+    """The window of a query.
+
+    Attributes:
+        window: the windows.
+        time: the column of the event time, None if rows alone make the windows.
+        function: the function that made it, in upper case.
+        span: its characters.
+    """
+
+    window: AnyWindow
+    time: Expr | None
+    function: str
+    span: TextSpan
+
+
+def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
+    """Returns the windows of a window function in FROM.
+
+    Raises:
+        SqlError: for arguments that the function does not have, or that make no windows.
+    """
+    found = _arguments(table, parser)
+    made: dict[str, Callable[[], AnyWindow]] = {
+        "TUMBLE": lambda: Tumbling(found["size"], _origin(found.get("offset"))),
+        "HOP": lambda: _hopping(found),
+        "CUMULATE": lambda: Cumulating(found["size"], found["step"], _origin(found.get("offset"))),
+        "SESSION": lambda: _session(found["gap"]),
+    }
+    missing = [one for one in _ORDER[table.function] if one != "offset" and one not in found]
+    if missing:
+        rule = f"{table.function} has the arguments {', '.join(_ORDER[table.function]).upper()}"
+        raise parser.fail(f"no {missing[0].upper()}", rule, f"write {_EXAMPLES[table.function]}", table.name)
+    try:
+        return WindowSyntax(made[table.function](), table.time, table.function, table.span)
+    except SpecError as error:
+        raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
+
+
+def _arguments(table: TableFunction, parser: QueryParser) -> dict[str, Any]:
+    known, found = _ORDER[table.function], dict[str, Any]()
+    for number, argument in enumerate(table.arguments):
+        plain = known[number] if number < len(known) else None
+        name = plain if argument.name is None else _SYNONYMS.get(argument.name, argument.name)
+        if name not in known or name in found:
+            rule = f"after the table and the column, {table.function} has {', '.join(known).upper()}"
+            remedy = f"write {_EXAMPLES[table.function]}"
+            raise parser.fail(parser.characters(argument.value.span), rule, remedy, argument.value.span)
+        found[name] = _value(argument, parser)
+    return found
+
+
+def _value(argument: Argument, parser: QueryParser) -> Any:
+    if not argument.rows:
+        return parser.duration_of(argument.value)
+    try:
+        return rows(int(argument.value.node.name))
+    except (SpecError, ValueError):
+        rule = "windows of rows have one row or more"
+        text = parser.characters(argument.value.span)
+        raise parser.fail(text, rule, "write for example 100 ROWS", argument.value.span) from None
+
+
+def _origin(offset: Any) -> int:
+    if offset is None:
+        return 0
+    return offset.us if isinstance(offset, Duration) else int(offset.n)
+
+
+def _hopping(found: Mapping[str, Any]) -> Hopping:
+    size, slide = found["size"], found["slide"]
+    lengths = [one.us if isinstance(one, Duration) else one.n for one in (slide, size)]
+    same = isinstance(size, Duration) == isinstance(slide, Duration)
+    return Hopping(size, slide, _origin(found.get("offset")), gaps=same and lengths[0] > lengths[1])
+
+
+def _session(gap: Any) -> Session:
+    return Session(gap, touching="merge") if isinstance(gap, Duration) else Session(gap)
+
+
+def window_of_call(
+    node: exp.Expr, name: str, parser: QueryParser, gap_column: Callable[[str, str], str]
+) -> WindowSyntax:
+    """Returns the windows of Spark's window(...) or session_window(...).
+
+    `gap_column` adds a column, given its expression and name: that of a gap which depends on the row.
+
+    Raises:
+        SqlError: for other arguments than Spark has.
+    """
+    span, arguments = parser.span_of(node), node.expressions
+    if name.upper() in _ORDER:
+        return _group_window(node, name.upper(), parser)
+    wanted = "window(ts, '1 hour' [, '10 minutes' [, '5 minutes']])"
+    if name == "session_window":
+        wanted = "session_window(ts, '30 minutes')"
+    least, most = (2, 2) if name == "session_window" else (2, 4)
+    if not least <= len(arguments) <= most:
+        raise parser.fail(parser.characters(span), f"{name} is written as in Spark", f"write {wanted}", span)
+    time = Expr(arguments[0], parser.span_of(arguments[0]))
+    if name == "session_window" and not (isinstance(arguments[1], exp.Literal) or is_interval(arguments[1])):
+        text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
+        column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
+        return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
+    values = [parser.duration_of(Expr(one, parser.span_of(one))) for one in arguments[1:]]
+    try:
+        return WindowSyntax(_spark_window(name, values), time, name.upper(), span)
+    except SpecError as error:
+        raise parser.fail(error.given, error.rule, error.remedy, span) from None
+
+
+def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowSyntax:
+    """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
+    places = [Expr(one, parser.span_of(one)) for one in node.expressions]
+    span = parser.span_of(node)
+    if not places:
+        raise parser.fail(
+            function, f"{function} has a column", f"write {function}(ts, INTERVAL '1' HOUR)", span
+        )
+    read = NamedTable(span, None, None, (), None, span)
+    arguments = tuple(Argument(None, one, rows=False) for one in places[1:])
+    return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)
+
+
+def _spark_window(name: str, values: list[Duration]) -> AnyWindow:
+    if name == "session_window":
+        return Session(values[0], touching="merge")
+    origin = values[2].us if len(values) > 2 else 0
+    if len(values) == 1 or values[0] == values[1]:
+        return Tumbling(values[0], origin)
+    return Hopping(values[0], values[1], origin)
