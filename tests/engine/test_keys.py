@@ -7,7 +7,7 @@ import pytest
 
 from panewise import OverColumn, OverOperator, Sliding, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
-from panewise.engine.kernels.frames import joined
+from panewise.engine.kernels.small_frames import joined
 from panewise.testing import run
 
 NAN = math.nan

@@ -10,6 +10,7 @@ from panewise.errors import SpecError, SqlError
 from panewise.sql import compile_sql
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.over import with_free_names
+from panewise.sql.recognize import is_query, says_windows
 from panewise.sql.stages import (
     OURS,
     JoinStage,
@@ -20,7 +21,6 @@ from panewise.sql.stages import (
     WindowsStage,
     walk,
 )
-from panewise.sql.words import is_query, says_windows
 from tests.sql.player import spec_of
 
 TUMBLE = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))"

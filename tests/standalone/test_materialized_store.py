@@ -23,7 +23,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.windows import current
+from panewise.engine.windows import changed_results
 from panewise.standalone import AsyncOperator, Emission, StandaloneOperator
 from panewise.stores import SessionStore, WindowStore
 from tests.standalone.test_operator import TYPES, message
@@ -346,13 +346,13 @@ def test_the_cost_follows_the_step(window: Any, monkeypatch: pytest.MonkeyPatch)
     store = SessionStore(10_000) if isinstance(window, Session) else windows(10_000)
     operator = StandaloneOperator(spec(window), TYPES, materialize=store)
     operator.add_batch(pl.DataFrame([message(20 * n, 1, str(n % 7)) for n in range(400)]))
-    computed, real = list[int](), current._results
+    computed, real = list[int](), changed_results._results
 
     def counting(plan: Any, touched: pl.DataFrame) -> pl.DataFrame:
         computed.append(touched.height)
         return real(plan, touched)
 
-    monkeypatch.setattr(current, "_results", counting)
+    monkeypatch.setattr(changed_results, "_results", counting)
     operator.add_message(message(1_000, 1, "new"))
     operator.advance(watermark=5)
     assert sum(computed) == (2 if isinstance(window, Hopping) else 1)

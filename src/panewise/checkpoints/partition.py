@@ -19,8 +19,8 @@ import rocksdict
 
 from panewise.checkpoints import UnknownFormatError
 from panewise.checkpoints.changelog import changes, lineage
-from panewise.checkpoints.entries import CHECKSUM_OF_KEY, data_of, family_of, shard_and_name
 from panewise.checkpoints.layout import VARIABLE
+from panewise.checkpoints.state_values import CHECKSUM_OF_KEY, data_of, family_of, shard_and_name
 from panewise.errors import StateError
 from panewise.state.manifest import REMEDY
 

@@ -19,10 +19,10 @@ from panewise.engine.checkpoint import runs_of
 from panewise.engine.columns import END, TOMBSTONE
 from panewise.errors import StateError
 from panewise.state import Run
+from panewise.state.arrow_streams import frame_of_table
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check, checksum, decode
 from panewise.state.run_store import missing
-from panewise.state.streams import frame_of_table
 
 MANY = 1 << 20  # rows of a shard from which on it is divided; also about as many as a part has
 _PART = "__part"

@@ -1,7 +1,8 @@
-"""The names of the columns that operators add to their input. Each name has one meaning.
+"""The names of the columns that operators add to their input. Each name of this module has one meaning.
 
 The state is stored under these names, so a name may only change together with the format of the state
-(docs/state-format.md). A column that one module adds and drops again is private to that module.
+(docs/state-format.md). A column that one module adds and drops again is private to that module. It may have
+the text of a name here.
 """
 
 from typing import Final
@@ -48,7 +49,7 @@ NEW_ROWS: Final = "__new"  # how many rows of the row buffer arrived since the l
 WAS_STORED: Final = "__held"  # while windows are merged: whether a row comes from the table
 ADDED_ROWS: Final = "__came"  # while windows are merged: how many rows the batch adds
 ALL_WINDOWS: Final = "__all_windows"  # of a slice: the number of its windows
-EXPIRED_WINDOWS: Final = "__gone"  # of a slice: how many of its windows have expired
+EXPIRED_WINDOWS: Final = "__gone"  # of a slice: for each of its windows, whether it has expired
 IS_BLOCK: Final = "__is_block"  # of a piece of sliding windows or ranges: whether it is a block
 DEADLINE_SUFFIX: Final = ":deadline"  # ends the name of a trigger's deadline in processing time
 # Ends the name of a trigger's deadline in event time, which counts whether or not rows are pending.

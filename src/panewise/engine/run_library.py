@@ -18,9 +18,9 @@ from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.state import Mirror, Run, RunStore
+from panewise.state.arrow_streams import StreamBytes, frame_of_table, own_text, release_memory, shares_text
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check, checksum, decode_table, encode, stream_of
-from panewise.state.streams import StreamBytes, frame_of_table, own_text, release_memory, shares_text
 
 DEFAULT_BYTES = 1 << 30
 

@@ -8,7 +8,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.oracle.columns import checked_types
 from panewise.oracle.outputs import Output, empty_output, rows_after_finish
 from panewise.oracle.progress.clocks import Clock, Clocks
-from panewise.oracle.replays import ReceivedOffsets
+from panewise.oracle.received_offsets import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 
 

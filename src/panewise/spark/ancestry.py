@@ -15,7 +15,7 @@ Some of them delay rows. A watermark made from delayed rows would be too high, s
 them follows the watermark of the query (semantics 36.9).
 
 An operator over the *result* of another one is not concerned: it follows the output watermark of the first
-(:mod:`panewise.spark.feeding`).
+(:mod:`panewise.spark.upstream_inputs`).
 
 The pack of each operator has a label as its name in Spark's plan. So the operator is found upstream of any
 select, join or union.

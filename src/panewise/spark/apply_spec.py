@@ -20,14 +20,14 @@ from panewise.spark.checks import (
     warn_of_partitions,
 )
 from panewise.spark.dataflow import Dataflow
-from panewise.spark.feeding import Source, check_feeds, feeds_of, frame_of, result_of
 from panewise.spark.names import input_of
+from panewise.spark.results.by_family import result_class
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
-from panewise.spark.results.registry import result_class
 from panewise.spark.results.sides import CogroupResult, JoinResult, WindowedJoinResult
 from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
 from panewise.spark.static_side import static_ports
+from panewise.spark.upstream_inputs import Source, check_feeds, feeds_of, frame_of, result_of
 from panewise.spark.watermarks import check_batch, check_inputs, check_sides, makes_own, with_watermark
 from panewise.spec import (
     Chain,

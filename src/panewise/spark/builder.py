@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.feeding import Source
+from panewise.spark.upstream_inputs import Source
 from panewise.spec import Position
 from panewise.spec.windows.kinds import positive
 

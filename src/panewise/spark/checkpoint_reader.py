@@ -16,7 +16,6 @@ from typing import Any
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from panewise.checkpoints.entries import Spilled
 from panewise.checkpoints.figures import (
     CheckpointFigures,
     OperatorFigures,
@@ -27,6 +26,7 @@ from panewise.checkpoints.figures import (
 from panewise.checkpoints.layout import VARIABLE, chosen, has_variable, no_checkpoint, nothing_of_ours
 from panewise.checkpoints.reader import operator_figures
 from panewise.checkpoints.shard import manifest_of, shard_figures
+from panewise.checkpoints.state_values import Spilled
 from panewise.errors import SetupError, StateError
 from panewise.state import Manifest
 from panewise.state.manifest import REMEDY

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal, Self
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.apply_spec import apply
-from panewise.spark.feeding import Source
 from panewise.spark.results.sides import CogroupResult
 from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
+from panewise.spark.upstream_inputs import Source
 from panewise.spec import Aggregate, AnyWindow, CogroupOperator, MergeAggregate, Side, Trigger
 from panewise.spec.operators.join.columns import SIDES
 

@@ -26,7 +26,6 @@ from panewise.spark.checks import (
 )
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.envelope import kind_of
-from panewise.spark.feed import Feed, renamed_inputs
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
 from panewise.spark.pack import NOW, Control, Pack
@@ -37,6 +36,7 @@ from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of, with_own_names
+from panewise.spark.upstream import Feed, renamed_inputs
 from panewise.spark.watermarks import follows_query
 from panewise.spark.whole_batch import whole_batch
 from panewise.spec import Specification, parts

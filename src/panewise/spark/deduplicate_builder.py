@@ -10,8 +10,8 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
-from panewise.spark.feeding import Source, default_time
 from panewise.spark.results.single_input import DeduplicateResult
+from panewise.spark.upstream_inputs import Source, default_time
 from panewise.spec import DeduplicateOperator, Watermark
 from panewise.spec.operators.deduplicate import By, Emit, Keep
 

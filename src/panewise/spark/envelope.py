@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from panewise.families import INPUT
-from panewise.state.streams import write_stream
+from panewise.state.arrow_streams import write_stream
 
 IN = StructType(
     [

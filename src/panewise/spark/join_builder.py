@@ -8,10 +8,10 @@ from panewise.errors import SpecError
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import check_unset
 from panewise.spark.checks import same_name
-from panewise.spark.feeding import Source, frame_of
 from panewise.spark.names import matches
 from panewise.spark.results.sides import JoinResult
 from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
+from panewise.spark.upstream_inputs import Source, frame_of
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of
 from panewise.spec.conditions import Term, as_condition

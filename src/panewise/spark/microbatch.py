@@ -30,7 +30,7 @@ from panewise.spark.step import OutputBuffer, ShardBatch, encoded, step
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import hide_traceback, settle
 from panewise.state import Mirror, RunStore
-from panewise.state.streams import shares_text
+from panewise.state.arrow_streams import shares_text
 
 _CACHE = Cache()  # runs of all queries that this worker process serves
 # A timer. Spark's first watermark, 0, has passed it, so it expires at the end of the task that sets it.

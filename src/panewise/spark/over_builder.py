@@ -10,8 +10,8 @@ from typing import ClassVar, Self
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
-from panewise.spark.feeding import Source
 from panewise.spark.results.over import OverResult
+from panewise.spark.upstream_inputs import Source
 from panewise.spec import Over, OverOperator, Watermark, over_operator
 
 

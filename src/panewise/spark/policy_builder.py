@@ -9,8 +9,8 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
-from panewise.spark.feeding import Source
 from panewise.spark.results.single_input import PolicyResult
+from panewise.spark.upstream_inputs import Source
 from panewise.spec import Aggregate, StreamWindow, WindowListener
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.operators.policy.policies import PartitionEviction, Policy

@@ -10,9 +10,9 @@ from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.builder import Builder, check_unset
 from panewise.spark.checks import watermark_columns
-from panewise.spark.feeding import Source, default_time
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.upstream_inputs import Source, default_time
 from panewise.spec import FixedLag, Position, StreamTime
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES

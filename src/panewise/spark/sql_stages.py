@@ -14,12 +14,12 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
-from panewise.spark.feeding import Source, frame_of
 from panewise.spark.reports import PROGRESS
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sides_builder import begun
 from panewise.spark.sinks import empty
+from panewise.spark.upstream_inputs import Source, frame_of
 from panewise.spec import Hopping, Tumbling, parts
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.expressions import tokens_of

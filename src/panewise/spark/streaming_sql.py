@@ -6,12 +6,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SetupError, SpecError, SqlError
-from panewise.spark.feeding import Source
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sql_stages import Runner
+from panewise.spark.upstream_inputs import Source
 from panewise.sql import compile_sql
 from panewise.sql.parameters import with_parameters
-from panewise.sql.words import is_query, is_sparks, says_windows
+from panewise.sql.recognize import is_query, is_sparks, says_windows
 
 
 def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **tables: Source) -> Any:

@@ -11,8 +11,8 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import SingleInputBuilder
-from panewise.spark.feeding import Source, default_time
 from panewise.spark.results.single_input import WindowResult
+from panewise.spark.upstream_inputs import Source, default_time
 from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
 

@@ -7,8 +7,8 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec import Chain, WindowOperator
-from panewise.sql.calls import column_name
 from panewise.sql.emit import emission
+from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import JoinStage, OutputColumn, OverStage, Referring, RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, TextSpan
@@ -206,7 +206,7 @@ def is_ours(stage: Stage) -> bool:
 
 def window_column(node: exp.Expr) -> str | None:
     """Returns the column in a call of `window_time`, None for another expression."""
-    from panewise.sql.calls import function_name  # noqa: PLC0415
+    from panewise.sql.function_calls import function_name  # noqa: PLC0415
 
     if function_name(node) != "window_time" or len(node.expressions) != 1:
         return None

@@ -7,8 +7,8 @@ from typing import Any
 from sqlglot import exp
 
 from panewise.spec import OverOperator, counted
-from panewise.sql.calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.chained import chained, is_ours, timed, window_column
+from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join
 from panewise.sql.options import options_of
 from panewise.sql.over import over_stage

@@ -4,7 +4,7 @@ Functions stay as they are written: sqlglot's own classes for them, and the rewr
 are switched off. So the tree has the shape of the text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from sqlglot import Token, TokenType, exp
@@ -230,3 +230,12 @@ def tokens_of(sql: str) -> list[Token]:
 
 
 _DIALECT = Spark()
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yields the conditions that AND connects."""
+    if isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    else:
+        yield node

@@ -9,9 +9,10 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import AsOf, Interval, JoinOperator, LastRows, SameWindow, Selected, Side, left, right
-from panewise.sql.calls import constant, is_interval
 from panewise.sql.chained import is_ours, timed
 from panewise.sql.emit import emission
+from panewise.sql.expressions import conjuncts
+from panewise.sql.function_calls import constant, is_interval
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     AssignedStage,
@@ -163,7 +164,7 @@ class JoinCompiler:
     def _conditions(self) -> Conditions:
         """Returns the parts of ON."""
         found = Conditions([(name, name) for name in self.join.using])
-        parts = [] if self.join.on is None else list(_conjuncts(self.join.on.node))
+        parts = [] if self.join.on is None else list(conjuncts(self.join.on.node))
         if self.join.match_condition is not None:
             parts.append(self.join.match_condition.node)
         for part in parts:
@@ -407,14 +408,6 @@ class JoinCompiler:
         if name is None and isinstance(expr.node, exp.Column):
             name = expr.node.name
         return Referring((*pieces, sql[at : expr.span.end]), tuple(columns), name, original)
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
-        yield node
 
 
 def _assigned(stage: Stage) -> AssignedStage | None:

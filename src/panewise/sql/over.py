@@ -10,8 +10,8 @@ from panewise import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Frame, OverColumn, OverOperator
-from panewise.sql.calls import aggregate_call, column_name, constant, function_name, windows_in
 from panewise.sql.chained import is_ours, timed
+from panewise.sql.function_calls import aggregate_call, column_name, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan

@@ -86,7 +86,7 @@ def _windows(spec: WindowOperator, table: str) -> str:
     bounds = [] if endless else ["window_start", "window_end"]
     calls = _different("aggregates", [_aggregate(one) for one in spec.aggregates])
     aggregates = [f"{call} AS {quoted(one.name)}" for call, one in zip(calls, spec.aggregates, strict=True)]
-    source = f"{table}{_options(spec)}"
+    source = f"{table}{_options(spec, spec.order)}"
     group = [*keys, *bounds]
     lines = [
         f"SELECT {', '.join([*group, *aggregates])}",
@@ -133,10 +133,10 @@ def _length(length: Any) -> str:
     return f"{sign}INTERVAL '{str(length).removeprefix('-')}'"
 
 
-def _options(spec: WindowOperator | OverOperator) -> str:
+def _options(spec: WindowOperator | OverOperator, order: tuple[str, ...] = ()) -> str:
     found = {}
-    if spec.order and spec.family is WINDOWS:
-        found["order"] = _joined("order", spec.order)
+    if order:
+        found["order"] = _joined("order", order)
     if spec.position is not None:
         position = spec.position
         if not position.ordered:

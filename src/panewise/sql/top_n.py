@@ -9,9 +9,10 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
-from panewise.sql.calls import column_name, constant, function_name, windows_in
 from panewise.sql.chained import ChainCompiler, respecified
 from panewise.sql.emit import emission
+from panewise.sql.expressions import conjuncts
+from panewise.sql.function_calls import column_name, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Ranked, RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import Derived, Emit, Expr, Select, SelectItem, Source, TableFunction
@@ -114,7 +115,7 @@ def _limit(
     where: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser
 ) -> tuple[int, str | None] | None:
     """Returns n and the rest of a condition with `rank <= n`, None if it has no such part."""
-    parts = list(_conjuncts(where.node))
+    parts = list(conjuncts(where.node))
     for number, part in enumerate(parts):
         n = _bound(part, is_rank)
         if n is not None and n > 0:
@@ -123,14 +124,6 @@ def _limit(
             ]
             return n, " AND ".join(others) or None
     return None
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
-        yield node
 
 
 def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:

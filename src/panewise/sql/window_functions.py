@@ -9,7 +9,7 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import AnyWindow, Cumulating, Hopping, Session, Tumbling, rows
-from panewise.sql.calls import is_interval
+from panewise.sql.function_calls import is_interval
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan
 

@@ -9,7 +9,8 @@ from sqlglot import exp
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator
-from panewise.sql.calls import (
+from panewise.sql.emit import emission
+from panewise.sql.function_calls import (
     CallSyntax,
     aggregate_call,
     check_no_window,
@@ -19,7 +20,6 @@ from panewise.sql.calls import (
     function_name,
     has_aggregate,
 )
-from panewise.sql.emit import emission
 from panewise.sql.functions import AggregateCall, aggregate_of
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.parser import QueryParser

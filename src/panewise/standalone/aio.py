@@ -8,10 +8,10 @@ from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
 from panewise.spec import Specification
 from panewise.standalone.arguments import check_number
+from panewise.standalone.batches import Frame
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.emission import Emission
-from panewise.standalone.frames import Frame
 from panewise.standalone.front import AsyncFront
 from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message

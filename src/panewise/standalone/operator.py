@@ -15,11 +15,11 @@ from panewise.engine.protocol import Schemas
 from panewise.spec import Specification
 from panewise.standalone import materializable
 from panewise.standalone.arguments import check_input, check_number, check_words
+from panewise.standalone.batches import Frame, frame_for
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import Emission
-from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.front import Front
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized

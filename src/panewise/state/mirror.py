@@ -18,8 +18,8 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
+from panewise.state.arrow_streams import StreamBytes, write_stream
 from panewise.state.run_format import frame_of
-from panewise.state.streams import StreamBytes, write_stream
 
 DEFAULT_BYTES = 4 << 30
 MAPPED_FROM = 1 << 22  # files of at least this many bytes are mapped, which costs less than reading them

@@ -16,8 +16,7 @@ import pyarrow as pa
 import xxhash
 
 from panewise.errors import StateError
-from panewise.state.manifest import REMEDY
-from panewise.state.streams import (
+from panewise.state.arrow_streams import (
     Compression,
     RunRows,
     StreamBytes,
@@ -26,6 +25,7 @@ from panewise.state.streams import (
     table_of,
     write_stream,
 )
+from panewise.state.manifest import REMEDY
 
 FORMAT = 1
 _MAGIC = b"PWRN"

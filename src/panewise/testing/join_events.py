@@ -18,10 +18,10 @@ from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing.edges import clocks, expiries, times, watermarks
+from panewise.testing.event_strategies import Writer
 from panewise.testing.families import parts_for_tests
 from panewise.testing.matches.parts import match_tests
 from panewise.testing.samples import COLUMN_TYPES, KEY_VALUES, with_types
-from panewise.testing.scripts import Writer
 
 __all__ = ["VALUES", "join_events", "join_types"]
 

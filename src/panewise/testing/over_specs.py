@@ -9,8 +9,8 @@ from panewise import functions as F
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.spec import FixedLag, Frame, Inputs, OverColumn, OverOperator, Position, StreamTime
 from panewise.testing.aggregates import aggregates
+from panewise.testing.event_strategies import Writer, moved_by_rows
 from panewise.testing.samples import MEASURES, types_of, with_types
-from panewise.testing.scripts import Writer, moved_by_rows
 
 __all__ = ["frame_events", "frame_specs", "frames"]
 

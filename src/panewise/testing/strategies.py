@@ -38,6 +38,7 @@ from panewise.testing.aggregates import aggregates
 from panewise.testing.chains import chains
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
+from panewise.testing.event_strategies import events
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs, window_join_specs
 from panewise.testing.matches.streams import windowed_streams
@@ -45,7 +46,6 @@ from panewise.testing.nested import column_types, values_of
 from panewise.testing.over_specs import frame_events, frame_specs
 from panewise.testing.policy_specs import stream_events, stream_types, stream_windows
 from panewise.testing.samples import types_of
-from panewise.testing.scripts import events
 from panewise.testing.triggers import composites, leaves, triggers
 from panewise.testing.window_specs import (
     ALL_KINDS,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from panewise import Position
 from panewise.engine.ingest.offsets import Offsets
-from panewise.oracle.replays import ReceivedOffsets
+from panewise.oracle.received_offsets import ReceivedOffsets
 from tests.engine.effort import DEFAULT
 
 OFFSETS = st.lists(st.lists(st.integers(-8, 8), max_size=8), max_size=5)

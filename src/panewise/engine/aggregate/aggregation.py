@@ -10,7 +10,7 @@ from panewise.engine.aggregate.results import result
 from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.aggregate.sums import chosen, leaving, leaving_of_rows
 from panewise.engine.aggregate.types import result_type
-from panewise.engine.kernels.frames import filter_rows, grouped
+from panewise.engine.kernels.small_frames import filter_rows, grouped
 from panewise.spec import Aggregate
 
 _AT = "__at"

@@ -18,7 +18,7 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.kernels import wavelet
-from panewise.engine.kernels.frames import Mask
+from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.kernels.sorting import Places
 from panewise.spec import Aggregate
 

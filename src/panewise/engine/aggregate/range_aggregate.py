@@ -20,7 +20,7 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.sums import chosen, leaving
-from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 
 _LATER = "__later:"

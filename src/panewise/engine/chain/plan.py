@@ -9,7 +9,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, live_column
-from panewise.engine.kernels.frames import output_key
+from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.store.run import Shape
 from panewise.engine.windowing.panes import stamped
 from panewise.engine.windowing.plan import WindowPlan

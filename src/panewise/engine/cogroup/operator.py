@@ -14,7 +14,7 @@ from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.cogroup.sides import CogroupSides
 from panewise.engine.columns import ROWS
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.kernels.frames import vstack_frames
+from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
 from panewise.engine.protocol import EvaluatedPanes, Schemas

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.kernels.bisection import bisect_left as bisect_ranges
-from panewise.engine.kernels.frames import Mask
+from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.kernels.sorting import Places, order
 
 Numbers: TypeAlias = npt.NDArray[np.int64]

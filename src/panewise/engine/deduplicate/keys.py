@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.kernels.frames import equal, take_rows
 from panewise.engine.kernels.hashing import hash_order, row_hashes
+from panewise.engine.kernels.small_frames import equal, take_rows
 from panewise.engine.kernels.sorting import codes
 from panewise.engine.store.run import Wanted
 

@@ -20,7 +20,7 @@ from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, tak
 from panewise.engine.deduplicate.state import DeduplicateState
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.rows_in_time import RowsInTime
-from panewise.engine.kernels.frames import ordered, output_key, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import ordered, output_key, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import sealed_if_long

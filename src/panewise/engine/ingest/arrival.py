@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.engine.columns import PLACE, TIME
 from panewise.engine.ingest.offsets import Offsets, Stretch
-from panewise.engine.kernels.frames import ordered
+from panewise.engine.kernels.small_frames import ordered
 from panewise.spec import Entry, Position
 
 MARK = "__mark"

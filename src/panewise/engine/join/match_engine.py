@@ -11,8 +11,8 @@ from panewise.engine.columns import END, ONE_KEY, TIME
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.protocol import Inspection, Operator, Schemas, TableReader
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import part

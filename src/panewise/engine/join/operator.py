@@ -19,7 +19,7 @@ from panewise.engine.join.method import Method
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState
 from panewise.engine.join.two_sides import TwoSidedOperator
-from panewise.engine.kernels.frames import output_key
+from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.spec import JoinOperator

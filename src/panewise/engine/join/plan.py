@@ -12,8 +12,8 @@ from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, REAS
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, check_columns, validate
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
-from panewise.engine.kernels.frames import filter_rows
 from panewise.engine.kernels.instants import saturating_sum
+from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of

@@ -13,7 +13,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.batch.join_batch import late_after_end, numbered
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import TwoSidedOperator
-from panewise.engine.kernels.frames import filter_rows, vstack_frames
+from panewise.engine.kernels.small_frames import filter_rows, vstack_frames
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.windowing import ROW_NUMBER
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from panewise.engine.kernels.frames import Mask
+from panewise.engine.kernels.small_frames import Mask
 
 Amount = int | float | Decimal
 _WIDTH = 1 << 128

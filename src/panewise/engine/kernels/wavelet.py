@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from panewise.engine.kernels.frames import Mask
+from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.kernels.sorting import Places
 
 

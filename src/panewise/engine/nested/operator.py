@@ -15,7 +15,7 @@ import polars as pl
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import Evict
 from panewise.engine.ingest.output import Output
-from panewise.engine.kernels.frames import vstack_frames
+from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes, Operator, Plan, Stateful

@@ -16,7 +16,7 @@ from panewise.engine.columns import ROW_NUMBER, STORED_TIME, TOMBSTONE
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.rows_in_time import RowsInTime
-from panewise.engine.kernels.frames import distinct, output_key
+from panewise.engine.kernels.small_frames import distinct, output_key
 from panewise.engine.over import retention
 from panewise.engine.over.order import emitted_in_order, in_arrival_order, passing_in_order
 from panewise.engine.over.plan import TIME, OverPlan, passed_until

@@ -19,7 +19,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import PLACE, STORED_TIME
 from panewise.engine.ingest import arrival
-from panewise.engine.kernels.frames import ordered, take_rows
+from panewise.engine.kernels.small_frames import ordered, take_rows
 from panewise.engine.over.sequences import Layout
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec import OverOperator

@@ -11,7 +11,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import DENSE_RANK, RANK, ROW_COUNT, ROW_NUMBER, SLOT, TIME_COUNT
-from panewise.engine.kernels.frames import expand_ranges, take_rows
+from panewise.engine.kernels.small_frames import expand_ranges, take_rows
 from panewise.engine.over.bounds import shifted
 from panewise.engine.over.plan import TIME
 from panewise.engine.over.sequences import Flags, Layout, Numbers

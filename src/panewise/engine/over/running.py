@@ -11,7 +11,7 @@ import polars as pl
 
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.kernels.frames import take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import take_rows, vstack_frames
 from panewise.engine.over.bounds import bounds
 from panewise.engine.over.plan import Job
 from panewise.engine.over.sequences import Flags, Layout, Numbers

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
-from panewise.engine.kernels.frames import (
+from panewise.engine.kernels.small_frames import (
     expand_ranges,
     group_positions,
     joined,

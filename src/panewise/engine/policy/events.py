@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate.range_aggregate import over
-from panewise.engine.kernels.frames import output_key, take_rows
+from panewise.engine.kernels.small_frames import output_key, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Log

@@ -24,7 +24,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import NAMED
-from panewise.engine.kernels.frames import output_key
+from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.store.run import Shape
 from panewise.errors import InputError, SpecError
 from panewise.spec import StreamWindow

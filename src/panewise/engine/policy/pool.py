@@ -27,7 +27,7 @@ from panewise.engine.columns import (
     UNTRIGGERED,
     USED,
 )
-from panewise.engine.kernels.frames import expand_ranges, joined
+from panewise.engine.kernels.small_frames import expand_ranges, joined
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.partitions import Partition, Partitions, Pool
 from panewise.engine.policy.plan import PolicyPlan, comparable_type

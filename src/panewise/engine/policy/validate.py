@@ -7,6 +7,7 @@ import polars as pl
 from panewise.engine.columns import REASON
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy, policy_columns
+from panewise.state.arrow_streams import as_instance
 
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -68,18 +69,11 @@ def _beyond(values: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
             first, last = ((one - _EPOCH) // _UNITS[unit] for one in (_FIRST + margin, _LAST - margin))
             return ~values.to_physical().is_between(first, last)
         case pl.List(inner=inner) | pl.Array(inner=inner):
-            test = _beyond(pl.element(), _made(inner))
+            test = _beyond(pl.element(), as_instance(inner))
             lists = values.arr.to_list() if isinstance(dtype, pl.Array) else values
             return None if test is None else lists.list.eval(test).list.any()
         case pl.Struct(fields=fields):
-            tests = [_beyond(values.struct.field(field.name), _made(field.dtype)) for field in fields]
+            tests = [_beyond(values.struct.field(field.name), as_instance(field.dtype)) for field in fields]
             known = [test for test in tests if test is not None]
             return pl.any_horizontal(known) if known else None
     return None
-
-
-def _made(dtype: object) -> pl.DataType:
-    """Returns a type as an instance. For a type without parameters Polars may give the class instead."""
-    instance = dtype() if isinstance(dtype, type) else dtype
-    assert isinstance(instance, pl.DataType)
-    return instance

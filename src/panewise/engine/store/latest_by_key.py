@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import HASH
-from panewise.engine.kernels.frames import Mask, equal_values, filter_rows
+from panewise.engine.kernels.small_frames import Mask, equal_values, filter_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.rows_by_key import RowsByKey
 

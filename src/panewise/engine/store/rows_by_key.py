@@ -18,11 +18,11 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, HASH, TOMBSTONE
 from panewise.engine.kernels.bisection import bisect_left
-from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
+from panewise.engine.kernels.small_frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Line, Places, order
 from panewise.engine.store.compaction import Merge
-from panewise.engine.store.run import RunRows, Shape, part_range, parted
+from panewise.engine.store.run import RunRows, Shape, part_range
 from panewise.engine.store.stored_table import StoredTable
 from panewise.state import Run
 
@@ -168,11 +168,7 @@ class RowsByKey(StoredTable):
         """Returns the table after one merge. Of equal key and time, rows of older runs come first."""
         frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
         rows = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
-        pieces = list(enumerate(parted(rows))) if merge.cut else [(merge.runs[0].part, rows)]
-        new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
-        at = self.runs.index(merge.runs[-1])
-        before = [run for run in self.runs[:at] if run not in merge.runs]
-        return replace(self, runs=(*before, *new_runs, *self.runs[at + 1 :]))
+        return self._with_merged(merge, rows)
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         """Returns the rows that a new run stores, out of its unexpired rows: here all of them.

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, START
-from panewise.engine.kernels.frames import filter_rows, group_positions
+from panewise.engine.kernels.small_frames import filter_rows, group_positions
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.stored_table import StoredTable
 

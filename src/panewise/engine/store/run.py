@@ -33,8 +33,8 @@ from panewise.engine.columns import (
     PENDING,
     TOMBSTONE,
 )
-from panewise.engine.kernels.frames import equal, filter_rows, take_rows
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
+from panewise.engine.kernels.small_frames import equal, filter_rows, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.state import Run
 

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, HASH, MARK_SUFFIX, START, TOMBSTONE
-from panewise.engine.kernels.frames import (
+from panewise.engine.kernels.small_frames import (
     distinct,
     filter_rows,
     joined,
@@ -315,13 +315,16 @@ class StoredTable:
         return run
 
     def _merged(self, merge: Merge) -> Self:
-        """Returns the table after one merge.
+        """Returns the table after one merge."""
+        frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
+        return self._with_merged(merge, merged(frames, self.shape, self.horizon, bottom=merge.bottom))
+
+    def _with_merged(self, merge: Merge, rows: pl.DataFrame) -> Self:
+        """Returns the table with the rows of a merge in place of its runs.
 
         The new runs take the place of the youngest merged run. Invariant: the runs of parts come before all
         undivided runs, which are younger.
         """
-        frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
-        rows = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
         pieces = list(enumerate(parted(rows))) if merge.cut else [(merge.runs[0].part, rows)]
         new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])

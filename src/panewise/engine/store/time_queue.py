@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, HASH, TOMBSTONE
-from panewise.engine.kernels.frames import ordered, vstack_frames
+from panewise.engine.kernels.small_frames import ordered, vstack_frames
 from panewise.engine.store.compaction import FAN_IN, allowance, similar
 from panewise.engine.store.run import RunRows
 from panewise.engine.store.stored_table import StoredTable

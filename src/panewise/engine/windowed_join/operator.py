@@ -11,7 +11,7 @@ from typing import ClassVar
 import polars as pl
 
 from panewise.engine.ingest.output import Output
-from panewise.engine.kernels.frames import vstack_frames
+from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
 from panewise.engine.progress.clocks import Clocks

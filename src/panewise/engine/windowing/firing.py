@@ -22,7 +22,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
-from panewise.engine.kernels.frames import filter_rows
+from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks

@@ -23,7 +23,7 @@ from panewise.engine.columns import (
     TIME,
     UNFLIPPED,
 )
-from panewise.engine.kernels.frames import joined
+from panewise.engine.kernels.small_frames import joined
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import StreamTime
 

@@ -17,8 +17,8 @@ import polars as pl
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
-from panewise.engine.kernels.frames import expand_ranges, grouped, joined, take_rows
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import expand_ranges, grouped, joined, take_rows
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.slicing import NumberedWindows

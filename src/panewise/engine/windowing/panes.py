@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.columns import END, LIVE, START, live_column
-from panewise.engine.kernels.frames import ordered, output_key
+from panewise.engine.kernels.small_frames import ordered, output_key
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import KEY_WATERMARK, SLICE, TIME
-from panewise.engine.kernels.frames import Mask, group_positions, take_rows
+from panewise.engine.kernels.small_frames import Mask, group_positions, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan

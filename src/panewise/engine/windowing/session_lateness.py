@@ -31,7 +31,7 @@ from panewise.engine.columns import (
     TIME,
 )
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.frames import joined
+from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.session_sweep import Swept, swept
 from panewise.spec import Custom, Session, closed_at_end, merging_at_touch

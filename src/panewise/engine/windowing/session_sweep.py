@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, SESSION, START
-from panewise.engine.kernels.frames import Mask, take_rows
+from panewise.engine.kernels.small_frames import Mask, take_rows
 from panewise.engine.kernels.sorting import Integers, Line, Places, codes, order
 
 

@@ -18,8 +18,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, SLICE, START, TIME
-from panewise.engine.kernels.frames import expand_ranges
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import expand_ranges
 from panewise.engine.windowing import calendars
 from panewise.spec import (
     AnyWindow,

@@ -17,7 +17,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, SLIDE_CODE, START
-from panewise.engine.kernels.frames import take_rows
+from panewise.engine.kernels.small_frames import take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.spec import Rows, Sliding, closed_at_end
 

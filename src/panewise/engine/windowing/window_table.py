@@ -32,7 +32,7 @@ from panewise.engine.columns import (
     is_live_column,
     live_column,
 )
-from panewise.engine.kernels.frames import filter_rows, grouped, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import filter_rows, grouped, take_rows, vstack_frames
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import FoundRows
 from panewise.spec import WindowOperator

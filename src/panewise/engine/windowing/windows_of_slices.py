@@ -15,7 +15,7 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
-from panewise.engine.kernels.frames import filter_rows, take_rows
+from panewise.engine.kernels.small_frames import filter_rows, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.overlaps import Overlaps, first_many
 from panewise.engine.windowing.slicing import Slicing

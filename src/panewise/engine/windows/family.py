@@ -19,5 +19,5 @@ PARTS: Final = EngineParts(
     operator=with_one_input("panewise.engine.windows.operator:WindowEngine"),
     tables=lambda spec: (WINDOWS, SLICES, BLOCKS),
     inspect=on_call("panewise.engine.windows.inspection:inspect"),
-    current_results=on_call("panewise.engine.windows.current:WindowResults"),
+    current_results=on_call("panewise.engine.windows.changed_results:WindowResults"),
 )

@@ -19,7 +19,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.input_state import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.kernels.frames import joined
+from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes

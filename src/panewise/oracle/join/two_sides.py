@@ -9,7 +9,7 @@ from panewise.oracle.join.applied import Collected
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.outputs import Output, rows_after_finish
-from panewise.oracle.replays import ReceivedOffsets
+from panewise.oracle.received_offsets import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_delta_reason, invalid_reason, read
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.entry import SideEntry, TwoSided

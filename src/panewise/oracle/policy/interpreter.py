@@ -16,7 +16,7 @@ from panewise.oracle.policy.partition import (
     is_marker,
 )
 from panewise.oracle.policy.partitions import Partitions
-from panewise.oracle.replays import ReceivedOffsets
+from panewise.oracle.received_offsets import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, exceeds, invalid_reason, read
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import Evictions

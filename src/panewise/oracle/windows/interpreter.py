@@ -9,7 +9,7 @@ from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import checked_types, same_value
 from panewise.oracle.outputs import Output, concatenate, empty_output, rows_after_finish
 from panewise.oracle.progress.clocks import Clock, Clocks
-from panewise.oracle.replays import ReceivedOffsets
+from panewise.oracle.received_offsets import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, stamp, windows_of
 from panewise.oracle.windows.evictors import remaining

@@ -16,7 +16,7 @@ from panewise.spark.query import WindowQuery
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
-from panewise.spark.timely import timely_column, with_watermark_of_query
+from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.writer import WHOLE_ROWS, EarlierOutput, WriteOptions, start
 from panewise.spec import Specification
 from panewise.spec.describe import describe

@@ -1,7 +1,7 @@
 """The rows of a result between two operators: filtered, and with computed columns (semantics 42.8).
 
 Besides rows, the first operator emits reports for the second one, which are rows without values
-(:mod:`panewise.spark.feeding`). Each step passes them on as they are.
+(:mod:`panewise.spark.upstream_inputs`). Each step passes them on as they are.
 """
 
 from collections.abc import Callable, Mapping

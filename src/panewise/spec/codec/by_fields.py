@@ -7,7 +7,7 @@ be one of several classes. A class whose kind has another name in documents has 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from functools import cache
 from types import NoneType
@@ -98,9 +98,10 @@ class Encoder:
             return value.us
         if isinstance(value, Decimal):
             return str(value)
-        if not hasattr(value, "__dataclass_fields__"):
+        kind: Any = type(value)
+        if not is_dataclass(kind):
             return value
-        form = next((self._forms[cls] for cls in type(value).__mro__ if cls in self._forms), _BY_FIELDS)
+        form = next((self._forms[cls] for cls in kind.__mro__ if cls in self._forms), _BY_FIELDS)
         return self.fields(value, form) if form.write is None else form.write(self, value)
 
     def fields(self, value: Any, form: Form = _BY_FIELDS) -> dict[str, Any]:

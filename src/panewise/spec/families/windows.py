@@ -14,8 +14,8 @@ from panewise.spec.fields import silently
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
+from panewise.spec.rules.never_late import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
-from panewise.spec.rules.timely import ends_above
 from panewise.spec.triggers.composite import Trigger, walk
 from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole

@@ -5,7 +5,7 @@ from typing import Any
 from panewise.chrono import InstantLike
 from panewise.errors import InputError
 from panewise.standalone.arguments import check_number
-from panewise.standalone.frames import Frame
+from panewise.standalone.batches import Frame
 from panewise.standalone.front import AsyncFront
 from panewise.standalone.retained.operator import RetainedWindows
 from panewise.standalone.retained.outputs import Classified, SessionKey, WindowOutput

@@ -11,9 +11,9 @@ from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.errors import InputError
 from panewise.spec.column_values import is_long
+from panewise.standalone.batches import Frame, frame_for
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
-from panewise.standalone.frames import Frame, frame_for
 from panewise.standalone.front import Front
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.content import Content

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.kernels.frames import grouped
+from panewise.engine.kernels.small_frames import grouped
 from panewise.engine.protocol import Schema
 from panewise.engine.store.run import Shape
 from panewise.errors import InputError

@@ -26,8 +26,8 @@ from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import filter_rows, vstack_frames, without
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import filter_rows, vstack_frames, without
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable

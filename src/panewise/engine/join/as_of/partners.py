@@ -13,9 +13,9 @@ from panewise.engine.join.search.candidate_slices import PIECE, same_keys, with_
 from panewise.engine.join.search.matching import Pairs, with_condition
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.kernels.bisection import bisect_left
-from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.hashing import hash_order, row_hashes
 from panewise.engine.kernels.instants import Instants, saturating_sum
+from panewise.engine.kernels.small_frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey
 from panewise.spec.operators.join.columns import LEFT, RIGHT

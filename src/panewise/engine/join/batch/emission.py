@@ -10,8 +10,8 @@ from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan, named
 from panewise.engine.join.search.candidate_slices import PIECE
 from panewise.engine.join.search.matching import Pairs
-from panewise.engine.kernels.frames import output_key, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import output_key, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
 

@@ -22,8 +22,8 @@ from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.state import JoinState, SidesState
 from panewise.engine.join.two_sides import SidesPlan
-from panewise.engine.kernels.frames import Mask, filter_rows, ordered
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
@@ -107,7 +107,10 @@ def join_batch(
 
 
 def _around(instants: Mapping[str, Instants]) -> Turns:
-    """Returns those before and after each turn of instants before the first turn and after each turn."""
+    """Returns the instants before and after each turn.
+
+    The first of `instants` is the one before the first turn. The others are those after each turn.
+    """
     return Turns({s: of[:-1] for s, of in instants.items()}, {s: of[1:] for s, of in instants.items()})
 
 

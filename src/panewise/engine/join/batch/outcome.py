@@ -1,4 +1,7 @@
-"""What a batch of a join emits that pairs rows when they arrive (semantics 39, 40.3)."""
+"""The emissions of a batch of a join whose rows find partners when they arrive (semantics 39, 40.3).
+
+They are the pairs, and the rows that are emitted because they had a partner or had none.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,8 +25,8 @@ from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.search.matching import Pairs
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import vstack_frames, without
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import vstack_frames, without
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import JoinOperator

@@ -34,8 +34,8 @@ from panewise.engine.join.plan import JoinPlan, with_keys
 from panewise.engine.join.search.lookups import looked_up_pairs
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import without
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import without
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import JoinOperator

@@ -27,8 +27,8 @@ from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.bisection import bisect_left, first_not
 from panewise.engine.kernels.differences import compared, rises_by_more
-from panewise.engine.kernels.frames import Mask, distinct, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import Mask, distinct, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.run import MemoryLibrary, Shape

@@ -4,8 +4,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.join.match_engine import behind
-from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants, saturating_sum
+from panewise.engine.kernels.small_frames import Mask
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import Interval

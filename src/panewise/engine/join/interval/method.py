@@ -45,7 +45,7 @@ from panewise.engine.join.interval.retention import (
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
 from panewise.engine.join.search.matching import Matching
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import filter_rows, ordered, vstack_frames, without
+from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable

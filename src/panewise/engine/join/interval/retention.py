@@ -23,7 +23,8 @@ from panewise.engine.join.search.candidate_slices import PIECE
 from panewise.engine.join.search.matching import Pairs
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.frames import (
+from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import (
     Mask,
     equal_columns,
     expand_ranges,
@@ -31,7 +32,6 @@ from panewise.engine.kernels.frames import (
     take_rows,
     vstack_frames,
 )
-from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.rows_by_key import RowsByKey

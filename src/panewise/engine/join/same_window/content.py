@@ -19,7 +19,7 @@ from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.search.candidate_slices import steps
 from panewise.engine.join.search.matching import Pairs, with_condition
-from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.spec import closed_at_end
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, OTHER, RIGHT

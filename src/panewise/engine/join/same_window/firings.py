@@ -8,7 +8,7 @@ import polars as pl
 
 from panewise.engine.join.same_window.first_panes import Origins
 from panewise.engine.join.same_window.rows import Members
-from panewise.engine.kernels.frames import Mask
+from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.kernels.sorting import Places
 
 
@@ -17,7 +17,7 @@ class Firings:
     """Windows that fire, and sessions that have merged away.
 
     Attributes:
-        panes: of each the columns that its emitted rows have of it (:attr:`JoinOperator.window_columns`).
+        panes: the columns that emitted rows take from each window (:attr:`JoinOperator.window_columns`).
         last: whether the window can get no row after this.
         merged_away: whether the pane is only retracted, because its session has merged into another one.
         null_keys: whether a key of the window is null.
@@ -26,7 +26,7 @@ class Firings:
         merged_from: the first group of sessions that have merged; those below are of the window's last pane.
         accumulation: what a firing emits (semantics 37.13).
         retracted: the bounds and the timing that retractions of each window repeat (37.20).
-        origins: those of single rows, if each row has its own.
+        origins: the bounds and the timing of the first pane of each row, if rows differ in them.
     """
 
     panes: pl.DataFrame

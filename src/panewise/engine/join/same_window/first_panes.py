@@ -19,7 +19,7 @@ from panewise.engine.join.same_window.groups import PREVIOUS, UNTIL, WINDOW, ins
 from panewise.engine.join.same_window.last_emissions import previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.search.candidate_slices import steps
-from panewise.engine.kernels.frames import expand_ranges, take_rows, without
+from panewise.engine.kernels.small_frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long

@@ -13,7 +13,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START, TIME
 from panewise.engine.join.same_window.rows import NEWEST, Members
-from panewise.engine.kernels.frames import distinct, joined
+from panewise.engine.kernels.small_frames import distinct, joined
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long

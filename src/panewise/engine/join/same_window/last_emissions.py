@@ -1,7 +1,7 @@
 """What windows that emit their whole content emitted last (semantics 37.20, 37.21).
 
 A firing emits nothing if the content of the window is what it was before (37.13). So the panes of the window
-operator tell neither the timing of the rows that a window retracts, nor how often it has emitted rows.
+operator contain neither the timing of the rows that a window retracts, nor how often it has emitted rows.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START
 from panewise.engine.join.same_window.groups import UNTIL
-from panewise.engine.kernels.frames import Mask
+from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
@@ -34,7 +34,7 @@ def previous(name: str) -> str:
 
 
 def of_pane() -> list[pl.Expr]:
-    """Returns what :func:`previous` names, of panes of the window operator."""
+    """Returns the columns that :func:`previous` names, computed from panes of the window operator."""
     return [
         pl.col(TIMING).alias(previous(TIMING)),
         (pl.col(INDEX) + 1).alias(previous(PANES)),

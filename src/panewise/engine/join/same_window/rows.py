@@ -15,8 +15,14 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, OWN_WINDOWS, SLICE, START, TIME
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.kernels.frames import equal_values, expand_ranges, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.hashing import hash_order, row_hashes
+from panewise.engine.kernels.small_frames import (
+    equal_values,
+    expand_ranges,
+    filter_rows,
+    take_rows,
+    vstack_frames,
+)
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.store.rows_by_key import Ranges, RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions

@@ -23,7 +23,7 @@ from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.same_window.rows import Members
 from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide
-from panewise.engine.kernels.frames import Mask, filter_rows, ordered, output_key, take_rows
+from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered, output_key, take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.rows_by_key import RowsByKey

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.kernels.bisection import bisect_left
-from panewise.engine.kernels.frames import vstack_frames
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.rectangles import in_rectangles
+from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.store.rows_by_key import FoundSlices
 

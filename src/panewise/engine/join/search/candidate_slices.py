@@ -10,8 +10,8 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan, SidePort
-from panewise.engine.kernels.frames import Mask, equal_columns
 from panewise.engine.kernels.instants import Instants, exact_sum
+from panewise.engine.kernels.small_frames import Mask, equal_columns
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey, slices_of
 from panewise.engine.store.run import RunRows, Shape

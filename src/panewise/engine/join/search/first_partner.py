@@ -12,8 +12,8 @@ import numpy as np
 
 from panewise.engine.columns import HASH, NUMBER, TIME
 from panewise.engine.join.search.candidate_slices import CandidateSlices, SearchPlan, range_of, same_keys
-from panewise.engine.kernels.frames import Mask, equal, expand_ranges, take_rows
 from panewise.engine.kernels.range_minimum import lowest_places
+from panewise.engine.kernels.small_frames import Mask, equal, expand_ranges, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.rows_by_key import FoundSlices, Ranges, slices_of
 from panewise.engine.store.run import RunRows

@@ -18,8 +18,8 @@ from panewise.engine.join.search import candidate_slices
 from panewise.engine.join.search.candidate_slices import of_one_row, steps
 from panewise.engine.join.search.matching import PairCollector, Pairs
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
-from panewise.engine.kernels.frames import Mask
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.store.rows_by_key import FoundSlices, RowsByKey
 
 

@@ -12,9 +12,9 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import NUMBER
-from panewise.engine.kernels.frames import Mask, equal_columns, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import Mask, equal_columns, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey
 

@@ -20,12 +20,12 @@ RELEASED: Final = "released"
 
 @dataclass(frozen=True)
 class LeastWaiting:
-    """The least values of the rows of a side that wait, None if there are none. So few steps read the rows.
+    """The least values of the waiting rows of a side; None if no row waits. Few steps read the rows.
 
     Attributes:
-        time: of their event times. A row that they can still match has not expired.
-        release: of the processing times that release them.
-        complete: of the watermarks that do.
+        time: the least event time. A row that a waiting row can still match has not expired.
+        release: the least processing time that releases one of them.
+        complete: the least watermark that releases one of them.
     """
 
     time: int | None = None
@@ -68,7 +68,7 @@ class StreamsClocks(JoinClocks):
         return _latest([self._by_window(spec, side), self._by_retention(spec, side)])
 
     def listed_from(self, spec: JoinOperator, side: str) -> int | None:
-        """Returns the same, as if no row of the other side waited (41.5)."""
+        """Returns the value of :meth:`matching_from` if no row of the other side waited (41.5)."""
         return replace(self, waiting=dict.fromkeys(SIDES, LeastWaiting())).matching_from(spec, side)
 
     def table_horizon(self, spec: JoinOperator, side: str) -> int | None:

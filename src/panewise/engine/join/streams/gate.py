@@ -21,7 +21,7 @@ from panewise.engine.join.state import JoinState
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
 from panewise.engine.join.streams.releases import ReleaseRules, Releases, no_rows, waiting_name
 from panewise.engine.join.streams.windows import listed, released_rows
-from panewise.engine.kernels.frames import vstack_frames
+from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.streams import WindowedStreams

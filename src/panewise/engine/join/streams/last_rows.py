@@ -16,8 +16,8 @@ from panewise.engine.join.by_arrival.windows import Inserted
 from panewise.engine.join.search.arrival_order import ArrivalOrder
 from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import SortedKeys
-from panewise.engine.kernels.frames import take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import take_rows, vstack_frames
 from panewise.engine.kernels.sorting import order
 from panewise.engine.kernels.wavelet import smallest
 

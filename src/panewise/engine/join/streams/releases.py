@@ -20,8 +20,8 @@ from panewise.engine.join.batch.join_batch import JoinBatch, Turns, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, SidePort, with_keys
 from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsClocks, StreamsState
-from panewise.engine.kernels.frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.small_frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import order
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long

@@ -33,7 +33,7 @@ from panewise.engine.columns import (
     TIME,
     TOMBSTONE,
 )
-from panewise.engine.kernels.frames import filter_rows, joined, take_rows
+from panewise.engine.kernels.small_frames import filter_rows, joined, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable

@@ -18,7 +18,7 @@ import polars as pl
 
 from panewise.engine.columns import END, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.frames import joined, take_rows
+from panewise.engine.kernels.small_frames import joined, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan

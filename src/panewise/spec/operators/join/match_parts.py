@@ -87,7 +87,7 @@ def parts_of_kind(kind: str) -> MatchParts:
 
 
 def pairs_at_arrival(spec: Any) -> bool:
-    """Returns whether all that a join emits are pairs with the time of their later row.
+    """Returns whether a join emits only pairs, each with the time of its later row.
 
     If the match pairs rows when they arrive, no such pair is behind the watermark.
     """

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise.engine.kernels.frames import (
+from panewise.engine.kernels.small_frames import (
     distinct,
     filter_rows,
     group_positions,

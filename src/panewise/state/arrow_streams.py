@@ -123,14 +123,14 @@ def frame_of_table(table: pa.Table) -> pl.DataFrame:
 def _has_text(dtype: pl.DataType) -> bool:
     """Returns whether a column of this type contains strings or bytes, at any depth."""
     if isinstance(dtype, pl.List):
-        return _has_text(_made(dtype.inner))
+        return _has_text(as_instance(dtype.inner))
     if isinstance(dtype, pl.Struct):
-        return any(_has_text(_made(field.dtype)) for field in dtype.fields)
+        return any(_has_text(as_instance(field.dtype)) for field in dtype.fields)
     return dtype in (pl.String, pl.Binary)
 
 
-def _made(dtype: object) -> pl.DataType:
-    """Returns a type as an instance of its class."""
+def as_instance(dtype: object) -> pl.DataType:
+    """Returns a type as an instance. For a type without parameters Polars may give the class instead."""
     instance = dtype() if isinstance(dtype, type) else dtype
     assert isinstance(instance, pl.DataType)
     return instance

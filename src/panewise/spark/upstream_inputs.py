@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import metrics_behind, operators_upstream, waits_for_the_query
 from panewise.spark.checks import watermarked
-from panewise.spark.feed import Feed
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.upstream import Feed
 from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, Specification, parts
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from panewise.checkpoints import UnknownFormatError
-from panewise.checkpoints.entries import data_of, family_of, shard_and_name
+from panewise.checkpoints.state_values import data_of, family_of, shard_and_name
 
 KEY = bytes.fromhex(
     "020021000000000000000000000000100000001000000000000000000000000200000000000000"
