@@ -98,10 +98,9 @@ class Encoder:
             return value.us
         if isinstance(value, Decimal):
             return str(value)
-        kind: Any = type(value)
-        if not is_dataclass(kind):
+        if not is_dataclass(type(value)):
             return value
-        form = next((self._forms[cls] for cls in kind.__mro__ if cls in self._forms), _BY_FIELDS)
+        form = next((self._forms[cls] for cls in type(value).__mro__ if cls in self._forms), _BY_FIELDS)
         return self.fields(value, form) if form.write is None else form.write(self, value)
 
     def fields(self, value: Any, form: Form = _BY_FIELDS) -> dict[str, Any]:
