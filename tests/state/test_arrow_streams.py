@@ -94,12 +94,12 @@ def cut_frames(draw: st.DrawFn) -> pl.DataFrame:
 @examples(300)
 @given(frame=cut_frames())
 def test_what_is_cut_out_of_nested_columns_is_read_again(
-    long: int, compression: streams.Compression, frame: pl.DataFrame
+    long: int, compression: arrow_streams.Compression, frame: pl.DataFrame
 ) -> None:
     """Empty lists of a slice made Arrow write streams that could not be read, or ended the reader."""
     into = io.BytesIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "_LONG", long)
+        patch.setattr(arrow_streams, "_LONG", long)
         write_stream(frame, into, compression)
     back = frame_of_table(table_of(into.getvalue()))
     assert back.schema == frame.schema
@@ -107,7 +107,7 @@ def test_what_is_cut_out_of_nested_columns_is_read_again(
 
 
 @pytest.mark.parametrize("compression", ["lz4", "uncompressed"])
-def test_an_empty_list_gathered_from_two_pieces_is_read_again(compression: streams.Compression) -> None:
+def test_an_empty_list_gathered_from_two_pieces_is_read_again(compression: arrow_streams.Compression) -> None:
     """The smallest frame whose stream could not be read again."""
     one = pl.DataFrame(
         {"structs": [[{"by": "a", "value": 1.0, "flag": True}], []]}, schema={"structs": TYPES["structs"]}

@@ -97,6 +97,7 @@ def deadline(policy: UpdatePolicy | None, since: int) -> int | None:
         policy: the policy.
         since: when the first message that has not been emitted was added.
 
+    >>> from panewise import AfterProcessingTime, Every
     >>> deadline(Every(10, aligned=True), 20), deadline(AfterProcessingTime(10), 25)
     (30, 35)
     """
