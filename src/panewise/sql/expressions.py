@@ -40,6 +40,7 @@ T = TypeVar("T")
 class ExpressionParser(SparkParser):
     """Parses expressions. It works on the tokens of one text, which :meth:`begin` sets."""
 
+    FUNC_TOKENS: ClassVar[Any] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
     FUNCTIONS: ClassVar[Any] = {}
     FUNCTION_PARSERS: ClassVar[Any] = {name: SparkParser.FUNCTION_PARSERS[name] for name in _SYNTAX}
     NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {

@@ -421,6 +421,9 @@ class RelationParser(ExpressionParser):
                 found["partition_by"] = (self.expr(),) if bare else self._list()
                 while bare and self._another_partition(function):
                     found["partition_by"] += (self.expr(),)
+                if bare and len(found["partition_by"]) > 1 and self._length_follows():
+                    *partition, found["time"] = found["partition_by"]
+                    found["partition_by"] = tuple(partition)
             return
         if found["time"] is None and self._is_time(named, arguments):
             found["time"] = self._descriptor()
@@ -442,6 +445,10 @@ class RelationParser(ExpressionParser):
         if more:
             self._advance()
         return more
+
+    def _length_follows(self) -> bool:
+        """Returns whether an interval follows: then the last name before it is the event time."""
+        return self.at(TokenType.COMMA) and self._next.token_type in (TokenType.INTERVAL, TokenType.STRING)
 
     def _is_time(self, named: str | None, arguments: list[Argument]) -> bool:
         if named is not None:

@@ -9,14 +9,14 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
-from panewise.sql.calls import column_name, constant, function_name, windows_in
+from panewise.sql.calls import column_name, conjuncts, constant, function_name, windows_in
 from panewise.sql.chained import ChainCompiler, respecified
 from panewise.sql.emit import emission
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Ranked, RowsStage, Stage, WindowsStage
-from panewise.sql.syntax import Derived, Emit, Expr, Select, SelectItem, Source, TableFunction
+from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem, Source, TableFunction
 from panewise.sql.window_functions import window_of_table
-from panewise.sql.windows import END, Columns, is_first, retracts
+from panewise.sql.windows import END, Columns, is_first, reads_bounds, retracts
 
 _ROW = "row"
 JoinInput = Callable[[Source], tuple[Stage, str | None, frozenset[str], str | None]]
@@ -72,6 +72,12 @@ def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Patter
     return None
 
 
+def pattern_is_possible(query: Query) -> bool:
+    """Returns whether a query numbers rows, so that one over it may be a Top-N."""
+    body = query.body
+    return isinstance(body, Select) and any(_is_row_number(item.expr.node) for item in body.items)
+
+
 def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
     assert select.qualify is not None
     named = {item.alias.lower(): item.expr.node for item in select.items if item.alias is not None}
@@ -114,7 +120,7 @@ def _limit(
     where: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser
 ) -> tuple[int, str | None] | None:
     """Returns n and the rest of a condition with `rank <= n`, None if it has no such part."""
-    parts = list(_conjuncts(where.node))
+    parts = list(conjuncts(where.node))
     for number, part in enumerate(parts):
         n = _bound(part, is_rank)
         if n is not None and n > 0:
@@ -125,16 +131,10 @@ def _limit(
     return None
 
 
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
-        yield node
-
-
 def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
-    """Returns n of `rank <= n`, `rank < n + 1`, `rank = 1` or these with exchanged sides."""
+    """Returns n of `rank <= n`, `rank < n + 1`, `rank = 1`, these turned around, or BETWEEN 1 AND n."""
+    if isinstance(node, exp.Between) and is_rank(node.this) and constant(node.args["low"]) == (1,):
+        node = exp.LTE(this=node.this, expression=node.args["high"])
     if not isinstance(node, (exp.LTE, exp.LT, exp.EQ, exp.GTE, exp.GT)):
         return None
     left, right, kind = node.this, node.expression, type(node)
@@ -180,6 +180,9 @@ class TopNCompiler:
             return made
         return RowsStage(made, pattern.alias, pattern.rest, self._outer())
 
+    def _is_the_number(self, node: exp.Expr) -> bool:
+        return _is_row_number(node) and _same(node, self.pattern.window, self.parser)
+
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.parser.span_of(self.pattern.window))
 
@@ -193,6 +196,9 @@ class TopNCompiler:
         aggregate = F.top_n_by(row, by, self.pattern.n).alias(_ROW + "s")
         spec = self._spec(table, keys, aggregate, names)
         where = self.pattern.inner.where
+        if where is not None and table is not None and reads_bounds(where, names):
+            rule = "WHERE selects rows before they have windows"
+            raise self._fail("bounds in WHERE", rule, "select them in WHERE of the query over it")
         return WindowsStage(
             input,
             alias,
@@ -240,14 +246,23 @@ class TopNCompiler:
             raise self._fail("ROW_NUMBER", "it numbers rows in an order", "add ORDER BY")
         found = []
         for one in order.expressions:
-            name = columns.name_of(Expr(one.this, self.parser.span_of(one.this)))
-            found.append(F.desc(name) if one.args.get("desc") else F.asc(name))
+            span, descends = self.parser.span_of(one.this), bool(one.args.get("desc"))
+            if bool(one.args.get("nulls_first")) == descends:  # not where Spark has nulls by default
+                null = columns.add(f"CASE WHEN ({self.parser.characters(span)}) IS NULL THEN 1 ELSE 0 END")
+                found.append(F.desc(null) if descends else F.asc(null))
+            name = columns.name_of(Expr(one.this, span))
+            found.append(F.desc(name) if descends else F.asc(name))
         return found
 
     def _fields(self, names: frozenset[str]) -> Iterator[str]:
         """Yields the columns of the inner SELECT, without the number and the bounds of the window."""
         for item in self.pattern.inner.items:
             name = column_name(item.expr.node, names)
+            if windows_in(item.expr.node) and not self._is_the_number(item.expr.node):
+                rule = "a Top-N has one function over a window, that which numbers its rows"
+                raise self.parser.fail(
+                    self.parser.characters(item.expr.span), rule, "compute it in a query in FROM", item.span
+                )
             if _is_row_number(item.expr.node) or (name or "").lower() in (
                 "window_start",
                 "window_end",
@@ -281,6 +296,10 @@ class TopNCompiler:
 
     def _of_panes(self, before: WindowsStage, names: frozenset[str]) -> WindowsStage:
         """Returns the first panes of each window, as a stage of a chain."""
+        for given, word in ((self.pattern.inner.where, "WHERE"), (before.having, "HAVING in FROM")):
+            if given is not None:
+                rule = "panes cannot be selected before the first of their windows are taken"
+                raise self._fail(word, rule, "select them in WHERE of the query over it, or leave it out")
         chain = ChainCompiler(self.parser, self.pattern.inner, self.pattern.emit, names, before)
         keys, ends = list[str](), dict[str, str](chain.ends)
         for node in self.pattern.window.args.get("partition_by") or ():
@@ -335,7 +354,7 @@ class TopNCompiler:
 
     def _outer(self) -> tuple[OutputColumn, ...] | None:
         items = self.pattern.items
-        if items is None or (len(items) == 1 and isinstance(items[0].expr.node, exp.Star)):
+        if items is None or [self.parser.characters(one.expr.span) for one in items] == ["*"]:
             return None
         found = []
         for item in items:
