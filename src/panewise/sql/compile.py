@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec import OverOperator, counted
-from panewise.sql.calls import column_name, function_name, has_aggregate, windows_in
+from panewise.sql.calls import column_name, columns_in, function_name, has_aggregate, windows_in
 from panewise.sql.chained import chained, is_ours, timed, window_column
-from panewise.sql.joins import JoinCompiler, JoinInput, is_join
+from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
 from panewise.sql.parser import QueryParser, parse
@@ -223,27 +223,61 @@ class _QueryCompiler:
         if not isinstance(join, Join):
             return None
         said = is_join(join)
-        for one in (join.left, join.right):
-            if isinstance(one, Join):
-                if said or is_join(one):
-                    rule = "a join of streams has two sides"
-                    raise self.parser.fail(
-                        "a third table", rule, "join two of them in a query in FROM", join.span
-                    )
-                return None
-            if isinstance(one, TableFunction):
-                return None
+        nested = isinstance(join.left, Join) and (said or is_join(join.left))
+        if isinstance(join.right, Join) and (said or is_join(join.right)):
+            rule = "the right side of a join of streams is a table or a query"
+            raise self.parser.fail("a third table", rule, "write it in a query in FROM", join.right.span)
+        others = (TableFunction,) if nested else (TableFunction, Join)
+        if isinstance(join.left, others) or isinstance(join.right, (TableFunction, Join)):
+            return None
         plain = not (select.group or select.having or select.qualify or select.distinct or select.others)
         if any(windows_in(one.node) or has_aggregate(one.node) for one in self._expressions(select)):
             plain = False
         if not plain:
-            if said:
+            if said or nested:
                 rule = "a query with a join selects columns of its rows"
                 raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
             return None
+        if nested:
+            return self._nested(select, join, emit, known)
         sides = tuple(JoinInput(stage, name, time) for stage, name, _, time in self._both(join, known))
         spark = None if said else self._spark(select, known)
         return JoinCompiler(self.parser, select, join, (sides[0], sides[1]), spark, emit=emit).compile()
+
+    def _nested(self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, _With]) -> Stage:
+        """Returns a join of the rows of a join with a table."""
+        left, members = join.left, frozenset(name.lower() for name in _names(join.left))
+        read = self._columns_of(select, join, members)
+        items = tuple(SelectItem(expr, name, expr.span) for name, expr in read.items())
+        inner = Select(items, False, left, None, None, None, None, (), left.span, left.span)
+        stage = self._join(inner, None, known) if items else None
+        if stage is None:
+            texts = [f"{self.parser.characters(one.span)} AS `{name}`" for name, one in read.items()]
+            before = f"SELECT {', '.join(texts) or '*'} FROM "
+            stage = self._cut(left.span, list(_leaves(left)), known, before)
+        right, name, _, time = self._single(join.right, known)
+        sides = JoinInput(stage, ", ".join(sorted(members)), None), JoinInput(right, name, time)
+        compiler = JoinCompiler(self.parser, select, join, sides, None, emit=emit, members=members)
+        made = compiler.compile()
+        if made is None:
+            rule = "a join of more than two tables says for each how its times fit"
+            raise self.parser.fail("a third table", rule, "join two of them in a query in FROM", join.span)
+        return made
+
+    def _columns_of(self, select: Select, join: Join, members: frozenset[str]) -> dict[str, Expr]:
+        """Returns the columns of these tables that a SELECT reads, by the names that they get."""
+        exprs = [*self._expressions(select), join.on, join.match_condition]
+        exprs.append(getattr(join.right, "system_time", None))
+        if join.using or any(isinstance(item.expr.node, exp.Star) for item in select.items):
+            rule = "a join of more than two tables names its columns with their tables"
+            raise self.parser.fail("* or USING", rule, "write them, and ON", join.span)
+        return {
+            joined_name(node): Expr(node, self.parser.span_of(node))
+            for expr in exprs
+            if expr is not None
+            for node in columns_in(expr.node)
+            if node.table.lower() in members
+        }
 
     def _both(
         self, join: Join, known: Mapping[str, _With]

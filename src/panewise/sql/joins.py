@@ -8,8 +8,19 @@ from sqlglot import exp
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
-from panewise.spec import AsOf, Interval, JoinOperator, LastRows, SameWindow, Selected, Side, left, right
-from panewise.sql.calls import conjuncts, constant, has_aggregate, is_interval
+from panewise.spec import (
+    AsOf,
+    Interval,
+    JoinOperator,
+    LastRows,
+    Latest,
+    SameWindow,
+    Selected,
+    Side,
+    left,
+    right,
+)
+from panewise.sql.calls import conjuncts, constant, function_name, has_aggregate, is_interval
 from panewise.sql.chained import is_ours, timed
 from panewise.sql.emit import emission
 from panewise.sql.parser import QueryParser
@@ -35,6 +46,7 @@ _HOWS: Final = {
     "LEFT ASOF JOIN": "left",
     "ASOF LEFT JOIN": "left",
 }
+_NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 _SIDES: Final = ("left", "right")
 _TERMS: Final[Mapping[Any, Callable[[Any, Any], Any]]] = {
     exp.EQ: lambda a, b: a == b,
@@ -83,6 +95,11 @@ class Conditions:
     rest: list[exp.Expr] = field(default_factory=list)
 
 
+def joined_name(node: exp.Column) -> str:
+    """Returns the name that a column of a table has in the rows of a join that is joined again."""
+    return f"{node.table}.{node.name}".lower()
+
+
 def is_join(source: Any) -> bool:
     """Returns whether a source is a join that says something about time, rows or windows of rows."""
     if not isinstance(source, Join):
@@ -101,6 +118,7 @@ class JoinCompiler:
         sides: the inputs.
         spark: the same query for Spark alone, if Spark has it.
         emit: the EMIT clause, which is for a window join.
+        members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
     """
 
     def __init__(
@@ -112,8 +130,9 @@ class JoinCompiler:
         spark: SparkStage | None,
         *,
         emit: Emit | None = None,
+        members: frozenset[str] = frozenset(),
     ) -> None:
-        self.emit = emit
+        self.emit, self.members = emit, members
         self.parser, self.select, self.join, self.sides, self.spark = parser, select, join, sides, spark
         self.window: Any = None  # the match of a window join
         self.names = tuple((side.name or "").lower() for side in sides)
@@ -197,6 +216,8 @@ class JoinCompiler:
         if not isinstance(node, exp.Column) or not node.table or node.args.get("db"):
             return None
         side = node.table.lower()
+        if side in self.members:
+            return "left", joined_name(node)
         return (_SIDES[self.names.index(side)], node.name) if side in self.names else None
 
     def _equal(self, node: exp.Expr) -> tuple[str, str] | None:
@@ -283,6 +304,8 @@ class JoinCompiler:
             else self._interval
         )
         if system is not None:
+            if function_name(system.node) in _NOW or system.node.name.lower() in _NOW:
+                return stages, LastRows(1), own
             column = self._column(system.node)
             if column is None or column[0] != "left":
                 rule = "FOR SYSTEM_TIME AS OF has the event time of the left side"
@@ -375,9 +398,11 @@ class JoinCompiler:
         return us - (bound.kind in (exp.GT, exp.LT))
 
     def _last(self, own: tuple[str | None, str | None]) -> tuple[Any, tuple[str | None, str | None]]:
-        """Returns the match of `JOIN t OVER (ROWS n PRECEDING)` or `OVER (ORDER BY ts RANGE d PRECEDING)`."""
+        """Returns the match of `JOIN t OVER (...)`."""
         assert self.join.last is not None
         kind, length, time = self.join.last
+        if kind == "latest":
+            return self._made(lambda: Latest(length)), own
         if kind == "rows":
             return self._made(lambda: LastRows(int(length))), own
         both = (own[0] or time, own[1] or time)
@@ -457,7 +482,10 @@ class JoinCompiler:
             if known is None and node.table:
                 continue
             pieces.append(sql[at : span.start])
-            columns.append((node.table or None, node.name))
+            inner = node.table.lower() in self.members
+            columns.append(
+                (self.sides[0].name, joined_name(node)) if inner else (node.table or None, node.name)
+            )
             at = span.end
         name = alias
         if name is None and isinstance(expr.node, exp.Column):

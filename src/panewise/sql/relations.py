@@ -212,13 +212,17 @@ class RelationParser(ExpressionParser):
         return self.duration_of(Expr(exp.Null(), self.span_from(index)))
 
     def _last_rows(self) -> tuple[str, Any, str | None]:
-        """Parses OVER (ROWS n PRECEDING) or OVER (ORDER BY ts RANGE d PRECEDING)."""
+        """Parses OVER (ROWS n PRECEDING), OVER (ORDER BY ts RANGE d PRECEDING) or OVER (LATEST d)."""
         self._advance()
         rule, remedy = (
             "OVER behind a table says which of its rows are joined",
             "write OVER (ROWS 3 PRECEDING)",
         )
         self.required(TokenType.L_PAREN, rule, remedy)
+        if self.take_words("LATEST"):
+            ttl = None if self.at(TokenType.R_PAREN) else self._length()
+            self.required(TokenType.R_PAREN, rule, "close the parenthesis")
+            return "latest", ttl, None
         time = self.name("a column follows ORDER BY") if self.take_words("ORDER", "BY") else None
         made: tuple[str, Any, str | None]
         if self.take_words("ROWS"):
