@@ -141,12 +141,18 @@ class _QueryCompiler:
         named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
         if pattern is None and named is not None and named.query is not None:
             assert isinstance(source, NamedTable)
-            read = Derived(named.query, source.alias or source.name, source.columns, None, source.span)
-            pattern, inner = pattern_of(replace(select, source=read), emit, self.parser), named.known
+            written = Derived(named.query, source.alias or source.name, source.columns, None, source.span)
+            pattern, inner = pattern_of(replace(select, source=written), emit, self.parser), named.known
             named.inlined = named.inlined or pattern is not None
         if pattern is None:
             return None
-        return TopNCompiler(self.parser, pattern, lambda source: self._single(source, inner)).compile()
+        numbered = pattern.inner
+
+        def read(source: Source) -> tuple[Stage, str | None, frozenset[str], str | None]:
+            whole = source is numbered.source
+            return self.input(numbered, None, inner) if whole else self._single(source, inner)
+
+        return TopNCompiler(self.parser, pattern, read).compile()
 
     def body(self, body: Body, emit: Emit | None, known: Mapping[str, _With]) -> Stage:
         """Returns the stage of a query without WITH."""
@@ -372,7 +378,8 @@ class _QueryCompiler:
         if distinct and select.distinct:
             raise self.parser.fail("SELECT DISTINCT", rule, "add the columns to GROUP BY", select.span)
         if qualify and select.qualify is not None:
-            raise self.parser.fail("QUALIFY", rule, "use HAVING", select.qualify.span)
+            remedy = "use HAVING, or a condition in a query over this one"
+            raise self.parser.fail("QUALIFY", rule, remedy, select.qualify.span)
         for word, span in select.others:
             if word != "LATERAL VIEW":
                 raise self.parser.fail(word, rule, "write it in a query in FROM", span)

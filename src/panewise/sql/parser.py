@@ -339,7 +339,9 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     while parser.take(TokenType.SEMICOLON):
         pass
     if parser._curr:
-        raise parser.unexpected("the query ends before this", "correct the clause before it, or its order")
+        text = parser.at(TokenType.STRING)
+        remedy = "write a name in backticks" if text else "correct the clause before it, or its order"
+        raise parser.unexpected("the query ends before this", remedy)
     return made, parser
 
 

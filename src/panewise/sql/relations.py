@@ -258,7 +258,10 @@ class RelationParser(ExpressionParser):
         return self._aliased(made, index)
 
     def _aliased(self, made: TableFunction, index: int | None = None) -> TableFunction:
-        alias, _ = self._alias()
+        alias, columns = self._alias()
+        if columns:
+            rule = "the columns of a window function have the names of its table"
+            raise self.fail(f"{alias} (...)", rule, "give a name alone", made.span)
         start = made.span.start if index is None else self._tokens[index].start
         end = self._tokens[self._index - 1].end + 1
         return TableFunction(

@@ -154,6 +154,9 @@ class TopNCompiler:
 
     def __init__(self, parser: QueryParser, pattern: Pattern, single: JoinInput) -> None:
         self.parser, self.pattern, self.single = parser, pattern, single
+        named = {str(one.this.name).lower(): one for one in pattern.inner.windows}
+        alias = pattern.window.args.get("alias")
+        self.described: exp.Expr = pattern.window if alias is None else named.get(alias.name.lower(), alias)
 
     def compile(self) -> Stage:
         """Returns the stages.
@@ -164,13 +167,16 @@ class TopNCompiler:
         pattern, source = self.pattern, self.pattern.inner.source
         if source is None:
             raise self._fail("no FROM", "a Top-N has a table", "write FROM and a table")
+        if pattern.inner.having is not None or (pattern.inner.others and isinstance(source, TableFunction)):
+            rule = "the query that numbers the rows of a Top-N has FROM and WHERE"
+            raise self._fail("another clause", rule, "write it in a query in FROM")
         if isinstance(source, TableFunction):
             input, alias, names, _ = self.single(source.data)  # noqa: A001
             names |= frozenset({source.alias.lower()}) if source.alias is not None else frozenset()
             made: Stage = self._of_rows(input, source.alias or alias, names, source)
         else:
             input, alias, names, _ = self.single(source)  # noqa: A001
-            partition = [column_name(one, names) for one in pattern.window.args.get("partition_by") or ()]
+            partition = [column_name(one, names) for one in self.described.args.get("partition_by") or ()]
             bounds = {"window_start", "window_end"} <= {(one or "").lower() for one in partition}
             if isinstance(input, WindowsStage) and bounds:
                 made = self._of_panes(input, names)
@@ -229,7 +235,7 @@ class TopNCompiler:
 
     def _keys(self, columns: Columns, windows: bool) -> list[str]:
         found, bounds = list[str](), set[str]()
-        for node in self.pattern.window.args.get("partition_by") or ():
+        for node in self.described.args.get("partition_by") or ():
             name = column_name(node, columns.aliases)
             if windows and (name or "").lower() in ("window_start", "window_end", "window_time"):
                 bounds.add((name or "").lower())
@@ -241,7 +247,7 @@ class TopNCompiler:
         return found
 
     def _order(self, columns: Columns) -> list[Any]:
-        order = self.pattern.window.args.get("order")
+        order = self.described.args.get("order")
         if order is None:
             raise self._fail("ROW_NUMBER", "it numbers rows in an order", "add ORDER BY")
         found = []
@@ -302,7 +308,7 @@ class TopNCompiler:
                 raise self._fail(word, rule, "select them in WHERE of the query over it, or leave it out")
         chain = ChainCompiler(self.parser, self.pattern.inner, self.pattern.emit, names, before)
         keys, ends = list[str](), dict[str, str](chain.ends)
-        for node in self.pattern.window.args.get("partition_by") or ():
+        for node in self.described.args.get("partition_by") or ():
             name = (column_name(node, names) or "").lower()
             if name not in ends:
                 keys.append(chain.columns.name_of(Expr(node, self.parser.span_of(node))))
