@@ -208,6 +208,15 @@ ERRORS = [
         1,
         8,
     ),
+    ("SELECT count(*) AS \"n\" FROM t GROUP BY window(ts, '1 hour')", "n", "a name", 1, 20),
+    (
+        "SELECT window(ts, '1 hour') AS w, max(w) FROM t GROUP BY w",
+        "without a window",
+        "an input column",
+        1,
+        1,
+    ),
+    ("SELECT 1 FROM TUMBLE(t, ts, INTERVAL '1' HOUR) x (a)", "x", "names of its table", 1, 15),
     ("SELECT sum(max(v)) FROM t GROUP BY window(ts, '1 hour')", "sum", "not from aggregates", 1, 8),
     ("SELECT lag(v IGNORE NULLS) OVER (ORDER BY ts) FROM t", "lag IGNORE NULLS", "", 1, 8),
     ("SELECT sum(v) OVER (ORDER BY ts, v NULLS LAST) FROM t", "NULLS LAST", "null comes first", 1, 8),
@@ -332,6 +341,10 @@ NUMBERED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end O
             "SELECT sum(v) OVER (ORDER BY ts) FROM t QUALIFY ROW_NUMBER() OVER (ORDER BY v) <= 1",
             "one function over a window",
         ),
+        (
+            "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (ORDER BY v) AS n FROM t HAVING k > 1) WHERE n <= 1",
+            "has FROM and WHERE",
+        ),
         ("WITH r AS (SELECT ROW_NUMBER() OVER (ORDER BY v DESC) AS n FROM t) SELECT k FROM t", "DESC"),
     ],
 )
@@ -339,6 +352,17 @@ def test_what_a_top_n_cannot_have(sql: str, message: str) -> None:
     """semantics 46.13, 46.19"""
     with pytest.raises(SqlError, match=message):
         compile_sql(sql)
+
+
+@pytest.mark.parametrize("more", ["JOIN d ON t.k = d.k", "LATERAL VIEW explode(ws) AS w"])
+def test_a_top_n_of_what_spark_joins(more: str) -> None:
+    """semantics 46.19"""
+    numbered = f"SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY w) AS n FROM t {more} WHERE w > 1"
+    rows = compile_sql(f"SELECT k FROM ({numbered}) WHERE n <= 2").stage
+    assert isinstance(rows, RowsStage)
+    assert isinstance(rows.input, WindowsStage)
+    assert isinstance(rows.input.input, SparkStage)
+    assert more[-10:] in rows.input.input.parts[-1]
 
 
 def test_a_union_has_the_windows_of_its_parts() -> None:

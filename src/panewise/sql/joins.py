@@ -193,7 +193,7 @@ class JoinCompiler:
             assert self.select.where is not None
             parts += conjuncts(self.select.where.node)
         if self.join.match_condition is not None:
-            parts.append(self.join.match_condition.node)
+            parts += conjuncts(self.join.match_condition.node)
         for part in parts:
             pair = self._equal(part)
             if pair is not None:

@@ -400,6 +400,10 @@ class WindowCompiler:
             return window_of_table(self.table, self.parser)
         if self.call is not None:
             return window_of_call(self.call, str(function_name(self.call)), self.parser, self.columns.add)
+        if self.emit is None:
+            rule = "GROUP BY has the window, and a name in it is that of an input column which is selected"
+            remedy = "write the call of the window in GROUP BY"
+            raise self.parser.fail("GROUP BY without a window", rule, remedy, self.select.span)
         return None
 
     def _check_partition(self) -> None:
