@@ -425,6 +425,8 @@ def test_a_join_without_a_range_of_time_is_sparks() -> None:
             "limits the distance of the times",
         ),
         (f"SELECT * EXCEPT (w) {JOIN}", "all columns of a join"),
+        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND 1 IS NULL", "reads a column"),
+        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND NULL < 3", "reads a column"),
         ("SELECT 1 AS x FROM a ASOF JOIN b ON a.id = b.id", "ON or MATCH_CONDITION compares"),
         ("SELECT 1 AS x FROM a JOIN a OVER (ROWS 3 PRECEDING) ON a.id = a.id", "have different names"),
         (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND f(a.v)", "compares columns of its tables"),

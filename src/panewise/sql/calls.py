@@ -130,6 +130,8 @@ def columns_in(node: exp.Expr) -> Iterator[exp.Column]:
 
 def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
     """Yields the conditions that AND connects."""
+    if isinstance(node, exp.Paren) and isinstance(node.unnest(), exp.And):
+        node = node.unnest()
     if isinstance(node, exp.And):
         yield from conjuncts(node.this)
         yield from conjuncts(node.expression)

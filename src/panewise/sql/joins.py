@@ -57,6 +57,9 @@ _TERMS: Final[Mapping[Any, Callable[[Any, Any], Any]]] = {
     exp.GTE: lambda a, b: a >= b,
     exp.And: lambda a, b: a & b,
     exp.Or: lambda a, b: a | b,
+    exp.Add: lambda a, b: a + b,
+    exp.Sub: lambda a, b: a - b,
+    exp.Mul: lambda a, b: a * b,
 }
 _MIRRORED: Final[Mapping[Any, Any]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
 
@@ -438,11 +441,17 @@ class JoinCompiler:
             return None, [
                 self._referring(Expr(node, span), None) for node, span in zip(found.rest, spans, strict=True)
             ]
-        terms = [self._term(node) for node in found.rest]
+        return self._made(lambda: self._condition(found.rest)), []
+
+    def _condition(self, rest: list[exp.Expr]) -> Any:
         made = None
-        for term in terms:
-            made = term if made is None else made & term
-        return made, []
+        try:
+            for node in rest:
+                made = self._term(node) if made is None else made & self._term(node)
+        except (TypeError, AttributeError):
+            rule = "each comparison in ON of an outer join reads a column"
+            raise self._fail("a comparison of constants", rule, "leave it out") from None
+        return made
 
     def _term(self, node: exp.Expr) -> Any:
         node = node.unnest() if isinstance(node, exp.Paren) else node
@@ -451,10 +460,18 @@ class JoinCompiler:
             return left(column[1]) if column[0] == "left" else right(column[1])
         if known is not None:
             return known[0]
+        return self._operation(node)
+
+    def _operation(self, node: exp.Expr) -> Any:
         if isinstance(node, exp.Not):
             return ~self._term(node.this)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return self._term(node.this).is_null()
+        if isinstance(node, exp.NullSafeEQ):
+            return self._term(node.this).eq_null_safe(self._term(node.expression))
+        known_values = [constant(one) for one in node.expressions] if isinstance(node, exp.In) else []
+        if known_values and None not in known_values:
+            return self._term(node.this).is_in([one[0] for one in known_values if one is not None])
         if isinstance(node, exp.Between):
             value = self._term(node.this)
             return (value >= self._term(node.args["low"])) & (value <= self._term(node.args["high"]))
