@@ -24,6 +24,7 @@ from panewise.sql.stages import (
     SparkStage,
     Stage,
     TableStage,
+    over_rows,
     walk,
 )
 from panewise.sql.syntax import (
@@ -479,7 +480,7 @@ class _QueryCompiler:
         stars = [item for item in select.items if isinstance(item.expr.node, exp.Star)]
         if len(select.items) == 1 and stars and self.parser.characters(select.items[0].span) == "*":
             return RowsStage(input, alias, where, None)
-        return RowsStage(input, alias, where, tuple(map(self._output, select.items)))
+        return over_rows(input, alias, where, tuple(map(self._output, select.items)))
 
     def _output(self, item: SelectItem) -> OutputColumn:
         text = self.parser.characters(item.expr.span)

@@ -13,7 +13,7 @@ from panewise.sql.calls import column_name, conjuncts, constant, function_name, 
 from panewise.sql.chained import ChainCompiler, respecified
 from panewise.sql.emit import emission
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import OutputColumn, Ranked, RowsStage, Stage, WindowsStage
+from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem, Source, TableFunction
 from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import END, Columns, is_first, reads_bounds, retracts
@@ -184,7 +184,7 @@ class TopNCompiler:
                 made = self._of_rows(input, alias, names, None)
         if pattern.items is None and pattern.rest is None:
             return made
-        return RowsStage(made, pattern.alias, pattern.rest, self._outer())
+        return over_rows(made, pattern.alias, pattern.rest, self._outer())
 
     def _is_the_number(self, node: exp.Expr) -> bool:
         return _is_row_number(node) and _same(node, self.pattern.window, self.parser)
