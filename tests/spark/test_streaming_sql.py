@@ -93,6 +93,13 @@ PAIRS = [
         FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS rn FROM {t})
         WHERE rn = 1""",
     ),
+    (
+        """WITH r AS (SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v NULLS LAST) AS rn FROM t)
+        SELECT k, v FROM r WHERE rn BETWEEN 1 AND 2""",
+        """SELECT k, v, '+' AS op
+        FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v NULLS LAST) AS rn FROM {t})
+        WHERE rn <= 2""",
+    ),
 ]
 
 
@@ -166,6 +173,8 @@ STREAMS = [
         SELECT *, row_number() OVER (PARTITION BY window_start, window_end ORDER BY v DESC) AS rn
         FROM TUMBLE(t, ts, INTERVAL '10' SECONDS))
     WHERE rn = 1""",
+    """SELECT x.k, x.v, y.v AS w, z.v AS u FROM t x ASOF JOIN t y ON x.k = y.k AND x.ts > y.ts
+    ASOF LEFT JOIN t z ON x.k = z.k AND x.ts < z.ts AND z.ts <= x.ts + INTERVAL 6 SECONDS""",
 ]
 
 

@@ -242,11 +242,14 @@ def _expr(text: str) -> pl.Expr:
     if parts is not None:
         return pl.col(parts[1]).struct.field(parts[2])
     text = re.sub(r"`([^`]*)`", lambda found: '"' + found[1].replace('"', '""') + '"', text)
-    return pl.sql_expr(re.sub(r'(?<!")\b[a-z]\.(\w+)', r"\1", text))
+    named = re.sub(r'"[^"]*"|\b[a-z]\.(\w+)', lambda found: found[1] or found[0], text)
+    return pl.sql_expr(named)
 
 
 def play_join(stage: JoinStage, events: list[dict[str, Any]], runtime: str) -> list[list[dict[str, Any]]]:
     """Returns the rows of a join after each event. The rows of an event are by the names of the tables."""
+    if isinstance(stage.left, JoinStage):
+        return _of_nested(stage, play_join(stage.left, events, runtime), events, runtime)
     player, given = Player(stage, runtime), dict[str, list[list[dict[str, Any]]]]()
     for side, name, inner in zip(("left", "right"), stage.names, (stage.left, stage.right), strict=True):
         rows = [event.get(name, []) for event in events]
@@ -272,6 +275,18 @@ def play_join(stage: JoinStage, events: list[dict[str, Any]], runtime: str) -> l
     for condition in made.where:
         shown = [player.projected(rows, condition, None) for rows in shown]
     return [player.projected(rows, None, made.outputs) for rows in shown]
+
+
+def _of_nested(
+    stage: JoinStage, left: list[list[dict[str, Any]]], events: list[dict[str, Any]], runtime: str
+) -> list[list[dict[str, Any]]]:
+    """Returns the rows of a join of a join after each event: what this emits comes before the event's own."""
+    both: list[dict[str, Any]] = []
+    for rows, event in zip(left, events, strict=True):
+        both += [{stage.names[0]: rows}, event]
+    outer = replace(stage, left=TableStage("left", "left", None))
+    outputs = play_join(outer, both, runtime)
+    return [one + other for one, other in zip(outputs[::2], outputs[1::2], strict=True)]
 
 
 def play(document: Mapping[str, Any], runtime: str) -> None:

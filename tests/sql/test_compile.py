@@ -194,6 +194,43 @@ ERRORS = [
     ("SELECT a FROM t WHERE 'x GROUP BY window(ts, '1 hour')", "", "end with the character", 0, 0),
     ("SELECT count(*) FROM t GROUP BY 3, window(ts, '1 hour')", "3", "1 to 1", 1, 33),
     ("SELECT k FROM t WHERE sum(v) > 1 GROUP BY k, window(ts, '1 hour')", "an aggregate in WHERE", "", 1, 23),
+    (
+        "SELECT array_agg(v ORDER BY v) FROM t GROUP BY window(ts, '1 hour')",
+        "array_agg",
+        "of their arrival",
+        1,
+        8,
+    ),
+    (
+        "SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY v DESC) FROM t GROUP BY window(ts, '1 hour')",
+        "DESC",
+        "ascending",
+        1,
+        8,
+    ),
+    ("SELECT count(*) AS \"n\" FROM t GROUP BY window(ts, '1 hour')", "n", "a name", 1, 20),
+    (
+        "SELECT window(ts, '1 hour') AS w, max(w) FROM t GROUP BY w",
+        "without a window",
+        "an input column",
+        1,
+        1,
+    ),
+    ("SELECT 1 FROM TUMBLE(t, ts, INTERVAL '1' HOUR) x (a)", "x", "names of its table", 1, 15),
+    ("SELECT sum(max(v)) FROM t GROUP BY window(ts, '1 hour')", "sum", "not from aggregates", 1, 8),
+    ("SELECT lag(v IGNORE NULLS) OVER (ORDER BY ts) FROM t", "lag IGNORE NULLS", "", 1, 8),
+    ("SELECT sum(v) OVER (ORDER BY ts, v NULLS LAST) FROM t", "NULLS LAST", "null comes first", 1, 8),
+    ("SELECT * EXCEPT (v), sum(v) OVER (ORDER BY ts) FROM t", "EXCEPT", "all columns", 1, 8),
+    ("SELECT DISTINCT k FROM TUMBLE(t, ts, INTERVAL '1' HOUR)", "SELECT DISTINCT", "does not have", 1, 1),
+    (
+        "SELECT count(*) FROM t WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k",
+        "TUMBLING",
+        "functions in FROM",
+        1,
+        31,
+    ),
+    ("SELECT count(*) FROM t GROUP BY tumble(INTERVAL '1' HOUR)", "TUMBLE", "begins with the column", 1, 33),
+    (f"SELECT count(*) {TUMBLE} WHERE window_start > ts {GROUP}", "ts", "a column of a query", 0, 0),
     ("SELECT a FROM t EMIT CHANGES", "EMIT", "the rows of a SELECT|a row is emitted once", 1, 17),
 ]
 
@@ -291,6 +328,52 @@ def test_a_gap_that_depends_on_the_row() -> None:
     ]
 
 
+PANES = f"SELECT k, window_start, window_end, count(*) AS n {TUMBLE} {GROUP}"
+NUMBERED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n) AS rn FROM"
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (f"SELECT k FROM ({NUMBERED} ({PANES}) WHERE n > 1) WHERE rn <= 1", "cannot be selected before"),
+        (f"SELECT k FROM ({NUMBERED} ({PANES} HAVING k > 1)) WHERE rn <= 1", "cannot be selected before"),
+        (
+            "SELECT sum(v) OVER (ORDER BY ts) FROM t QUALIFY ROW_NUMBER() OVER (ORDER BY v) <= 1",
+            "one function over a window",
+        ),
+        (
+            "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (ORDER BY v) AS n FROM t HAVING k > 1) WHERE n <= 1",
+            "has FROM and WHERE",
+        ),
+        ("WITH r AS (SELECT ROW_NUMBER() OVER (ORDER BY v DESC) AS n FROM t) SELECT k FROM t", "DESC"),
+    ],
+)
+def test_what_a_top_n_cannot_have(sql: str, message: str) -> None:
+    """semantics 46.13, 46.19"""
+    with pytest.raises(SqlError, match=message):
+        compile_sql(sql)
+
+
+@pytest.mark.parametrize("more", ["JOIN d ON t.k = d.k", "LATERAL VIEW explode(ws) AS w"])
+def test_a_top_n_of_what_spark_joins(more: str) -> None:
+    """semantics 46.19"""
+    numbered = f"SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY w) AS n FROM t {more} WHERE w > 1"
+    rows = compile_sql(f"SELECT k FROM ({numbered}) WHERE n <= 2").stage
+    assert isinstance(rows, RowsStage)
+    assert isinstance(rows.input, WindowsStage)
+    assert isinstance(rows.input.input, SparkStage)
+    assert more[-10:] in rows.input.input.parts[-1]
+
+
+def test_a_union_has_the_windows_of_its_parts() -> None:
+    """semantics 46.18"""
+    part = "SELECT count(*) AS n FROM t GROUP BY window(ts, '1 hour')"
+    over = "SELECT sum(v) OVER (ORDER BY ts) AS n FROM t"
+    stage = compile_sql(f"{part} UNION ALL {over} UNION ALL SELECT v FROM t").stage
+    assert isinstance(stage, SparkStage)
+    assert [type(one) for one, _ in stage.tables] == [WindowsStage, OverStage, TableStage]
+
+
 def test_functions_over_panes() -> None:
     """semantics 46.14, 46.18"""
     inner = f"SELECT k, window_time AS rt, sum(v) AS s {TUMBLE} {GROUP}"
@@ -333,6 +416,17 @@ def test_a_join_without_a_range_of_time_is_sparks() -> None:
     ("sql", "message"),
     [
         ("SELECT 1 AS x FROM a JOIN b ON a.id = b.id AND b.ts >= a.ts - INTERVAL 1 DAY", "no upper bound"),
+        (
+            "SELECT 1 AS x FROM a ASOF JOIN b ON a.ts >= b.ts AND a.v > b.w",
+            "one of the comparisons in ON is that of the event times",
+        ),
+        (
+            "SELECT 1 AS x FROM a ASOF JOIN b ON a.ts >= b.ts AND b.ts <= a.ts + INTERVAL 1 DAY",
+            "limits the distance of the times",
+        ),
+        (f"SELECT * EXCEPT (w) {JOIN}", "all columns of a join"),
+        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND 1 IS NULL", "reads a column"),
+        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND NULL < 3", "reads a column"),
         ("SELECT 1 AS x FROM a ASOF JOIN b ON a.id = b.id", "ON or MATCH_CONDITION compares"),
         ("SELECT 1 AS x FROM a JOIN a OVER (ROWS 3 PRECEDING) ON a.id = a.id", "have different names"),
         (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND f(a.v)", "compares columns of its tables"),

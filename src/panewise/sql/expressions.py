@@ -4,7 +4,7 @@ Functions stay as they are written: sqlglot's own classes for them, and the rewr
 are switched off. So the tree has the shape of the text.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from sqlglot import Token, TokenType, exp
@@ -40,6 +40,7 @@ T = TypeVar("T")
 class ExpressionParser(SparkParser):
     """Parses expressions. It works on the tokens of one text, which :meth:`begin` sets."""
 
+    FUNC_TOKENS: ClassVar[Any] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
     FUNCTIONS: ClassVar[Any] = {}
     FUNCTION_PARSERS: ClassVar[Any] = {name: SparkParser.FUNCTION_PARSERS[name] for name in _SYNTAX}
     NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
@@ -230,12 +231,3 @@ def tokens_of(sql: str) -> list[Token]:
 
 
 _DIALECT = Spark()
-
-
-def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yields the conditions that AND connects."""
-    if isinstance(node, exp.And):
-        yield from conjuncts(node.this)
-        yield from conjuncts(node.expression)
-    else:
-        yield node

@@ -59,12 +59,23 @@ def aggregate_call(node: exp.Expr, parser: QueryParser) -> CallSyntax | None:
     if name is None or not is_aggregate(name):
         return None
     arguments, distinct = tuple(inner.expressions), False
+    ignore = ignore or any(isinstance(one, exp.IgnoreNulls) for one in arguments)
+    arguments = tuple(_without_nulls(one) for one in arguments)
+    for one in arguments:
+        if isinstance(one, (exp.Order, exp.Limit, exp.HavingMax)):
+            rule = "the rows of an aggregate come in the order of their arrival"
+            raise parser.fail(f"{name} with an order", rule, "use max_by or min_by", parser.span_of(node))
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         arguments, distinct = tuple(arguments[0].expressions), True
     if any(isinstance(one, exp.Distinct) for one in arguments):
         rule = "DISTINCT stands before the first argument"
         raise parser.fail(name, rule, f"write {name}(DISTINCT ...)", parser.span_of(node))
     return CallSyntax(name, arguments, distinct, condition, ignore, within, parser.span_of(node))
+
+
+def _without_nulls(node: exp.Expr) -> exp.Expr:
+    """Returns an argument without IGNORE NULLS or RESPECT NULLS behind it."""
+    return node.this if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)) else node
 
 
 def constant(node: exp.Expr) -> tuple[Any] | None:
@@ -115,6 +126,17 @@ def is_interval(node: exp.Expr) -> bool:
 def columns_in(node: exp.Expr) -> Iterator[exp.Column]:
     """Yields the columns in an expression."""
     return node.find_all(exp.Column)
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yields the conditions that AND connects."""
+    if isinstance(node, exp.Paren) and isinstance(node.unnest(), exp.And):
+        node = node.unnest()
+    if isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    else:
+        yield node
 
 
 def has_aggregate(node: exp.Expr) -> bool:

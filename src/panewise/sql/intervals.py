@@ -9,6 +9,7 @@ from panewise.errors import SpecError
 _TERM: Final = re.compile(r"\s*'?\s*([+-]?\d+)(?:\.(\d{1,6}))?\s*'?\s*([A-Za-z]+)\s*")
 _SIGN: Final = re.compile(r"\s*([+-]?)\s*INTERVAL\b", re.IGNORECASE)
 _CLOCK: Final = re.compile(r"\s*'([+-]?)\s*([\d:. ]+)'\s*([A-Za-z]+)\s+TO\s+([A-Za-z]+)\s*", re.IGNORECASE)
+_PRECISION: Final = re.compile(r"\b(DAY|HOUR|MINUTE|SECOND)\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\)", re.IGNORECASE)
 _UNITS: Final = ("day", "hour", "minute", "second")
 _US: Final = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
 
@@ -21,11 +22,13 @@ def duration(text: str) -> Duration:
 
     >>> duration("INTERVAL '10' MINUTES"), duration("'1 hour 30 minutes'"), duration("- INTERVAL 5 SECONDS")
     (Duration('10 minutes'), Duration('1 hour 30 minutes'), Duration('-5 seconds'))
+    >>> duration("INTERVAL '90' SECOND(3)")
+    Duration('1 minute 30 seconds')
     >>> duration("INTERVAL '1:30' HOUR TO MINUTE"), duration("INTERVAL '0.25' SECOND")
     (Duration('1 hour 30 minutes'), Duration('250 milliseconds'))
     """
     sign = _SIGN.match(text)
-    rest = text[sign.end() :] if sign else text
+    rest = _PRECISION.sub(r"\1", text[sign.end() :] if sign else text)
     factor = -1 if sign and sign[1] == "-" else 1
     clock = _CLOCK.fullmatch(rest)
     if clock is not None:

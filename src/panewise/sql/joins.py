@@ -8,11 +8,21 @@ from sqlglot import exp
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
-from panewise.spec import AsOf, Interval, JoinOperator, LastRows, SameWindow, Selected, Side, left, right
+from panewise.spec import (
+    AsOf,
+    Interval,
+    JoinOperator,
+    LastRows,
+    Latest,
+    SameWindow,
+    Selected,
+    Side,
+    left,
+    right,
+)
 from panewise.sql.chained import is_ours, timed
 from panewise.sql.emit import emission
-from panewise.sql.expressions import conjuncts
-from panewise.sql.function_calls import constant, is_interval
+from panewise.sql.function_calls import conjuncts, constant, function_name, has_aggregate, is_interval
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     AssignedStage,
@@ -31,10 +41,12 @@ _HOWS: Final = {
     "INNER JOIN": "inner",
     **{f"{side} {word}JOIN": side.lower() for side in ("LEFT", "RIGHT", "FULL") for word in ("", "OUTER ")},
     **{f"{side}{kind} JOIN": kind.lower() for side in ("", "LEFT ") for kind in ("SEMI", "ANTI")},
+    "CROSS JOIN": "inner",
     "ASOF JOIN": "inner",
     "LEFT ASOF JOIN": "left",
     "ASOF LEFT JOIN": "left",
 }
+_NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 _SIDES: Final = ("left", "right")
 _TERMS: Final[Mapping[Any, Callable[[Any, Any], Any]]] = {
     exp.EQ: lambda a, b: a == b,
@@ -45,6 +57,9 @@ _TERMS: Final[Mapping[Any, Callable[[Any, Any], Any]]] = {
     exp.GTE: lambda a, b: a >= b,
     exp.And: lambda a, b: a & b,
     exp.Or: lambda a, b: a | b,
+    exp.Add: lambda a, b: a + b,
+    exp.Sub: lambda a, b: a - b,
+    exp.Mul: lambda a, b: a * b,
 }
 _MIRRORED: Final[Mapping[Any, Any]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
 
@@ -68,6 +83,11 @@ class Compared:
     us: int
     shifted: bool
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The columns in lower case."""
+        return self.left.lower(), self.right.lower()
+
 
 @dataclass
 class Conditions:
@@ -76,6 +96,11 @@ class Conditions:
     keys: list[tuple[str, str]] = field(default_factory=list)
     compared: list[tuple[Compared, exp.Expr]] = field(default_factory=list)
     rest: list[exp.Expr] = field(default_factory=list)
+
+
+def joined_name(node: exp.Column) -> str:
+    """Returns the name that a column of a table has in the rows of a join that is joined again."""
+    return f"{node.table}.{node.name}".lower()
 
 
 def is_join(source: Any) -> bool:
@@ -96,6 +121,7 @@ class JoinCompiler:
         sides: the inputs.
         spark: the same query for Spark alone, if Spark has it.
         emit: the EMIT clause, which is for a window join.
+        members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
     """
 
     def __init__(
@@ -107,8 +133,9 @@ class JoinCompiler:
         spark: SparkStage | None,
         *,
         emit: Emit | None = None,
+        members: frozenset[str] = frozenset(),
     ) -> None:
-        self.emit = emit
+        self.emit, self.members = emit, members
         self.parser, self.select, self.join, self.sides, self.spark = parser, select, join, sides, spark
         self.window: Any = None  # the match of a window join
         self.names = tuple((side.name or "").lower() for side in sides)
@@ -139,7 +166,7 @@ class JoinCompiler:
         stages, match, times = self._match(found)
         stages, times = self._of_results(stages, times)
         condition, more = self._rest(found, how)
-        where = self.select.where
+        where = None if self._where_is_on() else self.select.where
         texts = [*more, *([] if where is None else [self._referring(where, None)])]
         items = tuple(self._referring(item.expr, item.alias) for item in self.select.items)
         return JoinStage(
@@ -165,19 +192,26 @@ class JoinCompiler:
         """Returns the parts of ON."""
         found = Conditions([(name, name) for name in self.join.using])
         parts = [] if self.join.on is None else list(conjuncts(self.join.on.node))
+        if self._where_is_on():
+            assert self.select.where is not None
+            parts += conjuncts(self.select.where.node)
         if self.join.match_condition is not None:
-            parts.append(self.join.match_condition.node)
+            parts += conjuncts(self.join.match_condition.node)
         for part in parts:
             pair = self._equal(part)
             if pair is not None:
                 found.keys.append(pair)
                 continue
-            compared = list(self._compared(part))
-            if compared:
-                found.compared += [(one, part) for one in compared]
-            else:
+            compared, whole = self._compared(part)
+            found.compared += [(one, part) for one in compared]
+            if not whole:
                 found.rest.append(part)
         return found
+
+    def _where_is_on(self) -> bool:
+        """Returns whether WHERE may say how the sides are joined: in an inner join without further words."""
+        plain = _HOWS.get(self.join.kind) == "inner" and not is_join(self.join)
+        return plain and self.select.where is not None and not has_aggregate(self.select.where.node)
 
     def _column(self, node: exp.Expr) -> tuple[str, str] | None:
         """Returns side and name of a column that stands behind the name of its side."""
@@ -185,6 +219,8 @@ class JoinCompiler:
         if not isinstance(node, exp.Column) or not node.table or node.args.get("db"):
             return None
         side = node.table.lower()
+        if side in self.members:
+            return "left", joined_name(node)
         return (_SIDES[self.names.index(side)], node.name) if side in self.names else None
 
     def _equal(self, node: exp.Expr) -> tuple[str, str] | None:
@@ -197,9 +233,10 @@ class JoinCompiler:
         names = [one.name for one in both if isinstance(one, exp.Column) and not one.table]
         return (names[0], names[1]) if len(names) == 2 and names[0].lower() == names[1].lower() else None
 
-    def _compared(self, node: exp.Expr) -> Iterator[Compared]:
+    def _compared(self, node: exp.Expr) -> tuple[list[Compared], bool]:
+        """Returns the comparisons of both sides in a condition, and whether it says nothing else."""
         node = node.unnest() if isinstance(node, exp.Paren) else node
-        pairs: list[tuple[Any, Any, Any]]
+        pairs: list[tuple[Any, Any, Any]] = []
         if isinstance(node, exp.Between):
             low, high = node.args["low"], node.args["high"]
             pairs = [(exp.GTE, node.this, low), (exp.LTE, node.this, high)]
@@ -207,15 +244,32 @@ class JoinCompiler:
             pairs = [(type(node), node.this, node.expression)]
         elif isinstance(node, exp.EQ):
             pairs = [(exp.GTE, node.this, node.expression), (exp.LTE, node.this, node.expression)]
-        else:
-            return
-        for kind, one, other in pairs:
-            first, second = self._shifted(one), self._shifted(other)
-            if first is None or second is None or first[0] == second[0]:
-                return
-            if first[0] == "left":
-                first, second, kind = second, first, _MIRRORED[kind]  # noqa: PLW2901 - the sides are exchanged
-            yield Compared(kind, second[1], first[1], second[2] - first[2], bool(first[3] or second[3]))
+        found = [one for pair in pairs if (one := self._comparison(*pair)) is not None]
+        return found, bool(found) and len(found) == len(pairs)
+
+    def _comparison(self, kind: Any, one: exp.Expr, other: exp.Expr) -> Compared | None:
+        distance = self._distance(kind, one, other) or self._distance(_MIRRORED[kind], other, one)
+        if distance is not None:
+            return distance
+        first, second = self._shifted(one), self._shifted(other)
+        if first is None or second is None or first[0] == second[0]:
+            return None
+        if first[0] == "left":
+            first, second, kind = second, first, _MIRRORED[kind]
+        return Compared(kind, second[1], first[1], second[2] - first[2], bool(first[3] or second[3]))
+
+    def _distance(self, kind: Any, one: exp.Expr, other: exp.Expr) -> Compared | None:
+        """Returns what `b.ts - a.ts <= INTERVAL ...` says of the columns."""
+        one, other = one.unnest(), other.unnest()
+        if not isinstance(one, exp.Sub) or not is_interval(other):
+            return None
+        first, second = self._column(one.this), self._column(one.expression)
+        if first is None or second is None or first[0] == second[0]:
+            return None
+        us = self.parser.duration_of(Expr(other, self.parser.span_of(other))).us
+        if first[0] == "left":
+            return Compared(_MIRRORED[kind], first[1], second[1], -us, shifted=True)
+        return Compared(kind, second[1], first[1], us, shifted=True)
 
     def _shifted(self, node: exp.Expr) -> tuple[str, str, int, bool] | None:
         """Returns side, name and shift in microseconds of a column, plus or minus an interval."""
@@ -245,12 +299,16 @@ class JoinCompiler:
         if self.window is not None:
             return self.window  # type: ignore[no-any-return]
         system = getattr(self.join.right, "system_time", None)
+        if any(one is not None for one in (system, self.join.last, self.join.within)):
+            found.rest += _distinct(node for _, node in found.compared)
         make = (
             self._as_of
             if "ASOF" in self.join.kind or self.join.match_condition is not None
             else self._interval
         )
         if system is not None:
+            if function_name(system.node) in _NOW or system.node.name.lower() in _NOW:
+                return stages, LastRows(1), own
             column = self._column(system.node)
             if column is None or column[0] != "left":
                 rule = "FOR SYSTEM_TIME AS OF has the event time of the left side"
@@ -288,14 +346,21 @@ class JoinCompiler:
             raise self._fail(
                 "a join", rule, "write for example b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
             )
-        marked = self.sides[0].time, self.sides[1].time
-        pairs = [(one.left, one.right) for one, _ in found.compared if one.shifted]
-        pairs += [(one.left, one.right) for one, _ in found.compared if (one.left, one.right) == marked]
-        pair = (pairs or [(one.left, one.right) for one, _ in found.compared[-1:]])[0]
-        bounds = [one for one, _ in found.compared if (one.left, one.right) == pair]
-        others = [node for one, node in found.compared if (one.left, one.right) != pair]
-        found.rest += list({id(node): node for node in others}.values())
-        return *pair, bounds
+        pair = self._pair(found)
+        bounds = [one for one, _ in found.compared if one.pair == pair]
+        found.rest += _distinct(node for one, node in found.compared if one.pair != pair)
+        return bounds[0].left, bounds[0].right, bounds
+
+    def _pair(self, found: Conditions) -> tuple[str, str]:
+        """Returns the columns of both sides that are the event times, in lower case."""
+        marked = tuple((side.time or "").lower() for side in self.sides)
+        pairs = [one.pair for one, _ in found.compared if one.shifted]
+        pairs += [one.pair for one, _ in found.compared if one.pair == marked]
+        others = [one.pair for one, _ in found.compared]
+        if not pairs and len({*others}) > 1 and self.join.match_condition is None:
+            rule = "one of the comparisons in ON is that of the event times"
+            raise self._fail("several comparisons", rule, "write it as MATCH_CONDITION (a.ts >= b.ts)")
+        return (pairs or others[-1:])[0]
 
     def _interval(self, found: Conditions) -> tuple[Any, tuple[str, str]]:
         first, second, bounds = self._times(found)
@@ -305,7 +370,7 @@ class JoinCompiler:
             rule = "a join of streams has a range of time with both bounds, so that its state ends"
             missing = "lower" if not lower else "upper"
             raise self._fail(f"no {missing} bound", rule, "add one, such as b.ts <= a.ts + INTERVAL '1' DAY")
-        low, high = max(lower), min(upper)
+        low, high = max(lower), min(upper, key=lambda one: (one[0], not one[1]))
         closed: Any = {(False, False): "both", (True, False): "right", (False, True): "left"}.get(
             (low[1], high[1]), "neither"
         )
@@ -313,25 +378,34 @@ class JoinCompiler:
 
     def _as_of(self, found: Conditions) -> tuple[Any, tuple[str, str]]:
         first, second, bounds = self._times(found)
-        plain = next((one for one in bounds if not one.shifted), None)
-        if plain is None:
-            raise self._fail(
-                "ASOF JOIN", "it has an inequality of both times", "write MATCH_CONDITION (a.ts >= b.ts)"
-            )
-        backward = plain.kind in (exp.LT, exp.LTE)
-        limits = [abs(one.us) for one in bounds if one.shifted]
+        plain = [one for one in bounds if not one.shifted]
+        if len(plain) != 1:
+            rule = "it has one inequality of both times, and may have a limit of their distance"
+            raise self._fail("ASOF JOIN", rule, "write MATCH_CONDITION (a.ts >= b.ts)")
+        backward = plain[0].kind in (exp.LT, exp.LTE)
+        limits = [self._limit(one, backward=backward) for one in bounds if one.shifted]
         return self._made(
             lambda: AsOf(
                 "backward" if backward else "forward",
                 min(limits) if limits else None,
-                allow_exact_matches=plain.kind in (exp.LTE, exp.GTE),
+                allow_exact_matches=plain[0].kind in (exp.LTE, exp.GTE),
             )
         ), (first, second)
 
+    def _limit(self, bound: Compared, *, backward: bool) -> int:
+        """Returns the tolerance that an inequality with an interval says, in microseconds."""
+        kinds, us = ((exp.GT, exp.GTE), -bound.us) if backward else ((exp.LT, exp.LTE), bound.us)
+        if bound.kind not in kinds or us < 0:
+            rule = "an inequality with an interval limits the distance of the times of an ASOF JOIN"
+            raise self._fail("ASOF JOIN", rule, "write for example b.ts >= a.ts - INTERVAL '5' MINUTES")
+        return us - (bound.kind in (exp.GT, exp.LT))
+
     def _last(self, own: tuple[str | None, str | None]) -> tuple[Any, tuple[str | None, str | None]]:
-        """Returns the match of `JOIN t OVER (ROWS n PRECEDING)` or `OVER (ORDER BY ts RANGE d PRECEDING)`."""
+        """Returns the match of `JOIN t OVER (...)`."""
         assert self.join.last is not None
         kind, length, time = self.join.last
+        if kind == "latest":
+            return self._made(lambda: Latest(length)), own
         if kind == "rows":
             return self._made(lambda: LastRows(int(length))), own
         both = (own[0] or time, own[1] or time)
@@ -354,6 +428,7 @@ class JoinCompiler:
         fields = emission(self.emit, self.parser.fail)
         fields.pop("on_time", None)  # a window join emits what has changed, and nothing else
         found.keys[:] = [pair for pair in found.keys if tuple(map(str.lower, pair)) not in bounds]
+        found.rest += _distinct(node for _, node in found.compared)
         stages = tuple(_without_bounds(side.stage) for side in self.sides)
         return stages, self._made(lambda: SameWindow(one.window, **fields)), (one.time, other.time)
 
@@ -361,16 +436,22 @@ class JoinCompiler:
 
     def _rest(self, found: Conditions, how: str) -> tuple[Any, list[Referring]]:
         """Returns the condition of the join, and conditions on its rows."""
-        if how == "inner":
+        if how == "inner" and "ASOF" not in self.join.kind:
             spans = [self.parser.span_of(node) for node in found.rest]
             return None, [
                 self._referring(Expr(node, span), None) for node, span in zip(found.rest, spans, strict=True)
             ]
-        terms = [self._term(node) for node in found.rest]
+        return self._made(lambda: self._condition(found.rest)), []
+
+    def _condition(self, rest: list[exp.Expr]) -> Any:
         made = None
-        for term in terms:
-            made = term if made is None else made & term
-        return made, []
+        try:
+            for node in rest:
+                made = self._term(node) if made is None else made & self._term(node)
+        except (TypeError, AttributeError):
+            rule = "each comparison in ON of an outer join reads a column"
+            raise self._fail("a comparison of constants", rule, "leave it out") from None
+        return made
 
     def _term(self, node: exp.Expr) -> Any:
         node = node.unnest() if isinstance(node, exp.Paren) else node
@@ -379,8 +460,21 @@ class JoinCompiler:
             return left(column[1]) if column[0] == "left" else right(column[1])
         if known is not None:
             return known[0]
+        return self._operation(node)
+
+    def _operation(self, node: exp.Expr) -> Any:
         if isinstance(node, exp.Not):
             return ~self._term(node.this)
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return self._term(node.this).is_null()
+        if isinstance(node, exp.NullSafeEQ):
+            return self._term(node.this).eq_null_safe(self._term(node.expression))
+        known_values = [constant(one) for one in node.expressions] if isinstance(node, exp.In) else []
+        if known_values and None not in known_values:
+            return self._term(node.this).is_in([one[0] for one in known_values if one is not None])
+        if isinstance(node, exp.Between):
+            value = self._term(node.this)
+            return (value >= self._term(node.args["low"])) & (value <= self._term(node.args["high"]))
         if type(node) in _TERMS:
             return _TERMS[type(node)](self._term(node.this), self._term(node.expression))
         text = self.parser.characters(self.parser.span_of(node))
@@ -394,20 +488,30 @@ class JoinCompiler:
         sql, parser = self.parser.sql, self.parser
         original = parser.characters(expr.span)
         if isinstance(expr.node, exp.Star):
+            if not original.endswith("*"):
+                raise parser.fail(original, "`*` has all columns of a join", "name the columns", expr.span)
             table = original.rpartition(".")[0].strip("` ") or None
-            return Referring(("*",), ((table, "*"),), None, original)
+            first = self.join.using if table is None else ()
+            return Referring(("*", *first), ((table, "*"),), None, original)
         pieces, columns, at = list[str](), list[tuple[str | None, str]](), expr.span.start
         for node in sorted(expr.node.find_all(exp.Column), key=lambda one: parser.span_of(one).start):
             span, known = parser.span_of(node), self._column(node)
             if known is None and node.table:
                 continue
             pieces.append(sql[at : span.start])
-            columns.append((node.table or None, node.name))
+            inner = node.table.lower() in self.members
+            columns.append(
+                (self.sides[0].name, joined_name(node)) if inner else (node.table or None, node.name)
+            )
             at = span.end
         name = alias
         if name is None and isinstance(expr.node, exp.Column):
             name = expr.node.name
         return Referring((*pieces, sql[at : expr.span.end]), tuple(columns), name, original)
+
+
+def _distinct(nodes: Iterable[exp.Expr]) -> list[exp.Expr]:
+    return list({id(node): node for node in nodes}.values())
 
 
 def _assigned(stage: Stage) -> AssignedStage | None:
@@ -481,7 +585,11 @@ class _Resolver:
 
     def _outputs(self, item: Referring) -> Iterable[OutputColumn]:
         if item.columns and item.columns[0][1] == "*":
-            return list(self._star(item.columns[0][0]))
+            first = [
+                OutputColumn(self._reference(None, name), self._own(name), name) for name in item.parts[1:]
+            ]
+            taken = {name.lower() for name in item.parts[1:]}
+            return [*first, *(one for one in self._star(item.columns[0][0]) if one.original not in taken)]
         return [OutputColumn(self._text(item), item.name, item.original)]
 
     def _star(self, table: str | None) -> Iterator[OutputColumn]:
@@ -489,7 +597,11 @@ class _Resolver:
         for side, name in zip(_SIDES, self.stage.names, strict=True):
             if side in sides and (table is None or table.lower() == name.lower()):
                 for column in self.columns[side]:
-                    yield OutputColumn(quoted(self._name(side, column)), column, column)
+                    yield OutputColumn(quoted(self._name(side, column)), column, column.lower())
+
+    def _own(self, column: str) -> str:
+        """Returns the name of a key as the left side writes it."""
+        return next((one for one in self.columns["left"] if one.lower() == column.lower()), column)
 
     def _text(self, item: Referring) -> str:
         text = item.parts[0]

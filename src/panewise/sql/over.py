@@ -142,9 +142,12 @@ class _OverCompiler:
             self.columns.name_of(self._expr(one)) for one in window.args.get("partition_by") or ()
         )
         order = window.args.get("order")
-        return partition, tuple(self._order(window, one) for one in (order.expressions if order else ()))
+        return partition, tuple(
+            self._order(window, one, first=number == 0)
+            for number, one in enumerate(order.expressions if order else ())
+        )
 
-    def _order(self, window: exp.Expr, ordered: exp.Expr) -> str:
+    def _order(self, window: exp.Expr, ordered: exp.Expr, *, first: bool) -> str:
         name = column_name(ordered.this, self.aliases)
         if name is None:
             raise self._fail(
@@ -152,7 +155,11 @@ class _OverCompiler:
             )
         if ordered.args.get("desc"):
             rule = "the rows of a stream come in ascending order of event time, and of further columns"
-            raise self._fail(window, f"ORDER BY {name} DESC", rule, "leave DESC out")
+            remedy = "leave DESC out; for the first rows by a value select ROW_NUMBER() <= n outside"
+            raise self._fail(window, f"ORDER BY {name} DESC", rule, remedy)
+        if not first and not ordered.args.get("nulls_first", True):
+            rule = "null comes first in the order of further columns"
+            raise self._fail(window, f"ORDER BY {name} NULLS LAST", rule, "leave NULLS LAST out")
         return name
 
     def _what(self, window: exp.Window, name: str) -> Any:
@@ -160,7 +167,7 @@ class _OverCompiler:
         if call is not None:
             return self.columns.aggregate(call).alias(name)
         inner = window.this
-        ignore = isinstance(inner, exp.IgnoreNulls)
+        ignore = isinstance(inner, exp.IgnoreNulls) or bool(list(inner.find_all(exp.IgnoreNulls)))
         if isinstance(inner, (exp.IgnoreNulls, exp.RespectNulls)):
             inner = inner.this
         function = function_name(inner)
@@ -182,7 +189,8 @@ class _OverCompiler:
                 rule = f"the further arguments of {function} are constants"
                 raise self._fail(window, self.parser.characters(self._span(one)), rule, "write a constant")
             constants.append(known[0])
-        columns = [self.columns.name_of(self._expr(one)) for one in arguments[:1]]
+        values = [one.this if isinstance(one, exp.RespectNulls) else one for one in arguments[:1]]
+        columns = [self.columns.name_of(self._expr(one)) for one in values]
         try:
             return getattr(F, function)(*columns, *constants)
         except TypeError:
@@ -299,6 +307,9 @@ class _OverCompiler:
 
     def _output(self, item: SelectItem) -> OutputColumn:
         original = self.parser.characters(item.expr.span)
+        if isinstance(item.expr.node, exp.Star) and not original.endswith("*"):
+            rule = "`*` has all columns of the input, without those that functions compute"
+            raise self.parser.fail(original, rule, "name the columns", item.span)
         name = item.alias
         if name is None and isinstance(item.expr.node, exp.Column):
             name = column_name(item.expr.node, frozenset())

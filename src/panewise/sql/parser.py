@@ -138,6 +138,9 @@ class QueryParser(RelationParser):
 
     def _named_windows(self) -> tuple[exp.Expr, ...]:
         self._advance()
+        if any(self.at_word(word) for word in ("TUMBLING", "HOPPING", "SESSION")):
+            remedy = "write FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY k, window_start, window_end"
+            raise self.unexpected("windows are functions in FROM (semantics 46.5)", remedy)
         found = self.separated(self._parse_named_window)
         if not all(isinstance(one, exp.Window) and one.this is not None for one in found):
             raise self.unexpected(
@@ -336,7 +339,9 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     while parser.take(TokenType.SEMICOLON):
         pass
     if parser._curr:
-        raise parser.unexpected("the query ends before this", "correct the clause before it, or its order")
+        text = parser.at(TokenType.STRING)
+        remedy = "write a name in backticks" if text else "correct the clause before it, or its order"
+        raise parser.unexpected("the query ends before this", remedy)
     return made, parser
 
 

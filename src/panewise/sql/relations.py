@@ -212,13 +212,17 @@ class RelationParser(ExpressionParser):
         return self.duration_of(Expr(exp.Null(), self.span_from(index)))
 
     def _last_rows(self) -> tuple[str, Any, str | None]:
-        """Parses OVER (ROWS n PRECEDING) or OVER (ORDER BY ts RANGE d PRECEDING)."""
+        """Parses OVER (ROWS n PRECEDING), OVER (ORDER BY ts RANGE d PRECEDING) or OVER (LATEST d)."""
         self._advance()
         rule, remedy = (
             "OVER behind a table says which of its rows are joined",
             "write OVER (ROWS 3 PRECEDING)",
         )
         self.required(TokenType.L_PAREN, rule, remedy)
+        if self.take_words("LATEST"):
+            ttl = None if self.at(TokenType.R_PAREN) else self._length()
+            self.required(TokenType.R_PAREN, rule, "close the parenthesis")
+            return "latest", ttl, None
         time = self.name("a column follows ORDER BY") if self.take_words("ORDER", "BY") else None
         made: tuple[str, Any, str | None]
         if self.take_words("ROWS"):
@@ -254,7 +258,10 @@ class RelationParser(ExpressionParser):
         return self._aliased(made, index)
 
     def _aliased(self, made: TableFunction, index: int | None = None) -> TableFunction:
-        alias, _ = self._alias()
+        alias, columns = self._alias()
+        if columns:
+            rule = "the columns of a window function have the names of its table"
+            raise self.fail(f"{alias} (...)", rule, "give a name alone", made.span)
         start = made.span.start if index is None else self._tokens[index].start
         end = self._tokens[self._index - 1].end + 1
         return TableFunction(
@@ -421,6 +428,9 @@ class RelationParser(ExpressionParser):
                 found["partition_by"] = (self.expr(),) if bare else self._list()
                 while bare and self._another_partition(function):
                     found["partition_by"] += (self.expr(),)
+                if bare and len(found["partition_by"]) > 1 and self._length_follows():
+                    *partition, found["time"] = found["partition_by"]
+                    found["partition_by"] = tuple(partition)
             return
         if found["time"] is None and self._is_time(named, arguments):
             found["time"] = self._descriptor()
@@ -442,6 +452,10 @@ class RelationParser(ExpressionParser):
         if more:
             self._advance()
         return more
+
+    def _length_follows(self) -> bool:
+        """Returns whether an interval follows: then the last name before it is the event time."""
+        return self.at(TokenType.COMMA) and self._next.token_type in (TokenType.INTERVAL, TokenType.STRING)
 
     def _is_time(self, named: str | None, arguments: list[Argument]) -> bool:
         if named is not None:

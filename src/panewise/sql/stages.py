@@ -290,3 +290,36 @@ def walk(stage: Stage) -> Iterator[Stage]:
     yield stage
     for one in stage.inputs:
         yield from walk(one)
+
+
+def over_rows(
+    input: Stage,  # noqa: A002 - the field's name
+    alias: str | None,
+    where: str | None,
+    outputs: tuple[OutputColumn, ...] | None,
+) -> RowsStage:
+    """Returns a filter and a SELECT list over rows. Retractions have their `op` behind it, too."""
+    if (
+        outputs is not None
+        and has_op(input)
+        and not any(_is_star(one) or one.name == "op" for one in outputs)
+    ):
+        outputs = (*outputs, OutputColumn("op", "op", "op"))
+    return RowsStage(input, alias, where, outputs)
+
+
+def has_op(stage: Stage) -> bool:
+    """Returns whether the rows of a stage have the column `op` of retractions."""
+    if isinstance(stage, WindowsStage) and stage.ranked is not None:
+        return stage.ranked.retracts
+    if isinstance(stage, RowsStage) and stage.outputs is None:
+        return has_op(stage.input)
+    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage)) else None
+    named = any(one.name == "op" for one in outputs or ())
+    whole = isinstance(stage, RowsStage) and any(map(_is_star, outputs or ()))
+    return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
+
+
+def _is_star(one: OutputColumn) -> bool:
+    """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
+    return one.text.startswith("*") or one.text.endswith(".*") or ".* EXCEPT" in one.text.upper()

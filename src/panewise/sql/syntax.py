@@ -119,7 +119,8 @@ class Join:
         span: its characters.
         match_condition: the condition of MATCH_CONDITION.
         within: the lengths of WITHIN: how far the right row may be before and after the left one.
-        last: "rows" and a number, or "range", a length and the column of ORDER BY: the rows of `OVER (...)`.
+        last: the rows of `OVER (...)`: "rows" and a number; "range", a length and the column of ORDER BY;
+            or "latest" and how long a row can be joined.
     """
 
     left: "Source"

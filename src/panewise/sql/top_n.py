@@ -11,13 +11,12 @@ from panewise.errors import SpecError, SqlError
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.sql.chained import ChainCompiler, respecified
 from panewise.sql.emit import emission
-from panewise.sql.expressions import conjuncts
-from panewise.sql.function_calls import column_name, constant, function_name, windows_in
+from panewise.sql.function_calls import column_name, conjuncts, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import OutputColumn, Ranked, RowsStage, Stage, WindowsStage
-from panewise.sql.syntax import Derived, Emit, Expr, Select, SelectItem, Source, TableFunction
+from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows
+from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem, Source, TableFunction
 from panewise.sql.window_functions import window_of_table
-from panewise.sql.windows import END, Columns, is_first, retracts
+from panewise.sql.windows import END, Columns, is_first, reads_bounds, retracts
 
 _ROW = "row"
 JoinInput = Callable[[Source], tuple[Stage, str | None, frozenset[str], str | None]]
@@ -71,6 +70,12 @@ def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Patter
                 inner, window, item.alias, found[0], found[1], source.alias, select.items, emit or query.emit
             )
     return None
+
+
+def pattern_is_possible(query: Query) -> bool:
+    """Returns whether a query numbers rows, so that one over it may be a Top-N."""
+    body = query.body
+    return isinstance(body, Select) and any(_is_row_number(item.expr.node) for item in body.items)
 
 
 def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
@@ -127,7 +132,9 @@ def _limit(
 
 
 def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
-    """Returns n of `rank <= n`, `rank < n + 1`, `rank = 1` or these with exchanged sides."""
+    """Returns n of `rank <= n`, `rank < n + 1`, `rank = 1`, these turned around, or BETWEEN 1 AND n."""
+    if isinstance(node, exp.Between) and is_rank(node.this) and constant(node.args["low"]) == (1,):
+        node = exp.LTE(this=node.this, expression=node.args["high"])
     if not isinstance(node, (exp.LTE, exp.LT, exp.EQ, exp.GTE, exp.GT)):
         return None
     left, right, kind = node.this, node.expression, type(node)
@@ -147,6 +154,9 @@ class TopNCompiler:
 
     def __init__(self, parser: QueryParser, pattern: Pattern, single: JoinInput) -> None:
         self.parser, self.pattern, self.single = parser, pattern, single
+        named = {str(one.this.name).lower(): one for one in pattern.inner.windows}
+        alias = pattern.window.args.get("alias")
+        self.described: exp.Expr = pattern.window if alias is None else named.get(alias.name.lower(), alias)
 
     def compile(self) -> Stage:
         """Returns the stages.
@@ -157,13 +167,16 @@ class TopNCompiler:
         pattern, source = self.pattern, self.pattern.inner.source
         if source is None:
             raise self._fail("no FROM", "a Top-N has a table", "write FROM and a table")
+        if pattern.inner.having is not None or (pattern.inner.others and isinstance(source, TableFunction)):
+            rule = "the query that numbers the rows of a Top-N has FROM and WHERE"
+            raise self._fail("another clause", rule, "write it in a query in FROM")
         if isinstance(source, TableFunction):
             input, alias, names, _ = self.single(source.data)  # noqa: A001
             names |= frozenset({source.alias.lower()}) if source.alias is not None else frozenset()
             made: Stage = self._of_rows(input, source.alias or alias, names, source)
         else:
             input, alias, names, _ = self.single(source)  # noqa: A001
-            partition = [column_name(one, names) for one in pattern.window.args.get("partition_by") or ()]
+            partition = [column_name(one, names) for one in self.described.args.get("partition_by") or ()]
             bounds = {"window_start", "window_end"} <= {(one or "").lower() for one in partition}
             if isinstance(input, WindowsStage) and bounds:
                 made = self._of_panes(input, names)
@@ -171,7 +184,10 @@ class TopNCompiler:
                 made = self._of_rows(input, alias, names, None)
         if pattern.items is None and pattern.rest is None:
             return made
-        return RowsStage(made, pattern.alias, pattern.rest, self._outer())
+        return over_rows(made, pattern.alias, pattern.rest, self._outer())
+
+    def _is_the_number(self, node: exp.Expr) -> bool:
+        return _is_row_number(node) and _same(node, self.pattern.window, self.parser)
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.parser.span_of(self.pattern.window))
@@ -186,6 +202,9 @@ class TopNCompiler:
         aggregate = F.top_n_by(row, by, self.pattern.n).alias(_ROW + "s")
         spec = self._spec(table, keys, aggregate, names)
         where = self.pattern.inner.where
+        if where is not None and table is not None and reads_bounds(where, names):
+            rule = "WHERE selects rows before they have windows"
+            raise self._fail("bounds in WHERE", rule, "select them in WHERE of the query over it")
         return WindowsStage(
             input,
             alias,
@@ -216,7 +235,7 @@ class TopNCompiler:
 
     def _keys(self, columns: Columns, windows: bool) -> list[str]:
         found, bounds = list[str](), set[str]()
-        for node in self.pattern.window.args.get("partition_by") or ():
+        for node in self.described.args.get("partition_by") or ():
             name = column_name(node, columns.aliases)
             if windows and (name or "").lower() in ("window_start", "window_end", "window_time"):
                 bounds.add((name or "").lower())
@@ -228,19 +247,28 @@ class TopNCompiler:
         return found
 
     def _order(self, columns: Columns) -> list[Any]:
-        order = self.pattern.window.args.get("order")
+        order = self.described.args.get("order")
         if order is None:
             raise self._fail("ROW_NUMBER", "it numbers rows in an order", "add ORDER BY")
         found = []
         for one in order.expressions:
-            name = columns.name_of(Expr(one.this, self.parser.span_of(one.this)))
-            found.append(F.desc(name) if one.args.get("desc") else F.asc(name))
+            span, descends = self.parser.span_of(one.this), bool(one.args.get("desc"))
+            if bool(one.args.get("nulls_first")) == descends:  # not where Spark has nulls by default
+                null = columns.add(f"CASE WHEN ({self.parser.characters(span)}) IS NULL THEN 1 ELSE 0 END")
+                found.append(F.desc(null) if descends else F.asc(null))
+            name = columns.name_of(Expr(one.this, span))
+            found.append(F.desc(name) if descends else F.asc(name))
         return found
 
     def _fields(self, names: frozenset[str]) -> Iterator[str]:
         """Yields the columns of the inner SELECT, without the number and the bounds of the window."""
         for item in self.pattern.inner.items:
             name = column_name(item.expr.node, names)
+            if windows_in(item.expr.node) and not self._is_the_number(item.expr.node):
+                rule = "a Top-N has one function over a window, that which numbers its rows"
+                raise self.parser.fail(
+                    self.parser.characters(item.expr.span), rule, "compute it in a query in FROM", item.span
+                )
             if _is_row_number(item.expr.node) or (name or "").lower() in (
                 "window_start",
                 "window_end",
@@ -274,9 +302,13 @@ class TopNCompiler:
 
     def _of_panes(self, before: WindowsStage, names: frozenset[str]) -> WindowsStage:
         """Returns the first panes of each window, as a stage of a chain."""
+        for given, word in ((self.pattern.inner.where, "WHERE"), (before.having, "HAVING in FROM")):
+            if given is not None:
+                rule = "panes cannot be selected before the first of their windows are taken"
+                raise self._fail(word, rule, "select them in WHERE of the query over it, or leave it out")
         chain = ChainCompiler(self.parser, self.pattern.inner, self.pattern.emit, names, before)
         keys, ends = list[str](), dict[str, str](chain.ends)
-        for node in self.pattern.window.args.get("partition_by") or ():
+        for node in self.described.args.get("partition_by") or ():
             name = (column_name(node, names) or "").lower()
             if name not in ends:
                 keys.append(chain.columns.name_of(Expr(node, self.parser.span_of(node))))
@@ -328,7 +360,7 @@ class TopNCompiler:
 
     def _outer(self) -> tuple[OutputColumn, ...] | None:
         items = self.pattern.items
-        if items is None or (len(items) == 1 and isinstance(items[0].expr.node, exp.Star)):
+        if items is None or [self.parser.characters(one.expr.span) for one in items] == ["*"]:
             return None
         found = []
         for item in items:

@@ -145,10 +145,9 @@ def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowS
     """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
     places = [Expr(one, parser.span_of(one)) for one in node.expressions]
     span = parser.span_of(node)
-    if not places:
-        raise parser.fail(
-            function, f"{function} has a column", f"write {function}(ts, INTERVAL '1' HOUR)", span
-        )
+    if not places or is_interval(places[0].node):
+        rule = f"{function} in GROUP BY begins with the column of the event time"
+        raise parser.fail(function, rule, f"write {function}(ts, INTERVAL '1' HOUR)", span)
     read = NamedTable(span, None, None, (), None, span)
     arguments = tuple(Argument(None, one, rows=False) for one in places[1:])
     return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)

@@ -16,6 +16,7 @@ from panewise.sql.function_calls import (
     check_no_window,
     column_name,
     columns_in,
+    conjuncts,
     constant,
     function_name,
     has_aggregate,
@@ -75,7 +76,15 @@ class Columns:
 
     def _call(self, call: CallSyntax) -> AggregateCall:
         values = list(call.arguments)
+        for one in (*values, call.condition):
+            if one is not None and has_aggregate(one):
+                rule = "an aggregate is computed from rows, not from aggregates"
+                text = self.parser.characters(call.span)
+                raise self.parser.fail(text, rule, "aggregate again in a query over this one", call.span)
+            if one is not None:
+                check_no_window(one, self.parser, "an aggregate")
         if call.within is not None:
+            self._check_within(call)
             values = [*(one.this for one in call.within.expressions), *values]
         if call.name == "count" and not call.distinct and len(values) == 1:
             known = constant(values[0])
@@ -91,6 +100,14 @@ class Columns:
         condition = call.condition
         tested = None if condition is None else self.name_of(Expr(condition, self.parser.span_of(condition)))
         return AggregateCall(call.name, columns, constants, call.distinct, call.ignore_nulls, tested)
+
+    def _check_within(self, call: CallSyntax) -> None:
+        """Refuses an order of WITHIN GROUP that would change the value."""
+        assert call.within is not None
+        if any(one.args.get("desc") for one in call.within.expressions):
+            rule = f"{call.name} has its values in ascending order"
+            remedy = "leave DESC out; percentile_cont(p) of descending values is that of 1 - p"
+            raise self.parser.fail("WITHIN GROUP (ORDER BY ... DESC)", rule, remedy, call.span)
 
     def _all_of(self, places: list[Expr], *, distinct: bool) -> str:
         """Returns the name of a column that is null if one of several values is null."""
@@ -268,8 +285,11 @@ class WindowCompiler:
         window = self._window()
         panes = self._panes(keys, window)
         outputs = tuple(self._output(item, panes) for item in self.select.items)
-        having = None if self.select.having is None else panes.having(self.select.having)
-        where = None if self.select.where is None else self._where(self.select.where)
+        where, of_bounds = self._where(self.select.where)
+        conditions = [panes.text(one) for one in of_bounds]
+        if self.select.having is not None:
+            conditions.append(panes.having(self.select.having))
+        having = _all(conditions)
         spec = self._spec(window, list(keys.values()), panes)
         if retracts(spec) and not any(one.name == "op" for one in outputs):
             outputs = (*outputs, OutputColumn("op", "op", "op"))
@@ -287,12 +307,21 @@ class WindowCompiler:
             self.sets.exploded,
         )
 
-    def _where(self, where: Expr) -> str:
+    def _where(self, where: Expr | None) -> tuple[str | None, list[Expr]]:
+        """Returns the condition on rows, and conditions on bounds of windows, which select panes."""
+        if where is None:
+            return None, []
         check_no_window(where.node, self.parser, "WHERE")
         if has_aggregate(where.node):
             rule = "WHERE selects rows before they are aggregated"
             raise self.parser.fail("an aggregate in WHERE", rule, "use HAVING", where.span)
-        return self.parser.characters(where.span)
+        parts = [Expr(one, self.parser.span_of(one)) for one in conjuncts(where.node)]
+        of_bounds = [
+            one for one in parts if self.table is not None and reads_bounds(one, self.columns.aliases)
+        ]
+        if not of_bounds:
+            return self.parser.characters(where.span), []
+        return _all([self.parser.characters(one.span) for one in parts if one not in of_bounds]), of_bounds
 
     def _keys(self) -> dict[str, str]:
         """Returns the names of the key columns by the normal texts of their expressions."""
@@ -371,6 +400,10 @@ class WindowCompiler:
             return window_of_table(self.table, self.parser)
         if self.call is not None:
             return window_of_call(self.call, str(function_name(self.call)), self.parser, self.columns.add)
+        if self.emit is None:
+            rule = "GROUP BY has the window, and a name in it is that of an input column which is selected"
+            remedy = "write the call of the window in GROUP BY"
+            raise self.parser.fail("GROUP BY without a window", rule, remedy, self.select.span)
         return None
 
     def _check_partition(self) -> None:
@@ -460,6 +493,17 @@ class WindowCompiler:
             f"SELECT {items} FROM",
             "" if group is None else f"GROUP BY {self.parser.characters(group.span)}",
         )
+
+
+def reads_bounds(expr: Expr, aliases: frozenset[str]) -> bool:
+    """Returns whether an expression reads a bound of the windows of a table."""
+    return any((column_name(one, aliases) or "").lower() in BOUNDS for one in columns_in(expr.node))
+
+
+def _all(conditions: list[str]) -> str | None:
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return " AND ".join(f"({one})" for one in conditions)
 
 
 def retracts(spec: WindowOperator | Chain) -> bool:
