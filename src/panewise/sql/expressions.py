@@ -53,7 +53,7 @@ class ExpressionParser(SparkParser):
     }
 
     def begin(self, sql: str, tokens: list[Token]) -> None:
-        """Sets the text and its tokens, and goes to the first token."""
+        """Sets the text and its tokens, and starts at the first token."""
         self.reset()
         self.sql, self._tokens, self._tokens_size = sql, tokens, len(tokens)
         self._advance(0)
@@ -86,7 +86,7 @@ class ExpressionParser(SparkParser):
         return self._matched(words) > 0
 
     def take_words(self, *words: str) -> bool:
-        """Goes past these words if they are next."""
+        """Skips these words if they are next."""
         count = self._matched(words)
         if count:
             self._advance(count)
@@ -111,7 +111,7 @@ class ExpressionParser(SparkParser):
         return bool(self._curr) and self._curr.token_type == token_type
 
     def take(self, token_type: TokenType) -> bool:
-        """Goes past a token of this type if it is next."""
+        """Skips a token of this type if it is next."""
         found = self.at(token_type)
         if found:
             self._advance()
@@ -125,7 +125,7 @@ class ExpressionParser(SparkParser):
         return TextSpan(self._tokens[index].start, self._tokens[self._index - 1].end + 1)
 
     def required(self, token_type: TokenType, rule: str, remedy: str) -> None:
-        """Goes past a token of this type.
+        """Skips a token of this type.
 
         Raises:
             SqlError: if another one is next.

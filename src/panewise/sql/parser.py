@@ -298,7 +298,7 @@ class QueryParser(RelationParser):
         )
 
     def _word_of_emit(self, word: str, values: list[Any]) -> bool:
-        """Goes past a word of EMIT, or past the value that it stands for."""
+        """Skips a word of EMIT, or the value that it stands for."""
         if word == ROWS:
             found = self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW")
             if found:

@@ -120,7 +120,7 @@ class RelationParser(ExpressionParser):
         return token.token_type in self.ID_VAR_TOKENS and first not in STOPS
 
     def skip(self, words: tuple[str, ...]) -> None:
-        """Goes to the next of these words that is not in parentheses, or to the end of what surrounds it."""
+        """Moves to the next of these words that is not in parentheses, or to the end of what surrounds it."""
         depth = 0
         while self._curr:
             if self._curr.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
@@ -137,7 +137,7 @@ class RelationParser(ExpressionParser):
             self._advance()
 
     def skip_hint(self) -> None:
-        """Goes past a hint."""
+        """Skips a hint."""
         while self._curr and self._curr.text != "*/":
             self._advance()
         self._advance()
@@ -352,7 +352,7 @@ class RelationParser(ExpressionParser):
         return ".".join(parts)
 
     def _table_name(self) -> str | None:
-        """Goes past the name of a table, a function or VALUES; returns the name of a table."""
+        """Skips the name of a table, a function or VALUES. Returns the name of a table."""
         rule, remedy = "a table, a query in parentheses or a window function follows", "write its name"
         if self.take(TokenType.L_BRACE):
             name = self.name("a name stands in braces")
@@ -438,7 +438,7 @@ class RelationParser(ExpressionParser):
         arguments.append(self._argument(named))
 
     def _another_partition(self, function: str) -> bool:
-        """Goes past a comma, if another column of PARTITION BY follows it."""
+        """Skips a comma, if another column of PARTITION BY follows it."""
         ahead = self._tokens[self._index + 1] if self._index + 1 < self._tokens_size else None
         behind = self._tokens[self._index + 2] if self._index + 2 < self._tokens_size else None
         more = (

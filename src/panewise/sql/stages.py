@@ -78,20 +78,10 @@ class SparkStage:
 
 
 @dataclass(frozen=True)
-class RowsStage:
-    """A SELECT without aggregates over one stage: a filter and a SELECT list, without state.
-
-    Attributes:
-        input: the stage before it.
-        alias: the name by which expressions call it.
-        where: the condition, None if there is none.
-        outputs: the SELECT list, None for all columns.
-    """
+class FollowingStage:
+    """A stage that follows another one: `input`."""
 
     input: "Stage"
-    alias: str | None
-    where: str | None
-    outputs: tuple[OutputColumn, ...] | None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -100,23 +90,31 @@ class RowsStage:
 
 
 @dataclass(frozen=True)
-class AssignedStage:
+class RowsStage(FollowingStage):
+    """A SELECT without aggregates over one stage: a filter and a SELECT list, without state.
+
+    Attributes:
+        alias: the name by which expressions call it.
+        where: the condition, None if there is none.
+        outputs: the SELECT list, None for all columns.
+    """
+
+    alias: str | None
+    where: str | None
+    outputs: tuple[OutputColumn, ...] | None
+
+
+@dataclass(frozen=True)
+class AssignedStage(FollowingStage):
     """Rows with the bounds of their windows, once for each window.
 
     Attributes:
-        input: the stage before it.
         window: the windows.
         time: the column of the event time.
     """
 
-    input: "Stage"
     window: AnyWindow
     time: str
-
-    @property
-    def inputs(self) -> tuple["Stage", ...]:
-        """The stage before it."""
-        return (self.input,)
 
 
 @dataclass(frozen=True)
@@ -137,11 +135,10 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class WindowsStage:
+class WindowsStage(FollowingStage):
     """A windowed aggregation.
 
     Attributes:
-        input: the stage before it.
         alias: the name by which expressions call it.
         where: the condition on the rows, None if there is none.
         computed: the columns that are computed from the rows.
@@ -157,7 +154,6 @@ class WindowsStage:
         ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
     """
 
-    input: "Stage"
     alias: str | None
     where: str | None
     computed: tuple[Computed, ...]
@@ -169,18 +165,12 @@ class WindowsStage:
     exploded: Computed | None = None
     ranked: Ranked | None = None
 
-    @property
-    def inputs(self) -> tuple["Stage", ...]:
-        """The stage before it."""
-        return (self.input,)
-
 
 @dataclass(frozen=True)
-class OverStage:
+class OverStage(FollowingStage):
     """Functions over windows: one operator for each different PARTITION BY and ORDER BY.
 
     Attributes:
-        input: the stage before it.
         alias: the name by which expressions call it.
         where: the condition on the rows, None if there is none.
         computed: the columns that are computed from the rows.
@@ -190,7 +180,6 @@ class OverStage:
         naming: as in :class:`WindowsStage`.
     """
 
-    input: "Stage"
     alias: str | None
     where: str | None
     computed: tuple[Computed, ...]
@@ -198,11 +187,6 @@ class OverStage:
     outputs: tuple[OutputColumn, ...] | None
     having: str | None = None
     naming: tuple[str, str] = ("", "")
-
-    @property
-    def inputs(self) -> tuple["Stage", ...]:
-        """The stage before it."""
-        return (self.input,)
 
 
 @dataclass(frozen=True)
