@@ -288,7 +288,8 @@ class Runner:
         )
         if all(one.name is not None or one.text == "*" for one in outputs):
             return outputs
-        names = self._names(stage, input) if isinstance(input, DataFrame) else None
+        df = _source(stage, input)
+        names = None if df is None else self._names(stage, df)
         names = _without_star(outputs, names) or [one_line(one.original) for one in outputs]
         return tuple(
             one if one.name is not None or one.text == "*" else replace(one, name=name)
@@ -340,6 +341,19 @@ class Runner:
             else:
                 found.append(one)
         return found
+
+
+def _source(stage: Stage, input: Any) -> DataFrame | None:  # noqa: A002
+    """Returns the DataFrame over which a SELECT is written; None if that is a result.
+
+    A SELECT with several windows is several operators. Each but the first reads the result of the one before.
+    """
+    while isinstance(stage, OverStage) and isinstance(input, OperatorResult):
+        stage = stage.input
+        if not isinstance(stage, OverStage) or stage.outputs is not None:
+            return None
+        input = input.dataflow.df  # noqa: A001
+    return input if isinstance(input, DataFrame) else None
 
 
 def _ranked(df: DataFrame, ranked: Ranked) -> DataFrame:
