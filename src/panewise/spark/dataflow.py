@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -36,7 +36,6 @@ from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of, with_own_names
-from panewise.spark.upstream import Feed, renamed_inputs
 from panewise.spark.watermarks import follows_query
 from panewise.spark.whole_batch import whole_batch
 from panewise.spec import Specification, parts
@@ -76,7 +75,7 @@ class Dataflow:
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
-    fed: Mapping[str, Feed] = field(default_factory=dict)
+    fed: Mapping[str, "Feed"] = field(default_factory=dict)
     controls: str | None = None
 
     @classmethod
@@ -87,7 +86,7 @@ class Dataflow:
         shards: int | None,
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
-        fed: Mapping[str, Feed] | None = None,
+        fed: Mapping[str, "Feed"] | None = None,
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
@@ -101,7 +100,7 @@ class Dataflow:
         inner = inner_names([name for names in columns.values() for name in names], spec)
         check_free(inner)
         if inner:
-            dfs, feeds = renamed_inputs(dfs, feeds, inner)
+            dfs, feeds = _renamed_inputs(dfs, feeds, inner)
             spec = renamed(spec, inner)
             output_names = _with_names(output_names, inner)
         df = next(iter(dfs.values()))
@@ -124,7 +123,7 @@ class Dataflow:
             SpecError: if the specification does not fit the types of the inputs.
         """
         restored = {own: name for name, own in self.inner.items()}
-        dfs, fed = renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
+        dfs, fed = _renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
         names = _with_names(self.output_names, restored)
@@ -336,6 +335,42 @@ class Dataflow:
         """Returns the same columns with their types in the engine."""
         inputs = self.inputs(all_columns=all_columns)
         return {port: polars_schema(schema) for port, schema in inputs.items()}
+
+
+@dataclass(frozen=True)
+class Feed:
+    """An operator whose emitted rows are the input of another operator (semantics 42.5).
+
+    Attributes:
+        first: the operator.
+        shape: a function that makes the input from its rows and envelopes (:meth:`Dataflow.as_input`).
+        others: the number of operators before the other inputs, for the names of metrics.
+    """
+
+    first: Dataflow
+    shape: Callable[[DataFrame], DataFrame]
+    others: int
+
+    def then(self, shape: Callable[[DataFrame], DataFrame]) -> "Feed":
+        """Returns the feed with one more change of the rows."""
+        before = self.shape
+        return replace(self, shape=lambda df: shape(before(df)))
+
+    def rows(self, written: Mapping[str, str]) -> DataFrame:
+        """Returns the input; `written` as in :meth:`Dataflow.as_input`."""
+        return self.shape(self.first.as_input(self.others, written))
+
+
+def _renamed_inputs(
+    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], names: Mapping[str, str]
+) -> tuple[dict[str, DataFrame], dict[str, Feed]]:
+    """Returns inputs and their feeds with renamed columns; `names` has the new name of each old one."""
+
+    def rename(df: DataFrame) -> DataFrame:
+        return df.withColumnsRenamed(dict(names))
+
+    renamed_feeds = {port: feed.then(rename) for port, feed in feeds.items()}
+    return {port: rename(df) for port, df in dfs.items()}, renamed_feeds
 
 
 def _with_names(

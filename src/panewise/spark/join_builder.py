@@ -374,8 +374,7 @@ class JoinBuilder(SidesBuilder):
         left, right = (Side(**self.sides[side]) for side in SIDES)
         select = None if self.chosen is None else [self._selected(one, how) for one in self.chosen]
         spec = JoinOperator(left=left, right=right, how=how, select=select, **self.fields)
-        result: JoinResult = apply(self.inputs, spec, **self._apply_options)
-        return result
+        return apply(self.inputs, spec, **self._apply_options)
 
     def _selected(self, given: SelectedLike, how: str) -> Selected:
         """Returns the column that an argument of `select` names.

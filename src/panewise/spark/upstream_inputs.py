@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import metrics_behind, operators_upstream, waits_for_the_query
 from panewise.spark.checks import watermarked
+from panewise.spark.dataflow import Feed
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.upstream import Feed
 from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, Specification, parts
 
@@ -87,15 +87,7 @@ def _fed(source: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
 def time_of(source: OperatorResult | ResultRows, entry: Entry) -> str | None:
     """Returns the column of the event time of a result, to which its output watermark applies.
 
-    Returns None if there is no such column and the second operator makes its own watermark.
-
-    Args:
-        source: the result.
-        entry: the specification of this input of the second operator.
-
-    Raises:
-        SpecError: if there is no such column and the second operator needs one, or if the first operator
-            emits retractions.
+    It is None if there is no such column and the second operator, over `entry`, makes its own watermark.
     """
     time, spec = default_time(source), result_of(source).spec
     if time is None and not makes_own(entry):
@@ -123,8 +115,8 @@ def frame_of(source: Source) -> DataFrame:
     if isinstance(source, DataFrame):
         return source
     if isinstance(source, OperatorResult):
-        return source._alone("panes", whole_rows=False)
-    return source.of(replace(source.result, steps=())._alone("panes", whole_rows=False), None)
+        return source._alone("panes")
+    return source.of(replace(source.result, steps=())._alone("panes"), None)
 
 
 def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Specification) -> None:

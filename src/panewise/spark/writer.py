@@ -103,24 +103,19 @@ class WriteOptions:
         return {} if self.processing_time is None else {"processingTime": self.processing_time}
 
 
-WHOLE_ROWS = frozenset({"late", "invalid"})  # the kinds of outputs with whole rows of the input
-
-
 @dataclass(frozen=True)
 class EarlierOutput:
     """An output of an earlier operator of a query (semantics 42.9).
 
-    Attributes:
-        dataflow: the operator.
-        kind: the kind of its envelopes there.
-        number: the number of the operator, from 0.
-        sink: where it is written.
+    `kind` is that of its envelopes there. The first operator has the number 0. `alone` returns the output as
+    a query of its own.
     """
 
     dataflow: Dataflow
     kind: str
     number: int
     sink: Sink
+    alone: Callable[[], DataFrame]
 
     @property
     def label(self) -> str:
@@ -189,11 +184,11 @@ def start(
 
 def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[EarlierOutput]) -> Dispatch:
     """Returns the function that passes outputs to their sinks."""
-    unpackers = {kind: dataflow.unpacker(kind, all_columns=_whole_rows(sinks)) for kind in sinks}
+    unpackers = {kind: dataflow.unpacker(kind, all_columns=whole_rows(sinks)) for kind in sinks}
     kinds_of = _by_dataflow(earlier)
     for output in earlier:
-        whole_rows = _whole_rows(kinds_of[id(output.dataflow)])
-        unpack = output.dataflow.unpacker(output.kind, all_columns=whole_rows)
+        all_columns = whole_rows(kinds_of[id(output.dataflow)])
+        unpack = output.dataflow.unpacker(output.kind, all_columns=all_columns)
         unpackers[output.label] = replace(unpack, kind=output.label)
     every = {**sinks, **{output.label: output.sink for output in earlier}}
     # On a stream the paths of sinks are prepared.
@@ -210,13 +205,13 @@ def _by_dataflow(earlier: Sequence[EarlierOutput]) -> dict[int, dict[str, str]]:
     return labels
 
 
-def _whole_rows(kinds: Iterable[str]) -> bool:
+def whole_rows(kinds: Iterable[str]) -> bool:
     """Returns whether one of these outputs has whole rows of the input."""
-    return not WHOLE_ROWS.isdisjoint(map(kind_of, kinds))
+    return not {"late", "invalid"}.isdisjoint(map(kind_of, kinds))
 
 
 def _stepped(dataflow: Dataflow, sinks: Iterable[str]) -> DataFrame:
     """Returns the outputs of the operator, of which those with a sink are wanted."""
-    whole_rows = _whole_rows(sinks)
-    packed = dataflow.packed(late_wanted="late" in map(kind_of, sinks), all_columns=whole_rows)
-    return dataflow.stepped(packed, dataflow.schemas(all_columns=whole_rows))
+    all_columns = whole_rows(sinks)
+    packed = dataflow.packed(late_wanted="late" in map(kind_of, sinks), all_columns=all_columns)
+    return dataflow.stepped(packed, dataflow.schemas(all_columns=all_columns))

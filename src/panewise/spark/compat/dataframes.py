@@ -73,10 +73,10 @@ class ResultBehind(OverResult):
         """
         raise _without_steps("an operator")
 
-    def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
+    def _alone(self, kind: str) -> DataFrame:
         if kind == "panes":
             raise _without_steps("rows")
-        return super()._alone(kind, whole_rows=whole_rows)
+        return super()._alone(kind)
 
 
 def _without_steps(what: str) -> SpecError:

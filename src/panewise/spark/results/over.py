@@ -17,8 +17,6 @@ from panewise.spec import Over, OverOperator, WindowSpec, over_operator
 class OverResult(SingleInputResult):
     """The outputs of an OVER operator.
 
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-
     Attributes:
         made: the new columns, if :class:`panewise.spark.OverBuilder` made the specification.
         fields: the other arguments of `over_operator` that made it.
@@ -33,7 +31,7 @@ class OverResult(SingleInputResult):
     @cached_property
     def rows(self) -> DataFrame:
         """The OVER rows: each input row once, with the new columns. This query only counts late rows."""
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")
 
     @overload
     def withColumn(self, name: str, column: Over) -> "OverResult": ...
