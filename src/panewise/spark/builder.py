@@ -19,13 +19,6 @@ class Builder:
 
     A method that is called again replaces the value that it set, and no other. Columns are named once
     (semantics 35.8).
-
-    Attributes:
-        inputs: the input of each port.
-        fields: the fields of the specification that were set.
-        finishing: what `finish` set.
-        shard_count: what `shards` set.
-        clock_every: what `clock` set.
     """
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset()  # the fields that `options` sets

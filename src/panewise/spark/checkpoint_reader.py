@@ -90,12 +90,6 @@ def read_state(
     The query may be running. The driver has the stored state of one partition of the state store in memory at
     a time.
 
-    Args:
-        spark: the session that reads.
-        checkpoint: a path that Spark can read.
-        batch: the number of the micro-batch.
-        progress: is called with what is being read.
-
     Raises:
         StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise, or if the
             state is corrupt.

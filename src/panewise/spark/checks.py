@@ -22,11 +22,7 @@ DELAY = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
 
 
 def check_options(finish: object, shards: object) -> None:
-    """Checks the options that a query has besides its specification.
-
-    Raises:
-        SpecError: if an option has a value that is not allowed.
-    """
+    """Checks the options that a query has besides its specification."""
     if finish not in (None, "never", "at_end"):
         raise SpecError(f"finish={finish!r}", "finish is 'never' or 'at_end'", "give one of these")
     if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
@@ -34,11 +30,7 @@ def check_options(finish: object, shards: object) -> None:
 
 
 def check_named(given: Mapping[str, object], spec: Specification) -> None:
-    """Checks that there is a DataFrame for each input of the operator.
-
-    Raises:
-        SpecError: if not.
-    """
+    """Checks that there is a DataFrame for each input of the operator."""
     if set(given) != set(spec.ports):
         rule = f"the inputs of the operator are {list(spec.ports)}"
         raise SpecError(f"DataFrames for {list(given)}", rule, "give a DataFrame for each of these")
@@ -48,9 +40,6 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
     """Checks that the input has the columns of the specification, with types that it can use.
 
     The event time must be a TIMESTAMP. New columns of an OVER operator must not have names of input columns.
-
-    Raises:
-        SpecError: naming the column.
     """
     entry = spec.ports[port]
     for name in entry.columns_read:
@@ -87,11 +76,7 @@ def _in_error(port: str) -> str:
 
 
 def check_distinct(df: DataFrame, names: Iterable[str]) -> None:
-    """Checks that Spark takes no two emitted columns for one.
-
-    Raises:
-        SpecError: if there are two whose names differ in case only, unless Spark distinguishes them.
-    """
+    """Checks that Spark takes no two emitted columns for one."""
     same, seen = same_name(df), dict[str, str]()
     for name in names:
         other = seen.setdefault(same(name), name)
@@ -101,11 +86,7 @@ def check_distinct(df: DataFrame, names: Iterable[str]) -> None:
 
 
 def check_free(names: Iterable[str]) -> None:
-    """Checks that no column of the user has the name of the reports of an operator.
-
-    Raises:
-        SpecError: naming the column.
-    """
+    """Checks that no column of the user has the name of the reports of an operator."""
     for name in names:
         if name.lower() == PROGRESS:
             rule = "between operators a column of this name has their watermarks (semantics 35.7)"
@@ -113,11 +94,7 @@ def check_free(names: Iterable[str]) -> None:
 
 
 def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
-    """Checks that the columns have types that the specification can use (semantics 24.19).
-
-    Raises:
-        SpecError: naming the column.
-    """
+    """Checks that the columns have types that the specification can use (semantics 24.19)."""
     types = {
         port: {name: Type(simple_text(df.schema[name].dataType)) for name in own_columns(df)}
         for port, df in dfs.items()
@@ -131,9 +108,6 @@ def check_stream(
     """Checks that a stream has a watermark of the operator's event time, and RocksDB as its state store.
 
     The stream needs no watermark if the operator makes its own. The error names the port, if that has a name.
-
-    Raises:
-        SetupError: naming the call that is missing.
     """
     rule = "the query's watermark decides when windows are complete and rows are late"
     watermarks = watermark_columns(df)

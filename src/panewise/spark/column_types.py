@@ -37,12 +37,7 @@ _REFUSED: Final = {
 
 
 def check_names_and_types(fields: Iterable[StructField]) -> None:
-    """Checks that columns can pass through an operator.
-
-    Raises:
-        SpecError: naming the column, if its type cannot pass through, or if two columns, or two fields of a
-            struct, have one name.
-    """
+    """Checks that columns can pass through an operator."""
     columns = list(fields)
     _check_names("column", [field.name for field in columns])
     for field in columns:

@@ -91,9 +91,6 @@ class Dataflow:
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
         By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
-
-        Raises:
-            SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
         feeds = fed or {}
         columns = {port: own_columns(df) if port in feeds else df.columns for port, df in dfs.items()}
@@ -117,11 +114,7 @@ class Dataflow:
         )
 
     def with_spec(self, spec: Specification) -> "Dataflow":
-        """Returns the dataflow of another specification, with the user's names, over the same inputs.
-
-        Raises:
-            SpecError: if the specification does not fit the types of the inputs.
-        """
+        """Returns the dataflow of another specification, with the user's names, over the same inputs."""
         restored = {own: name for name, own in self.inner.items()}
         dfs, fed = _renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
         check_column_types(dfs, spec)
@@ -386,11 +379,7 @@ def _with_names(
 
 
 def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> list[int]:
-    """Returns the numbers of the given number of shards, or of the default number.
-
-    Raises:
-        SpecError: if rows or panes of all keys meet, and `shards` is above 1.
-    """
+    """Returns the numbers of the given number of shards, or of the default number."""
     one_shard = parts(spec).one_shard(spec)
     if one_shard is not None and shards is not None and shards > 1:
         raise SpecError(f"shards={shards}", *one_shard)

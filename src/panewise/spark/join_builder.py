@@ -377,11 +377,7 @@ class JoinBuilder(SidesBuilder):
         return apply(self.inputs, spec, **self._apply_options)
 
     def _selected(self, given: SelectedLike, how: str) -> Selected:
-        """Returns the column that an argument of `select` names.
-
-        Raises:
-            SpecError: if it names none, or one of each side.
-        """
+        """Returns the column that an argument of `select` names."""
         if isinstance(given, Selected):
             return given
         if isinstance(given, tuple) and 2 <= len(given) <= 3 and all(isinstance(one, str) for one in given):

@@ -42,9 +42,7 @@ class Tally:
 
     Attributes:
         timed: whether the operator emits panes, which have a timing.
-        panes: the number of emitted panes or rows.
         timings: the numbers of panes by timing. Outputs without this column have none.
-        reasons: the numbers of late and of invalid rows by reason.
     """
 
     timed: bool = True

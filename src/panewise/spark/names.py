@@ -42,12 +42,7 @@ class Input:
 
 
 def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
-    """Returns the input of a port, with columns spelled as in the specification, and expressions as columns.
-
-    Raises:
-        SpecError: if several columns have one name, a column is spelled in two ways, an expression has the
-            name of a column, or two expressions have one name.
-    """
+    """Returns the input of a port, with the spelling of the specification, and expressions as columns."""
     names = dict[str, str]()
     computed = {
         expression: _computed(df, expression, names) for expression in _expressions(df, spec.ports[port])
@@ -114,11 +109,7 @@ def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
 
 
 def _expressions(df: DataFrame, entry: Entry) -> list[Expression]:
-    """Returns the expressions that stand in the place of columns, each once.
-
-    Raises:
-        SpecError: if two different expressions have the same text, such as two functions without a name.
-    """
+    """Returns the expressions that stand in the place of columns, each once."""
     known: dict[str, Expression] = {}
     for value in (*entry.keys, *entry.columns_read):
         if isinstance(value, Expression) and not _same(df, value, known.setdefault(value, value)):

@@ -25,10 +25,8 @@ class PlanNode:
     """A node of a plan.
 
     Attributes:
-        depth: its distance from the root.
         name: what kind of node it is, such as "Aggregate".
         rest: the text after the name.
-        streaming: whether it is a stream.
     """
 
     depth: int

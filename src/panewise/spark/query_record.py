@@ -73,12 +73,7 @@ def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
 
 
 def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> None:
-    """Checks that the operators whose rows are inputs are those of the checkpoint.
-
-    Raises:
-        StateError: if there are others, one has another specification or number of shards, or the end of the
-            stream now ends their inputs, or no longer does.
-    """
+    """Checks that the operators whose rows are inputs are those of the checkpoint."""
     _check_firsts(known, dataflow)
     if dataflow.fed and known.get(_ENDS, False) != at_end:
         given = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
@@ -104,9 +99,6 @@ def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str
     """Checks that a checkpoint is where it was made, or can still be found there.
 
     Spark's description of the state has absolute paths, so without the check Spark would miss a file.
-
-    Raises:
-        StateError: naming both paths.
     """
     place = known.get(_PLACE)
     if place is None or place == checkpoint or exists(session, _path(place)):

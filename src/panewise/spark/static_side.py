@@ -15,11 +15,7 @@ from panewise.spec import Specification, parts
 
 
 def static_ports(dfs: Mapping[str, DataFrame], spec: Specification) -> tuple[str, ...]:
-    """Returns the static sides: the right one, if it is a batch DataFrame and the left one is a stream.
-
-    Raises:
-        SpecError: if only some inputs of another operator are streams, or a field is not for a static side.
-    """
+    """Returns the static sides: the right one, if it is a batch DataFrame and the left one is a stream."""
     if len({df.isStreaming for df in dfs.values()}) < 2:
         return ()
     static = parts(spec).static_port(spec)

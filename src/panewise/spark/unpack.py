@@ -45,7 +45,6 @@ class ArrowColumns:
     """Columns of a Spark schema in Arrow.
 
     Attributes:
-        schema: the columns, as :func:`panewise.spark.types.arrow_schema` returns them.
         maps: the columns that contain maps, with the types that Polars gives these. In the engine a map is a
             list of structs.
     """
@@ -74,12 +73,9 @@ class Unpack:
     """The function that ``mapInArrow`` calls with envelopes of one kind.
 
     Attributes:
-        kind: the kind of the envelopes.
-        target: the columns of the output.
         output_names: the names in the output of the columns that are written, by the operator's names of
             them. They are the columns of panes, or the input columns of late and invalid rows.
         restored: names that begin with `__`, by what the operator has in their place.
-        columns: the columns of the target in Arrow.
     """
 
     kind: str
@@ -170,10 +166,7 @@ class UnpackWithReports:
     (semantics 42.9).
 
     Attributes:
-        unpack: the function that makes the rows.
         written: the kinds of outputs of this operator that the query writes, with their numbered kinds.
-        target: the columns of the rows, and that of envelopes.
-        columns: these columns in Arrow.
     """
 
     unpack: Unpack
@@ -233,9 +226,6 @@ def unpack_of(
     Args:
         kind: the kind of the envelopes: "panes" or, with the port if it has a name, "late", "invalid" or
             "counts".
-        spec: the specification.
-        panes: the columns of panes in the engine.
-        inputs: the columns that enter the operator, by port.
         output_names: maps those of them that the user's DataFrames have to their names there, by port.
     """
     port = port_of(kind)
@@ -268,10 +258,7 @@ def with_own_names(
     """Returns the function with the user's names in its output.
 
     Args:
-        unpack: the function with the operator's names.
         inner: maps the user's names to the operator's.
-        spec: the specification, with the operator's names.
-        inputs: the columns that enter the operator, by port.
     """
     restored = {own: name for name, own in inner.items()}
     if unpack.kind != "panes" or not restored:

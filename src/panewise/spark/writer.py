@@ -32,8 +32,6 @@ class Dispatch:
     """The function that ``foreachBatch`` calls: passes each kind of output to its sink.
 
     Attributes:
-        sinks: the sinks by kind.
-        unpackers: the functions that make real columns, by kind.
         shape: what is done to the rows of the first output before its sink gets them, if anything is.
         begun: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such rows.
             So a table that a sink writes exists, with its columns.
@@ -78,11 +76,7 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """The arguments of `write` besides the sinks, as in :meth:`panewise.spark.WindowResult.write`.
-
-    Raises:
-        SpecError: if two triggers are given.
-    """
+    """The arguments of `write` besides the sinks, as in :meth:`panewise.spark.WindowResult.write`."""
 
     checkpoint: str | None
     available_now: bool

@@ -19,10 +19,6 @@ def frame_for(schema: Schema, given: Any) -> pl.DataFrame:
 
     Columns are cast where no value can change: null to any type, shorter to longer numbers, instants to
     microseconds, maps to lists of their entries.
-
-    Raises:
-        InputError: if the batch is not a DataFrame, a table or a record batch, or if a column is missing or
-            has another type.
     """
     if isinstance(given, (pa.Table, pa.RecordBatch)):
         given = _read(given)

@@ -31,8 +31,6 @@ class Buffer:
     """The messages of one batch that is not complete yet, and the readings of the clocks behind them.
 
     Attributes:
-        spec: the specification.
-        schemas: the columns of each port.
         moves: how many readings of the clocks wait. They are evaluated after all messages that wait.
         clock: the highest of these readings of processing time, None if there is none.
         watermark: the highest of these watermarks, also of those that messages which wait move; None if there
@@ -69,11 +67,7 @@ class Buffer:
         return ((one.input, one.position) for one in self._waiting if one.position is not None)
 
     def add(self, message: Any, port: str, position: Position | None) -> None:
-        """Adds a message.
-
-        Raises:
-            InputError: if it is no mapping, or its position has not as many parts as the specification says.
-        """
+        """Adds a message."""
         if not isinstance(message, Mapping):
             given = f"a message of the type {type(message).__name__}"
             raise InputError(given, "a message has a value for each column", "give a dict")
@@ -99,6 +93,10 @@ class Buffer:
         """Adds readings of the clocks. Lower ones than before change nothing."""
         self.moves += 1
         self.clock = highest(self.clock, clock)
+        self.watermark = highest(self.watermark, watermark)
+
+    def raise_watermark(self, watermark: int) -> None:
+        """Notes a watermark that a message which waits moves."""
         self.watermark = highest(self.watermark, watermark)
 
     def remove_last(self) -> None:

@@ -26,7 +26,6 @@ class Materialized:
     """The current results of an operator's windows in a store of the caller.
 
     Args:
-        spec: the specification, which :func:`panewise.standalone.materializable.check` has accepted.
         store: the store. It belongs to the operator, but the caller closes it.
 
     Attributes:

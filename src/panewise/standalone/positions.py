@@ -54,11 +54,7 @@ class PartitionPositions:
 
 
 def checked(position: Any) -> Position | None:
-    """Returns a position as a tuple, None for None.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Returns a position as a tuple, None for None."""
     if position is None:
         return None
     if not isinstance(position, (tuple, list)) or len(position) not in (2, 3):

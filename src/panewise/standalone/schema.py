@@ -19,11 +19,7 @@ ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by co
 
 
 def schemas_of(spec: Specification, given: Any) -> Schemas:
-    """Returns the columns of each port as Polars types.
-
-    Raises:
-        InputError: if `given` is not by column, or by port and column, or a type is unknown.
-    """
+    """Returns the columns of each port as Polars types."""
     if not isinstance(given, Mapping):
         raise InputError(f"schema={given!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
     ports = list(spec.ports)
@@ -69,11 +65,7 @@ def _unknown(name: str, given: Any) -> InputError:
 
 
 def for_schemas(spec: Any, schemas: Schemas) -> Any:
-    """Returns the specification for inputs with these columns, after checking their types.
-
-    Raises:
-        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
-    """
+    """Returns the specification for inputs with these columns, after checking their types."""
     fitted = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
     typed = {
         port: {

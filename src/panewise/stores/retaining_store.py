@@ -177,11 +177,7 @@ def arguments_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def checked_duration(name: str, value: DurationLike, least: int, retention: int | None = None) -> int:
-    """Returns a duration in microseconds.
-
-    Raises:
-        SpecError: if it is shorter than `least`, or longer than the retention.
-    """
+    """Returns a duration in microseconds."""
     duration = Duration.of(value, name)
     if duration.us < least:
         rule = f"{name} is {Duration(least)} or longer"

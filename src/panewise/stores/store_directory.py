@@ -18,9 +18,6 @@ class StoreDirectory:
 
     The header has the format, and a lower bound of the number of changes in the files. It is written when the
     map is closed, and after the first commit of a session. Files with fewer changes have lost some.
-
-    Raises:
-        StoreError: if the directory cannot be written, or belongs to something else, or to another format.
     """
 
     def __init__(self, path: Path) -> None:

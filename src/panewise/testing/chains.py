@@ -1,6 +1,5 @@
 """Hypothesis strategies of chains (semantics 30)."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -9,7 +8,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from panewise import functions as F
-from panewise.errors import SpecWarning
 from panewise.families import INPUT
 from panewise.oracle.chain.interpreter import kinds_of
 from panewise.spec import (
@@ -22,6 +20,7 @@ from panewise.spec import (
     merging,
 )
 from panewise.spec.aggregates.aggregate import PAIRS
+from panewise.spec.fields import silently
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES, types_of
 from panewise.testing.window_specs import specs
 
@@ -41,8 +40,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
     fixed = {"keys": draw(_KEYS), "delta": False, **fixed}
     first = draw(specs(kind, **fixed).filter(can_begin_chain))
     if merging(first.window) and first.accumulation == "accumulating":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpecWarning)
+        with silently():
             first = draw(
                 specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(
                     can_begin_chain
@@ -61,8 +59,7 @@ def _without_rounded(first: WindowOperator) -> WindowOperator:
     A stage may group by a result, or count distinct results. Then the last bit of one would decide.
     """
     exact = [one for one in first.aggregates if one.fn not in _ROUNDED]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return replace(first, aggregates=tuple(exact) or (F.count().alias("a0"),))
 
 

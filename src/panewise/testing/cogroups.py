@@ -1,14 +1,13 @@
 """Hypothesis strategies of cogroups (semantics 43). Events for them are those of joins."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise.chrono import Duration
-from panewise.errors import SpecWarning
 from panewise.spec import CogroupOperator, MergeAggregate, UserMergeAggregate
+from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.testing.aggregates import aggregates
@@ -57,8 +56,7 @@ def cogroup_specs(draw: st.DrawFn, /, **fixed: Any) -> CogroupOperator:
     fields |= draw(watermarks_of_sides())
     fields |= draw(_contents())
     left, right = (replace(one, allowed_lateness=Duration(0)) for one in draw(two_sides(fields.pop("marks"))))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return CogroupOperator(**{"left": left, "right": right, **fields, **fixed})
 
 

@@ -23,8 +23,6 @@ def infer(
     A given type takes precedence over an inferred one. Dicts are inferred as structs: give the type of a map.
 
     Args:
-        rows: all rows of all events.
-        given: the types that the caller gives.
         needed: columns that have a type even if no row has them.
         whole: columns that are bigint whatever their values are (event time, offset).
         boolean: columns that are boolean, instead of bigint, if they have no value.

@@ -57,14 +57,7 @@ def deduplicate_events(
     max_rows: int = 6,
     types: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Draws events for a deduplication, as :func:`panewise.testing.run` takes them.
-
-    Args:
-        spec: the operator.
-        max_events: the most events, without the end of input.
-        max_rows: the most rows of a batch.
-        types: the types of columns that differ from those of :func:`types_of`.
-    """
+    """Draws events for a deduplication, as :func:`panewise.testing.strategies.frame_events` does for OVER."""
     return row_script(_DeduplicateWriter(draw, spec, with_types(types_of(spec), types), max_rows), max_events)
 
 

@@ -78,17 +78,7 @@ def join_events(
 
 @dataclass
 class _JoinWriter:
-    """Draws events one after the other, near the times of earlier rows of both sides.
-
-    Attributes:
-        draw: Hypothesis's draw.
-        spec: the join or cogroup.
-        max_rows: the most rows of a side in a batch.
-        types: the types of the columns of each side.
-        seen: the event times drawn so far, by side.
-        readings: the processing time after each clock reading.
-        ended: the sides whose input has ended.
-    """
+    """Draws events one after the other, near the times of earlier rows of both sides."""
 
     draw: st.DrawFn
     spec: JoinOperator | CogroupOperator

@@ -162,12 +162,7 @@ def check_one_batch(spec: Any, events: Events, runtime: str = "oracle", **option
 
 
 def last_panes(spec: Any, outputs: Iterable[Mapping[str, Any]]) -> Rows:
-    """Returns the last `+` pane of each window that is not retracted, without what tells panes apart.
-
-    Args:
-        spec: a window operator, a chain or a cogroup.
-        outputs: the outputs of :func:`panewise.testing.run`.
-    """
+    """Returns the last `+` pane of each window that is not retracted, without what tells panes apart."""
     found: dict[Any, dict[str, Any]] = {}
     for pane in (pane for output in outputs for pane in output["panes"]):
         found.pop(_window(spec, pane), None)

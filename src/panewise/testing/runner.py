@@ -76,12 +76,7 @@ def run(
 
 
 def play_script(made: Script, runtime: str) -> list[dict[str, Any]]:
-    """Plays a script; returns the output after each event.
-
-    Raises:
-        InputError: for an unknown runtime or option.
-        AssertionError: if a retraction repeats no row that was emitted (semantics 20.5).
-    """
+    """Plays a script; returns the output after each event."""
     play, inner = runtime_named(runtime), names_inside(made)
     if inner:
         names = emitted(made, inner)

@@ -4,13 +4,11 @@ Sizes and times are a few microseconds (except in calendars), so that equal time
 common. Floats are multiples of 0.25, so that sums are exact.
 """
 
-import warnings
 from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from panewise.errors import SpecWarning
 from panewise.spec import (
     DEFAULT_TRIGGER,
     UNLIMITED,
@@ -43,6 +41,7 @@ from panewise.spec import (
     counted,
     rows,
 )
+from panewise.spec.fields import silently
 from panewise.spec.triggers.composite import finish, waits_for_end, walk
 from panewise.spec.windows.sliding import ANCHORS
 from panewise.testing.aggregates import aggregates
@@ -180,8 +179,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     if "drop_by" not in fields:
         never = fields["allowed_lateness"] == UNLIMITED or counted(window)
         fields["drop_by"] = "window" if never else draw(st.sampled_from(["window", "window", "row"]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return WindowOperator(**fields)
 
 

@@ -1,12 +1,10 @@
 """Hypothesis strategies of windows over joins (semantics 42)."""
 
-import warnings
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise import functions as F
-from panewise.errors import SpecWarning
 from panewise.spec import (
     AfterAny,
     AfterEventTimeDelay,
@@ -26,6 +24,7 @@ from panewise.spec import (
     Tumbling,
     WindowedJoin,
 )
+from panewise.spec.fields import silently
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, RIGHT
 from panewise.spec.operators.windowed_join import key_columns
 from panewise.spec.triggers.simple import AfterCount, Always
@@ -71,8 +70,7 @@ def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
     fields |= draw(st.sampled_from([{}, {"evaluate": "record"}]))
     listed = F.collect_list(draw(st.sampled_from(sorted(_values(join)) or [JOIN_TIME])))
     aggregates = [F.count().alias("pairs"), F.max(JOIN_TIME).alias("latest"), listed.alias("all")]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         made = join.then(window=window, aggregates=aggregates, keys=_different(keys), **fields)
         if window == Tumbling(5) and draw(st.booleans()):
             made = made.then(keys=made.keys[:1], aggregates=[F.sum("pairs").alias("pairs")])

@@ -57,9 +57,6 @@ class Call:
         """Returns panewise's function over a window in the place of the call.
 
         `read` returns the name of the input column for an argument that is a column.
-
-        Raises:
-            SpecError: if there is no such function on a stream.
         """
         given = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
         if len(given.get("cols", ())) or given.get("frequency", 1) != 1:
@@ -100,8 +97,6 @@ class Memory:
 
     Attributes:
         streamed: the column that takes its place on a stream.
-        functions: the functions over windows in it.
-        call: the call that made it, if it was made by one.
         named: whether it was given a name.
     """
 
@@ -112,12 +107,7 @@ class Memory:
 
 
 class Remembering:
-    """The base class of columns that have a memory.
-
-    Attributes:
-        plain: the column that pyspark made.
-        memory: what the column remembers.
-    """
+    """The base class of columns that have a memory."""
 
     plain: Column
     memory: Memory

@@ -40,11 +40,7 @@ class Derivation:
     """How a DataFrame was made by an OVER operator.
 
     Attributes:
-        base: the input of the operator.
-        functions: the functions over windows that the operator computes.
         steps: the calls that are made on the operator's rows, beginning with that with the functions.
-        made: the columns that the steps add or replace.
-        result: the outputs of the operator.
     """
 
     base: DataFrame
@@ -66,11 +62,7 @@ class ResultBehind(OverResult):
         return super()._write(sinks, options, others)
 
     def check_input(self) -> None:
-        """Refuses these rows as an input: the second operator would not get what Spark computes.
-
-        Raises:
-            SpecError: always.
-        """
+        """Refuses these rows as an input: the second operator would not get what Spark computes."""
         raise _without_steps("an operator")
 
     def _alone(self, kind: str) -> DataFrame:
@@ -223,9 +215,6 @@ def _checked_text(text: str, made: frozenset[str]) -> str:
     """Returns the text of a column or expression, and refuses one that reads a column in `made`.
 
     Names are compared without regard to case, as Spark does by default.
-
-    Raises:
-        SpecError: naming both.
     """
     for name in made:
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
@@ -265,11 +254,7 @@ class _Inputs:
         self._derivation, self._known = derivation, dict[str, str]()
 
     def name_of(self, column: Any) -> str:
-        """Returns the name of a column. An expression gets a new name.
-
-        Raises:
-            SpecError: if the expression contains a function over a window.
-        """
+        """Returns the name of a column. An expression gets a new name."""
         text = text_of(column)
         if isinstance(column, str) or text in self._derivation.base.columns:
             return text

@@ -145,7 +145,7 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         SpecError: as :func:`from_dict` does.
     """
-    with silently():
+    with silently():  # the specification has warned when it was built
         return to_dict(without_functions(document))
 
 

@@ -97,13 +97,7 @@ class WindowedAggregator(RetainedWindows):
 
 
 class _Aggregates(Content):
-    """The results of windows, computed from partials or from stored messages.
-
-    Args:
-        state: the windows.
-        results: the aggregates.
-        from_messages: whether results are computed from stored messages.
-    """
+    """The results of windows, computed from partials or from stored messages."""
 
     def __init__(self, state: RetainedState, results: Results, from_messages: bool) -> None:
         self._state, self._results, self._from_messages = state, results, from_messages

@@ -34,14 +34,8 @@ class WindowFiles:
     """The metadata of windows and, if an operator needs them, the messages.
 
     Args:
-        directory: where they are; None: in memory.
-        made_with: the settings and types that the stored windows depend on.
         layout: the fields of the keys of messages; None: messages are not stored.
-        sessions: whether there are session keys.
         on_write: is called with the kind of each write before it: "messages", "metadata" or "position".
-
-    Raises:
-        StoreError: if the files cannot be used, or were made with other settings.
     """
 
     def __init__(
@@ -108,9 +102,6 @@ class WindowFiles:
         """Writes messages, metadata and the position, each in a commit of its own.
 
         Args:
-            changed: the windows to write.
-            removed: the keys of windows to delete.
-            header: the header to write.
             retired: the encoded bounds of retired messages by part; empty ones are deleted.
 
         Raises:
@@ -143,11 +134,7 @@ class WindowFiles:
         header: dict[str, Any],
         messages: Iterable[tuple[bytes, bytes]],
     ) -> None:
-        """Makes a durable copy of the state under a name, in place of an earlier one.
-
-        Raises:
-            StoreError: if it cannot be written.
-        """
+        """Makes a durable copy of the state under a name, in place of an earlier one."""
         copy = _copy(name)
         self._metadata.delete_range(copy, prefix_end(copy))
         self._put_header(header, copy)
@@ -159,19 +146,11 @@ class WindowFiles:
         self._metadata.commit()
 
     def saved(self, name: str) -> dict[str, Any] | None:
-        """Returns the header of a copy; None if there is none of this name.
-
-        Raises:
-            StoreError: if it was made with other settings.
-        """
+        """Returns the header of a copy; None if there is none of this name."""
         return self._read_header(_copy(name)) or None
 
     def reset(self, name: str | None, header: dict[str, Any]) -> None:
         """Puts a copy back, or with None the initial state, and makes it durable.
-
-        Args:
-            name: the name of the copy.
-            header: the header to put in place of that of the copy.
 
         Raises:
             StoreError: if it cannot be written. The files are then those before the reset, or the reset is

@@ -57,11 +57,6 @@ class Grid(ABC):
         """Returns the first time or offset at which a message can belong to a window in retention.
 
         Messages of sessions have no such bound: each can extend a session, and they are deleted by key.
-
-        Args:
-            windows: the windows in the table.
-            floor: the instant up to which windows have expired.
-            mark: the highest offset of an applied message.
         """
         return MIN_INSTANT
 

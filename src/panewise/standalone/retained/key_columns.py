@@ -26,16 +26,9 @@ _EXACT: Final = Context(prec=100)  # more digits than a decimal has
 class KeyColumn:
     """A column whose values become parts of keys of stores.
 
-    Args:
-        name: its name.
-        schema: the columns of messages.
-
     Attributes:
         to_key: converts a value of a message to a value of a key.
         from_key: converts it back.
-
-    Raises:
-        SpecError: if the column is missing, or has a type that is not possible in keys.
     """
 
     def __init__(self, name: str, schema: Schema) -> None:
@@ -56,11 +49,7 @@ class KeyColumn:
             raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
 
     def from_call(self, given: Any) -> Any:
-        """Converts a value that a caller gives to a value of a key. A whole number fits a column of floats.
-
-        Raises:
-            InputError: if it is not of the type of the column.
-        """
+        """Converts a value of a caller to a value of a key. A whole number fits a column of floats."""
         fit = kind_of(self._dtype).fit(given)
         if fit is MISFIT:
             rule = f"the keys of column {self.name!r} are of the type {self._dtype}"
@@ -77,16 +66,8 @@ class KeyColumn:
 class KeyColumns:
     """The columns of keys of an operator.
 
-    Args:
-        session: the column of session keys; None: there are no sessions.
-        fields: the columns of equal fields.
-        schema: the columns of messages.
-
     Attributes:
         names: the names of all these columns.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that is not possible in keys.
     """
 
     def __init__(self, session: str | None, fields: Sequence[str], schema: Schema) -> None:
@@ -113,12 +94,7 @@ class KeyColumns:
         return key
 
     def session_from_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
-        """Converts the session key that a caller gives to a value of keys.
-
-        Raises:
-            InputError: if a key is given and there are no sessions; for a value of another type; for None if
-                a key is needed.
-        """
+        """Converts the session key that a caller gives to a value of keys."""
         if self._session is None:
             if given is not None:
                 rule = "only windows of sessions have a session key"
@@ -130,11 +106,7 @@ class KeyColumns:
         return key
 
     def fields_from_call(self, given: Any) -> tuple[Any, ...] | None:
-        """Converts the equal fields that a caller gives to values of keys.
-
-        Raises:
-            InputError: if there is not one value of the right type for each equal field.
-        """
+        """Converts the equal fields that a caller gives to values of keys."""
         if given is None:
             return None
         if not isinstance(given, (tuple, list)) or not 0 < len(given) == len(self._fields):

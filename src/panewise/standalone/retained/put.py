@@ -15,11 +15,7 @@ from panewise.stores.keys import KeyValue
 
 
 def window_of(state: RetainedState, metadata: WindowMetadata) -> RetainedWindow:
-    """Returns a new window with these metadata. It is not put in the table.
-
-    Raises:
-        InputError: if they do not fit the windows of the operator.
-    """
+    """Returns a new window with these metadata. It is not put in the table."""
     _check_types(metadata)
     settings, progress = state.settings, state.progress
     session_key = state.keys.session_from_call(metadata.session_key, needed=True)
@@ -28,7 +24,7 @@ def window_of(state: RetainedState, metadata: WindowMetadata) -> RetainedWindow:
     if settings.by_time:
         if session_key is not None:
             _check_apart(state, window)
-        if state.retention.floor_at(progress.watermark) >= window.end:
+        if state.retention.expired_until >= window.end:
             rule = "a window in retention ends after the instant up to which windows have expired"
             raise InputError(f"end_time={window.end}", rule, "put later windows")
     return window
@@ -75,14 +71,7 @@ def _window_with(
     """Returns a window with these metadata.
 
     Args:
-        settings: the windows of the operator.
-        metadata: what the caller puts.
-        session_key: its session key as stores have it.
         stored: the window that it replaces; None: there is none.
-        progress: how far the operator has come.
-
-    Raises:
-        InputError: if the metadata do not fit the windows of the operator.
     """
     start, offsets = metadata.start, (metadata.start_offset, metadata.last_offset)
     if offsets[0] > offsets[1]:

@@ -26,11 +26,6 @@ _WINDOW: Final = "__window"
 class Results:
     """The aggregates of an operator.
 
-    Args:
-        aggregates: the aggregates.
-        entry: what the operator reads of a message.
-        schema: the columns of messages.
-
     Attributes:
         is_safe: whether aggregating a message cannot raise an error.
     """
@@ -98,11 +93,7 @@ class Results:
         return self._values(self._merged([partial]))
 
     def partial_of(self, data: bytes) -> pl.DataFrame | None:
-        """Returns the partial in the metadata of a window; None for no bytes.
-
-        Raises:
-            InputError: if it is not one of these aggregates.
-        """
+        """Returns the partial in the metadata of a window; None for no bytes."""
         rule = "a partial is an Arrow file with the columns of these aggregates, in one row"
         try:
             partial = self.completed(from_bytes(data))

@@ -38,7 +38,6 @@ class Retirements:
     """The retired messages that are still in a message store: they are hidden, and deleted after a flush.
 
     Args:
-        messages: the message store.
         in_memory: whether the store is in memory. Then nothing can be lost between two commits, and messages
             are deleted without waiting for a flush.
     """
@@ -65,8 +64,6 @@ class Retirements:
 
         Args:
             end: the time or offset, exclusive for times and inclusive for offsets.
-            session_key: the session key.
-            last_offset: the highest offset of a message that retires.
             left: how many live sessions the key has. Messages may stay hidden until as many have expired.
         """
         part = (session_key, None)

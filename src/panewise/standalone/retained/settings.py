@@ -262,11 +262,7 @@ def _check_flag(name: str, value: Any) -> None:
 
 
 def _update_policy(given: Any, name: Literal["early", "late"]) -> UpdatePolicy:
-    """Returns a policy. A period is aligned for `early`, and counts from the first message for `late`.
-
-    Raises:
-        SpecError: if the value is none, or a period is not above zero or not aligned.
-    """
+    """Returns a policy. A period is aligned for `early`, and counts from the first message for `late`."""
     if given == "each":
         return Always()
     if isinstance(given, Every):

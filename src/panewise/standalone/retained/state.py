@@ -29,17 +29,7 @@ from panewise.stores.message_codec import Message as StoredMessage
 
 
 class RetainedState:
-    """Windows, messages and progress of an operator.
-
-    Args:
-        settings: the settings.
-        spec: what is read of a message, checked against the schema.
-        schema: the columns of messages.
-        stores_messages: whether messages are stored.
-        join_keys: the columns of equal fields.
-        store: a directory for windows and messages; None: in memory.
-        callbacks: `write` is called before each write.
-    """
+    """Windows, messages and progress of an operator."""
 
     def __init__(
         self,
@@ -64,7 +54,7 @@ class RetainedState:
     def begin(self) -> None:
         """Loads what is stored, in place of all that the operator has in memory."""
         self.windows, self.progress = RetainedTable(), Progress.from_json(self.files.header)
-        self.retention = WindowRetention(self.settings, self.progress.floor)
+        self.retention = WindowRetention(self.settings, self.windows, self.progress)
         self.updates = Updates(self.settings, self.windows)
         self.retirements: Retirements | None = None
         if self.messages is not None:
@@ -194,10 +184,9 @@ class RetainedState:
     def retire_unreachable(self) -> None:
         """Retires the messages before the first one that a window of a fixed size can contain."""
         if self.retirements is not None and self.progress.mark is not None:
-            floor = self.retention.floor_at(self.progress.watermark)
+            floor = self.retention.expired_until
             if self.settings.by_time:  # a longer retention later opens no window whose messages are deleted
-                self.retention.raise_floor([floor])
-                self.progress.floor = floor
+                self.progress.raise_floor([floor])
             position = self.grid.first_position(self.windows, floor, self.progress.mark)
             if position > MIN_INSTANT:
                 self.retirements.add(position if self.settings.by_time else position - 1)
@@ -226,7 +215,7 @@ class RetainedState:
     def remove(self, window: RetainedWindow) -> None:
         """Removes a window from the table."""
         self.windows.remove(window)
-        self.retention.removed(window, self.windows)
+        self.retention.removed(window)
         self._end_restore_without_windows()
 
 

@@ -117,12 +117,7 @@ class RetainedTable:
     def backward(
         self, session_key: KeyValue | None = None, last: int | None = None
     ) -> Iterator[RetainedWindow]:
-        """Returns the windows from the highest start on, or from the highest one up to `last`.
-
-        Args:
-            session_key: only sessions of this key; None: all windows.
-            last: the highest start; None: any.
-        """
+        """Returns the windows from the highest start on, or from the highest one up to `last`."""
         if session_key is None:
             end = None if last is None else (last + 1, b"")
             places = self._windows.irange(None, end, inclusive=(True, False), reverse=True)

@@ -31,12 +31,7 @@ class ValidMessage(NamedTuple):
 
 
 def checked(spec: WindowOperator, given: Any) -> tuple[WindowOperator, Schema]:
-    """Returns the specification as it fits the columns, and the columns with their types of Polars.
-
-    Raises:
-        InputError: if `given` has no type for each column, or an unknown one.
-        SpecError: if a column is missing, or has a type that the specification cannot use.
-    """
+    """Returns the specification as it fits the columns, and the columns with their types of Polars."""
     schemas = schemas_of(spec, given)
     return for_schemas(spec, schemas), schemas[INPUT]
 
@@ -45,8 +40,6 @@ class MessageValidator:
     """Validates the messages of an operator.
 
     Args:
-        spec: what is read of a message.
-        schema: the columns.
         compared: the columns that become parts of keys of stores.
     """
 
@@ -60,11 +53,7 @@ class MessageValidator:
         self._plain_time = schema[self._time] == pl.Int64()
 
     def check(self, message: Any, clock: int) -> ValidMessage | str:
-        """Returns a valid message with all columns, or why it is invalid.
-
-        Raises:
-            InputError: if it is no mapping, or has a column that the schema lacks.
-        """
+        """Returns a valid message with all columns, or why it is invalid."""
         if not isinstance(message, Mapping):
             given = f"a message of the type {type(message).__name__}"
             raise InputError(given, "a message has a value for each column", "give a dict")

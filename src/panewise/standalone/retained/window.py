@@ -20,9 +20,6 @@ class Arrival:
     """A message that an operator applies.
 
     Attributes:
-        message: the message.
-        offset: its offset.
-        time: its event time.
         number: how many messages were applied before it.
         session_key: its session key as stores have it, None without sessions.
     """
@@ -38,8 +35,6 @@ class FreshMessage(NamedTuple):
     """A stored message of a window that has not been emitted.
 
     Attributes:
-        time: its event time.
-        offset: its offset.
         join_keys: its equal fields as stores have them, by `encode_key`; none without equal fields.
     """
 
@@ -57,10 +52,6 @@ class RetainedWindow:
         start: its key, see `WindowMetadata`.
         boundary: the progress at which it is full: a watermark, or the number of a message.
         end: the first instant after it. For windows of messages: after the latest event time in it.
-        last_number: the number of the last message that was added to it.
-        first_number: the number of its first message.
-        last_time: the latest event time of its messages.
-        full: whether its boundary has been reached.
         pending_since: the processing time of the first message that has not been emitted; None: there is
             none.
         fresh: the messages that a join window operator has not emitted, in the order of their offsets.

@@ -1,14 +1,13 @@
 """Windows of both sides, as :class:`panewise.testing.matches.parts.MatchTests`."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise.chrono import Duration
-from panewise.errors import SpecWarning
 from panewise.spec import DEFAULT_TRIGGER, UNLIMITED, Global, Session
+from panewise.spec.fields import silently
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.testing.matches.parts import MatchTests
@@ -43,8 +42,7 @@ def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) ->
     of_window: list[Any] = [0, 0, 0, 0, UNLIMITED] if isinstance(window, Global) else [0, 0, 1, 5, UNLIMITED]
     drop: Any = "row" if lateness == 3 else "window"
     given = {"accumulation": accumulation, "allowed_lateness": of_window[lateness], "drop_by": drop}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return SameWindow(window, trigger=trigger, **given)
 
 

@@ -20,7 +20,7 @@ from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
-from panewise.testing.runtimes import Counts, without_zeros
+from panewise.testing.runtimes import Counts, check_options, without_zeros
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 
@@ -30,15 +30,8 @@ def play(script: Script) -> list[dict[str, Any]]:
 
     A restart saves the operator and continues with the restored one. With the option `stored`, every event
     loads the state from a run store and commits the changes, as on Spark.
-
-    Raises:
-        InputError: for an unknown option.
     """
-    unknown = set(script.options) - {"stored"}
-    if unknown:
-        raise InputError(
-            f"options={sorted(unknown)}", "this runtime has one option: stored", "leave them out"
-        )
+    check_options(script, "stored")
     columns = {port: schema(types) | FLAGS for port, types in script.types.items()}
     play_event = _stored(script, columns) if script.options.get("stored") else _in_memory(script, columns)
     outputs = []

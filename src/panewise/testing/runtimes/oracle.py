@@ -1,34 +1,29 @@
 """Plays events in the oracle."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from panewise.engine.columns import ROW
-from panewise.errors import InputError, SpecWarning
 from panewise.families import INPUT
 from panewise.oracle import interpreter
 from panewise.oracle.outputs import COUNTS
 from panewise.spec import Custom, Specification
+from panewise.spec.fields import silently
 from panewise.spec.windows.custom import EachRow
 from panewise.testing.events import Event, Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import schema
-from panewise.testing.runtimes import without_zeros
+from panewise.testing.runtimes import check_options, without_zeros
 
 
 def play(script: Script) -> list[dict[str, Any]]:
     """Returns the oracle's output after each event.
 
     A restart does nothing, because it must change no output (semantics 33).
-
-    Raises:
-        InputError: for any option.
     """
-    if script.options:
-        raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
+    check_options(script)
     field = script.port_field
     types: Any = script.types if field else dict(script.types[INPUT])
     oracle = interpreter(_by_row(script), types)
@@ -56,8 +51,7 @@ def _by_row(script: Script) -> Specification:
         return script.spec
     known = next(iter(script.types.values()))  # of two sides both have these columns
     types = {"event_time": pl.Int64(), **schema({name: known[name] for name in window.columns})}
-    with warnings.catch_warnings():  # the user's specification warned when it was built
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))
         made: Specification = changed if first is spec else replace(spec, first=changed)
         return made

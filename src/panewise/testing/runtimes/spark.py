@@ -35,6 +35,7 @@ from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
+from panewise.testing.runtimes import check_options
 from panewise.testing.runtimes.engine import dicts, plain
 
 
@@ -43,15 +44,8 @@ def play(script: Script) -> list[dict[str, Any]]:
 
     The option `shards` is the number of shards, by default 1. With several shards, Spark determines the order
     of rows of different shards.
-
-    Raises:
-        InputError: for an unknown option, and for an op that Spark does not have (semantics 10.24).
     """
-    unknown = set(script.options) - {"shards"}
-    if unknown:
-        raise InputError(
-            f"options={sorted(unknown)}", "this runtime has one option: shards", "leave them out"
-        )
+    check_options(script, "shards")
     check_ops(script)
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
@@ -62,11 +56,7 @@ def play(script: Script) -> list[dict[str, Any]]:
 
 
 def check_ops(script: Script) -> None:
-    """Refuses events that Spark does not have.
-
-    Raises:
-        InputError: for such an event.
-    """
+    """Refuses events that Spark does not have."""
     own = parts_for_tests(script.spec)
     for event in script.events:
         if event.op in own.ops:
@@ -171,14 +161,8 @@ class _Stage:
     """A query with its directories and outputs.
 
     Attributes:
-        script: the script that is played.
-        scratch: the directory of the query's input files and its checkpoint.
         emitted: the envelopes that the query emitted since the last event, each as (kind, payload).
-        live: the stored windows.
-        files: the number of input files written so far.
-        clock: the processing time.
         next_batch: files for the next micro-batch, with the places where the query reads them.
-        query: the running query.
     """
 
     script: Script

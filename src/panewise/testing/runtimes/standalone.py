@@ -14,24 +14,17 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import ROW
-from panewise.errors import InputError
 from panewise.standalone import Counts, Emission, StandaloneOperator
 from panewise.standalone.operator import add_flagged
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
+from panewise.testing.runtimes import check_options
 from panewise.testing.runtimes.engine import COUNTS, Tables, dicts, plain
 
 
 def play(script: Script) -> list[dict[str, Any]]:
-    """Returns the output of a standalone operator after each event.
-
-    Raises:
-        InputError: for an unknown option.
-    """
-    unknown = set(script.options) - {"messages", "stored"}
-    if unknown:
-        rule = "this runtime has two options: messages and stored"
-        raise InputError(f"options={sorted(unknown)}", rule, "leave them out")
+    """Returns the output of a standalone operator after each event."""
+    check_options(script, "messages", "stored")
     with TemporaryDirectory(prefix="panewise-") as directory:
         player = _Player(script, Path(directory))
         try:
@@ -47,9 +40,6 @@ class _Player:
     """A standalone operator that plays events.
 
     Attributes:
-        script: the script.
-        directory: the directory of its state, if it is stored.
-        operator: the operator.
         counts: the counts of the operator before the present event.
     """
 
