@@ -32,11 +32,7 @@ _PLAIN = (
 
 
 def checked_types(types: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns the types of columns by name, after a check of the names of the types.
-
-    Raises:
-        InputError: for an unknown name.
-    """
+    """Returns the types of columns by name, after a check of the names of the types."""
     given = dict(types or {})
     for column, kind in given.items():
         if kind not in _PLAIN and not _DECIMAL.fullmatch(kind) and not _NESTED.fullmatch(kind):

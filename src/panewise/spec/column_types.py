@@ -118,9 +118,6 @@ def check_bytes(what: str, names: Iterable[str], types: Mapping[str, Type]) -> N
         names: the columns. Those of unknown type are not checked.
         types: the types that are known, by name.
 
-    Raises:
-        SpecError: naming the column.
-
     >>> check_bytes("key", ["k"], {"k": Type("string collate UTF8_LCASE")})
     Traceback (most recent call last):
     panewise.errors.SpecError: key k: string collate UTF8_LCASE | strings are compared by their bytes, so a

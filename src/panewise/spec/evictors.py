@@ -119,11 +119,7 @@ def evictor_columns(evictor: Evictor | None) -> tuple[str, ...]:
 
 
 def check_evictor(evictor: object, accumulation: str) -> None:
-    """Checks that a value is None or an evictor, and that it has an effect with this `accumulation`.
-
-    Raises:
-        SpecError: if it is not an evictor, or evicts after the panes of discarding mode (semantics 11.5).
-    """
+    """Checks that a value is None or an evictor, and that it has an effect with this `accumulation`."""
     if evictor is None:
         return
     if not isinstance(evictor, Evictor):

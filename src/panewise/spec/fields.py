@@ -21,9 +21,6 @@ def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...
     """Returns the dict `value`, if its fields are among `known` and include those that are `required`.
 
     The path `where` is "" for the whole specification.
-
-    Raises:
-        SpecError: if the value is not a dict, has a field that is not known, or lacks a required one.
     """
     if not isinstance(value, Mapping):
         raise wrong(where or "specification", value, "an object with named fields")
@@ -75,11 +72,7 @@ def duration(value: Any, where: str) -> Duration:
 
 
 def kind_of(value: Any, where: str, kinds: Mapping[str, Any]) -> str:
-    """Returns the field `kind` of a dict.
-
-    Raises:
-        SpecError: if the value is not a dict, or its `kind` is not one of `kinds`.
-    """
+    """Returns the field `kind` of a dict."""
     kind = value.get("kind") if isinstance(value, Mapping) else value
     if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
         given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
@@ -116,11 +109,7 @@ def several(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns a JSON object as a dict. It is an `object_pairs_hook` of `json.loads`.
-
-    Raises:
-        SpecError: if a name occurs twice.
-    """
+    """Returns a JSON object as a dict. It is an `object_pairs_hook` of `json.loads`."""
     given = [name for name, _ in pairs]
     for name in given:
         if given.count(name) > 1:
@@ -135,32 +124,20 @@ def set_fields(spec: object, **values: Any) -> None:
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuses a value that is none of the choices, or only equal to one of another type.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses a value that is none of the choices, or only equal to one of another type."""
     if value not in choices or type(value) not in map(type, choices):
         raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
 
 
 def check_flag(name: str, value: Any, function: str = "") -> None:
-    """Refuses a value that is no Boolean. `function` is the one that it is an option of.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses a value that is no Boolean. `function` is the one that it is an option of."""
     if not isinstance(value, bool):
         given = f"{function}({name}={value!r})" if function else f"{name}={value!r}"
         raise SpecError(given, f"{name} is True or False", "give one of these")
 
 
 def check_columns(names: Iterable[Any]) -> None:
-    """Refuses names of columns that are no non-empty strings.
-
-    Raises:
-        SpecError: for such a name.
-    """
+    """Refuses names of columns that are no non-empty strings."""
     for name in names:
         if not isinstance(name, str) or not name:
             rule = "columns are named by non-empty strings"
@@ -168,32 +145,20 @@ def check_columns(names: Iterable[Any]) -> None:
 
 
 def check_once(keys: tuple[str, ...]) -> None:
-    """Refuses a key that is named twice.
-
-    Raises:
-        SpecError: for such a key.
-    """
+    """Refuses a key that is named twice."""
     for name in keys:
         if keys.count(name) > 1:
             raise SpecError(f"keys={list(keys)!r}", "a key is named once", f"name {name!r} once")
 
 
 def check_alias(name: Any) -> None:
-    """Refuses an alias that is no non-empty string.
-
-    Raises:
-        SpecError: for such an alias.
-    """
+    """Refuses an alias that is no non-empty string."""
     if not isinstance(name, str) or not name:
         raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
 
 
 def not_negative(value: Any, name: str) -> Duration:
-    """Returns a value as a duration that is 0 or more.
-
-    Raises:
-        SpecError: for values that are not durations, and for negative ones.
-    """
+    """Returns a value as a duration that is 0 or more."""
     duration = Duration.of(value, name)
     if duration.us < 0:
         raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")

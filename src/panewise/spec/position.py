@@ -70,11 +70,7 @@ class Position:
 
 
 def check_position(position: Any, order: tuple[str, ...] = ()) -> None:
-    """Refuses a position of another type, and one together with order columns.
-
-    Raises:
-        SpecError: for such values.
-    """
+    """Refuses a position of another type, and one together with order columns."""
     if position is not None and not isinstance(position, Position):
         rule = "a position is a Position"
         raise SpecError(f"position={position!r}", rule, "give Position(partition=..., offset=...)")

@@ -96,11 +96,7 @@ def _waiting(value: Any) -> Iterator[int]:
 
 
 def _all_lengths(value: Any) -> Iterator[int]:
-    """Yields all lengths among the fields of a value.
-
-    Raises:
-        SpecError: for windows whose lengths depend on rows.
-    """
+    """Yields all lengths among the fields of a value."""
     if isinstance(value, Custom) or (isinstance(value, Session) and gap_columns(value)):
         rule = "the ends of these windows depend on rows, so no interval suits all of them"
         raise SpecError(f"timer_interval with window={value!r}", rule, "choose an interval")

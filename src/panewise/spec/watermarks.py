@@ -191,11 +191,7 @@ def input_columns(watermark: Watermark | None) -> tuple[str, ...]:
 
 
 def check_input_column(watermark: Watermark | None, event_time: str | None) -> None:
-    """Checks that the event time is not also the column that names the inputs of rows.
-
-    Raises:
-        SpecError: if it is. The message names the column.
-    """
+    """Checks that the event time is not also the column that names the inputs of rows."""
     if event_time in input_columns(watermark):
         rule = "the column that names the input of a row contains strings, and the event time is a timestamp"
         raise SpecError(

@@ -170,11 +170,7 @@ def _digits(values: list[Any], kind: str | None) -> tuple[int, int]:
 
 
 def _fitting(fn: str, column: str | None, result: Decimal, precision: int, scale: int) -> Decimal:
-    """Returns the result after checking that it fits decimal(precision, scale) (semantics 24.16).
-
-    Raises:
-        AggregateOverflowError: if it does not fit.
-    """
+    """Returns the result after checking that it fits decimal(precision, scale) (semantics 24.16)."""
     if result.copy_abs() < Decimal(10) ** (precision - scale):
         return result
     rule = "a sum or a mean of decimals fits its result type (semantics 24.16)"

@@ -323,11 +323,7 @@ def _with_further_names(made: Aggregate, names: Mapping[str, str]) -> Aggregate:
 
 
 def check_made(name: str, given: Iterable[Any], example: str = "F.count()") -> None:
-    """Refuses values of a field that are no aggregates.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses values of a field that are no aggregates."""
     for one in given:
         if not isinstance(one, Aggregate):
             rule = "aggregates are made by panewise.functions"
@@ -335,11 +331,7 @@ def check_made(name: str, given: Iterable[Any], example: str = "F.count()") -> N
 
 
 def check_some(aggregates: tuple[Any, ...], example: str) -> None:
-    """Refuses aggregates of panes that are none, or no aggregates.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses aggregates of panes that are none, or no aggregates."""
     check_made("aggregates", aggregates, example)
     if not aggregates:
         rule = "a pane contains at least one aggregate"

@@ -21,9 +21,6 @@ _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "b
 
 def check_aggregates(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> None:
     """Checks that each aggregate can use the types of its columns. Columns of unknown type are not checked.
-
-    Raises:
-        SpecError: if an aggregate cannot use a type; the message names the column and its type.
     """
     for aggregate in aggregates:
         _check(aggregate, types)

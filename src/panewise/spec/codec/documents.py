@@ -15,9 +15,6 @@ write: Final = _ENCODER.write
 def read(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> Any:
     """Returns the value of a type that a plain value describes.
 
-    Raises:
-        SpecError: as :func:`panewise.spec.codec.from_dict` does.
-
     >>> from panewise import FixedLag, Inputs
     >>> read(FixedLag | Inputs, {"kind": "fixed_lag", "lag": 5}, where="watermark")
     FixedLag(lag=Duration('5 microseconds'))

@@ -61,12 +61,7 @@ class RowOperator(InputFields, Shown):
 
 
 def check_input(spec: RowOperator, what: str) -> None:
-    """Checks the fields that say what is read of the input. `what` names the operator.
-
-    Raises:
-        SpecError: if one is of another type, a name is no name, a key is named twice, or a field has no
-            meaning together with another one.
-    """
+    """Checks the fields that say what is read of the input. `what` names the operator."""
     watermark: Any = spec.watermark
     check_choice("null_keys", spec.null_keys, (True, False))
     if watermark is not None and (not isinstance(watermark, Watermark) or has_key_watermarks(watermark)):

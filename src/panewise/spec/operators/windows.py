@@ -352,11 +352,7 @@ def data_loss_reason(spec: WindowOperator) -> str | None:
 
 
 def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if the trigger can close a window that may still get rows (semantics 19).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
+    """Warns if the trigger can close a window that may still get rows (semantics 19)."""
     reason = data_loss_reason(spec)
     if reason is None:
         return
@@ -369,11 +365,7 @@ def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
 
 
 def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if a part of the trigger can never fire (semantics 16.13).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
+    """Warns if a part of the trigger can never fire (semantics 16.13)."""
     idle = idle_part(spec.trigger)
     if idle is not None:
         rule = "a part of a trigger that can never fire has no effect"
@@ -381,11 +373,7 @@ def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
 
 
 def warn_of_many_windows(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if a row can be in more than 1,000 windows (semantics 6.9).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
+    """Warns if a row can be in more than 1,000 windows (semantics 6.9)."""
     found = too_many(spec.window)
     if found is not None:
         _warn(*found, ManyWindowsWarning, strict=strict)

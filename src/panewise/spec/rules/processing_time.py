@@ -12,9 +12,6 @@ _NEVER_LATE = "with time='processing' no row arrives after the end of its window
 
 def check_time(spec: Any) -> None:
     """Checks that a specification with time="processing" has no field without effect; others pass.
-
-    Raises:
-        SpecError: if it has one. The message names the field.
     """
     if spec.time == "event":
         return

@@ -38,11 +38,7 @@ def with_event_time(spec: Any, columns: Collection[str]) -> Any:
 
 
 def check_counted(spec: Any) -> None:
-    """Refuses fields that have no effect or no meaning with windows of rows.
-
-    Raises:
-        SpecError: if such a field is set; the message names it.
-    """
+    """Refuses fields that have no effect or no meaning with windows of rows."""
     if not counted(spec.window):
         return
     _refuse_time(spec)

@@ -29,12 +29,7 @@ def fires_only_when_complete(trigger: Any) -> bool:
 
 
 def check_sliding(spec: Any) -> None:
-    """Checks the fields of an operator with sliding windows; other windows pass.
-
-    Raises:
-        SpecError: for an evictor or a delta; for a trigger that looks at single rows, or that closes a window
-            while rows may still arrive; and, with Sliding(rows(n)), for fields that would have no effect.
-    """
+    """Checks the fields of an operator with sliding windows; other windows pass."""
     if not isinstance(spec.window, Sliding):
         return
     for name, given in (("evictor", spec.evictor), ("delta", spec.delta)):
