@@ -20,8 +20,7 @@ _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "b
 
 
 def check_aggregates(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> None:
-    """Checks that each aggregate can use the types of its columns. Columns of unknown type are not checked.
-    """
+    """Checks that each aggregate can use the types of its columns, if they are known."""
     for aggregate in aggregates:
         _check(aggregate, types)
 

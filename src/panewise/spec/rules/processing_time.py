@@ -11,8 +11,7 @@ _NEVER_LATE = "with time='processing' no row arrives after the end of its window
 
 
 def check_time(spec: Any) -> None:
-    """Checks that a specification with time="processing" has no field without effect; others pass.
-    """
+    """Refuses fields that have no effect with time="processing"."""
     if spec.time == "event":
         return
     refused: dict[str, tuple[bool, str]] = {
