@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from panewise.errors import InputError, SpecError
 from panewise.spec.column_values import ColumnType
+from panewise.spec.fields import is_name
 
 SIMPLE: Final = ("bigint", "double", "string", "boolean")
 _RULE: Final = (
@@ -42,7 +43,7 @@ class UserFunctions:
 
 def check_name(name: Any) -> None:
     """Refuses a name that is no non-empty string: JSON identifies the aggregate by it."""
-    if not isinstance(name, str) or not name:
+    if not is_name(name):
         rule = "the name of a user-defined aggregate is a non-empty string"
         raise SpecError(f"name={name!r}", rule, "give a name such as 'longest'")
 

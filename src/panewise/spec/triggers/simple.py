@@ -9,7 +9,15 @@ from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_flag, is_finite_number, not_negative, number_or_us, set_fields
+from panewise.spec.fields import (
+    check_flag,
+    is_count,
+    is_finite_number,
+    is_name,
+    not_negative,
+    number_or_us,
+    set_fields,
+)
 from panewise.spec.windows.kinds import positive
 
 
@@ -35,7 +43,7 @@ class AfterCount:
     n: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+        if not is_count(self.n):
             raise SpecError(f"n={self.n!r}", "a count is a whole number above zero", "give n=1 or more")
 
 
@@ -306,7 +314,7 @@ Leaf: TypeAlias = (
 
 
 def _check_column(column: object) -> None:
-    if not isinstance(column, str) or not column:
+    if not is_name(column):
         raise SpecError(
             f"column={column!r}", "a trigger reads a column by its name", "give a non-empty string"
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
+from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
@@ -100,11 +101,11 @@ def check_event_times(spec: "JoinOperator") -> None:
             "and watermark=FixedLag(0)"
         )
         raise SpecError(f"event_time=None, {spec.match!r}", rule, remedy)
-    for name in ("timestamp", "watermark", "idle_after"):
-        if getattr(spec, name) is not None:
-            rule = f"{name} needs event times (semantics 36.13)"
-            given = f"event_time=None, {name}={getattr(spec, name)!r}"
-            raise SpecError(given, rule, f"leave {name} out, or {_NAME_IT}")
+    refused = {
+        name: (getattr(spec, name) is not None, f"{name} needs event times (semantics 36.13)")
+        for name in ("timestamp", "watermark", "idle_after")
+    }
+    refuse_fields(spec, refused, f"leave {{name}} out, or {_NAME_IT}", before="event_time=None, ")
 
 
 def check_has_event_times(spec: Any, what: str) -> None:
