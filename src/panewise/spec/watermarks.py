@@ -69,6 +69,7 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
     """
 
     kind: ClassVar[str] = "inputs"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("idle_after",)
     names: tuple[str, ...]
     idle_after: Duration | None
     column: str | None

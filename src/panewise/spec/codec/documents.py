@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
+from panewise.families import part
 from panewise.spec.codec.by_fields import Decoder, Encoder
 from panewise.spec.codec.forms import FORMS
 from panewise.spec.codec.users import ANY_USER
@@ -25,6 +26,8 @@ def read(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> 
 class DocumentedParts(SpecParts):
     """The parts of a family of this package. Its documents are those of the fields of its class.
 
+    `describe` of the module of the family's name in `panewise.spec.describe` has its words.
+
     Attributes:
         kind: the class of its specifications.
         marks: the fields by which a document is recognised among those of the families that follow in
@@ -37,6 +40,11 @@ class DocumentedParts(SpecParts):
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Returns whether the document has the marks."""
         return all(mark in document for mark in self.marks)
+
+    def describe(self, spec: Any) -> str:
+        """Returns what the operator does, as lines of text."""
+        words: str = part(f"panewise.spec.describe.{spec.family.name}:describe")(spec)
+        return words
 
     def to_dict(self, spec: Any) -> dict[str, Any]:
         """Returns the specification as a dict of plain values."""

@@ -7,7 +7,6 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
-from panewise.spec.describe.cogroup import describe
 from panewise.spec.families.sides import SideParts, check_sides, renamed_side
 from panewise.spec.families.windows import PaneParts, punctuations
 from panewise.spec.fields import silently_replaced
@@ -26,9 +25,6 @@ class _CogroupParts(SideParts, PaneParts):
 
     def operator(self, spec: CogroupOperator) -> WindowOperator:
         return window_operator(spec)
-
-    def describe(self, spec: CogroupOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: CogroupOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side. Compared columns, and those that windows read, have one type."""

@@ -7,7 +7,6 @@ from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
-from panewise.spec.describe.windows import describe
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.windows import WindowOperator
@@ -68,9 +67,6 @@ class PaneParts(DocumentedParts):
 
 class _WindowParts(PaneParts):
     kind = WindowOperator
-
-    def describe(self, spec: WindowOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: WindowOperator, types: Mapping[str, Types]) -> None:
         known, evictor = types[INPUT], spec.evictor

@@ -72,6 +72,10 @@ class AfterProcessingTime:
     """
 
     kind: ClassVar[str] = "after_processing_time"
+    _clock_fields: ClassVar[tuple[str, ...]] = (
+        "delay",
+        "align",
+    )
     delay: Duration
     align: Duration | None
 
@@ -104,6 +108,7 @@ class AfterSilence:
     """
 
     kind: ClassVar[str] = "after_silence"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
     duration: Duration
 
     def __init__(self, duration: DurationLike) -> None:
@@ -138,6 +143,10 @@ class Every:
     """
 
     kind: ClassVar[str] = "every"
+    _clock_fields: ClassVar[tuple[str, ...]] = (
+        "period",
+        "offset",
+    )
     period: Duration
     aligned: bool
     offset: Duration

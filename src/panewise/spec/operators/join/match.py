@@ -162,6 +162,7 @@ class Latest:
     """
 
     kind: ClassVar[str] = "latest"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("ttl",)
     ttl: Duration | None
     deletes: tuple[str | None, str | None]
 

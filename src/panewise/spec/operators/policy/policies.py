@@ -33,6 +33,7 @@ class TimePolicy:
     """A length of processing time. Made by :func:`time`."""
 
     kind: ClassVar[str] = "time"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
     duration: Duration
 
     def __post_init__(self) -> None:
@@ -85,6 +86,7 @@ class PartitionAge:
     """Evicts partitions that have received no tuple for a duration. Made by :func:`partition_age`."""
 
     kind: ClassVar[str] = "partition_age"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
     duration: Duration
 
     def __post_init__(self) -> None:
