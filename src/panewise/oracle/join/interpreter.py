@@ -15,10 +15,7 @@ class JoinInterpreter(TwoSidedInterpreter):
     """Interprets one join; each method takes one event and returns the output after it.
 
     The emitted rows take the place of panes. Late and invalid rows name their `side`, and counts are by side.
-
-    Args:
-        spec: the specification of the join.
-        types: the types of the columns of each side. They say which columns a side has.
+    The types of columns say which columns a side has.
 
     >>> from panewise.spec.operators.join.interval import Interval
     >>> from panewise.spec.operators.join.side import Side
