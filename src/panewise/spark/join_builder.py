@@ -16,7 +16,8 @@ from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of
 from panewise.spec.conditions import Term, as_condition
 from panewise.spec.operators.join.columns import EITHER, LEFT, ONE_SIDED, RIGHT, SIDES, How, Selected
-from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, RowWindow
+from panewise.spec.operators.join.interval import Interval
+from panewise.spec.operators.join.match import AsOf, LastRows, Latest, RowWindow
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams

@@ -135,17 +135,6 @@ class Carried(Protocol):
 Users: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
-def lag_on_batch(watermark: Watermark | None) -> Refusal | None:
-    """Returns why a watermark that follows the clock has no meaning on a batch DataFrame."""
-    if not isinstance(watermark, FixedLag):
-        return None
-    rule = (
-        "the rows of a batch DataFrame do not arrive as they happen, so all rows older "
-        "than the lag would be late"
-    )
-    return f"watermark={watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
-
-
 class SpecParts(ABC):
     """What all layers have to know of the specifications of a family.
 
@@ -197,8 +186,15 @@ class SpecParts(ABC):
 
     def batch_error(self, spec: Any) -> Refusal | None:
         """Returns why a batch DataFrame cannot be the input, None if it can."""
-        errors = (lag_on_batch(entry.watermark) for entry in spec.ports.values())
-        return next((error for error in errors if error is not None), None)
+        marks = (entry.watermark for entry in spec.ports.values())
+        lagging = next((mark for mark in marks if isinstance(mark, FixedLag)), None)
+        if lagging is None:
+            return None
+        rule = (
+            "the rows of a batch DataFrame do not arrive as they happen, so all rows older "
+            "than the lag would be late"
+        )
+        return f"watermark={lagging!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
 
     # Other specifications
 

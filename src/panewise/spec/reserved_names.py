@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from inspect import getattr_static
+from operator import is_
 from typing import Any, Final
 
 from panewise.spec.aggregates.aggregate import Aggregate
@@ -114,8 +115,8 @@ def _names_in(spec: Any) -> list[str]:
 def _mapped(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) -> Any:
     """Returns a value with other names. Parts without a name that changes stay the same objects."""
     if isinstance(value, tuple):
-        parts = tuple(_mapped(one, name_of, back) for one in value)
-        return value if all(map(_is, parts, value)) else parts
+        parts = tuple(_mapped(part, name_of, back) for part in value)
+        return value if all(map(is_, parts, value)) else parts
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changes = dict(_changes(value, name_of, back))
@@ -157,34 +158,21 @@ def _changed(value: Any, changes: Mapping[str, Any]) -> Any:
     return made
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
-
-
 def _restoring(function: Any, back: Mapping[str, str]) -> Any:
     """Returns the function of custom windows, called with the user's names."""
     if isinstance(function, EachRow):
-        return EachRow(_OfRow(function.function, back))
-    return _OfFrame(function, back)
+        return EachRow(_Restoring(function.function, back))
+    return _Restoring(function, back)
 
 
 @dataclass(frozen=True)
-class _OfRow:
-    """Calls a function of a row with the user's names."""
-
-    function: Callable[[dict[str, Any]], Any]
-    names: Mapping[str, str]
-
-    def __call__(self, row: dict[str, Any]) -> Any:
-        return self.function({self.names.get(name, name): value for name, value in row.items()})
-
-
-@dataclass(frozen=True)
-class _OfFrame:
-    """Calls a function of a Polars frame with the user's names."""
+class _Restoring:
+    """Calls a function of a row, or of a Polars frame, with the user's names."""
 
     function: Callable[[Any], Any]
     names: Mapping[str, str]
 
-    def __call__(self, frame: Any) -> Any:
-        return self.function(frame.rename({name: self.names.get(name, name) for name in frame.columns}))
+    def __call__(self, rows: Any) -> Any:
+        if isinstance(rows, dict):
+            return self.function({self.names.get(name, name): value for name, value in rows.items()})
+        return self.function(rows.rename({name: self.names.get(name, name) for name in rows.columns}))

@@ -109,11 +109,7 @@ class Manifest:
 def check_fields(
     whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]"
 ) -> None:
-    """Checks that each field of a JSON object is known and valid, and that the required ones are present.
-
-    Raises:
-        StateError: if not; it names the field.
-    """
+    """Checks that each field of a JSON object is known and valid, and that the required ones are present."""
     if not isinstance(fields, dict):
         raise _no_manifest(f"{whose} that is {str(fields)[:40]!r}")
     for name in required:

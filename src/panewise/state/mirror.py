@@ -115,11 +115,7 @@ class Mirror:
         return self._directory / f"{address}{_COPY}"
 
     def _stream(self, address: str, file: int) -> StreamBytes | None:
-        """Returns the stream of an open copy, None if another release wrote it.
-
-        Raises:
-            ValueError: if it is not the copy of that address, or is incomplete or damaged.
-        """
+        """Returns the stream of an open copy, None if another release wrote it."""
         status = os.fstat(file)
         is_long = status.st_size >= MAPPED_FROM
         data = memoryview(

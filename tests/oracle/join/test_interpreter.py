@@ -12,7 +12,7 @@ from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.spec.conditions import left as left_column
 from panewise.spec.conditions import right as right_column
 from panewise.spec.operators.join.columns import HOWS, Selected
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 from tests.oracle.join.cases import MAX, TYPES, Row, join, left, oracle, right, shown

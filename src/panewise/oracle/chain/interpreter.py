@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import decimal_scale, same_value, sort_key
+from panewise.oracle.columns import digits_of, same_value, sort_key
 from panewise.oracle.outputs import Output, concatenate
 from panewise.oracle.progress.clocks import Clock
 from panewise.oracle.rows import as_key
@@ -281,7 +281,7 @@ def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
         return kind
     fn = what.fn.removesuffix("_distinct")
     if fn in ("sum", "avg") and kind is not None and kind.startswith("decimal"):
-        precision, scale = int(kind[len("decimal(") :].split(",")[0]), decimal_scale(kind)
+        precision, scale = digits_of(kind)
         if fn == "sum":
             return f"decimal({min(38, precision + 10)},{scale})"
         return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"

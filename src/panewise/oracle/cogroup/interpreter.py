@@ -24,10 +24,6 @@ class CogroupInterpreter(TwoSidedInterpreter):
 
     Late and invalid rows name their `side`, and counts are by side.
 
-    Args:
-        spec: the specification of the cogroup.
-        types: the types of the columns of each side.
-
     >>> from panewise import Side, Tumbling, functions as F
     >>> spec = CogroupOperator(left=Side(event_time="t"), right=Side(event_time="u"), window=Tumbling(10),
     ...     left_aggregates=[F.count().alias("n")], right_aggregates=[F.collect_list("v").alias("values")])

@@ -41,10 +41,6 @@ class DeduplicateInterpreter(RowInterpreter):
 
     The emitted rows take the place of panes.
 
-    Args:
-        spec: the specification of the operator.
-        types: types of columns, as for :class:`panewise.oracle.Interpreter`.
-
     >>> oracle = DeduplicateInterpreter(DeduplicateOperator(keys=["id"], within=10))
     >>> output = oracle.add([{"event_time": t, "id": "a"} for t in (0, 9, 10)])
     >>> [row["event_time"] for row in output["panes"]]

@@ -1,6 +1,7 @@
 """Joins in which each side has a window of rows by arrival (semantics 37.4, 37.5, 37.7 to 37.9)."""
 
 import math
+from itertools import takewhile
 from typing import Any
 
 from panewise.oracle.join.applied import Applied
@@ -63,10 +64,7 @@ class ArrivalJoin(PairingJoin):
         if isinstance(policy, CountPolicy) and len(mine) >= policy.n:
             evicted = mine[: len(mine) - policy.n + 1]
         if isinstance(policy, DeltaPolicy):
-            for one in mine:
-                if not exceeds(policy, new.row.values, one.row.values):
-                    break
-                evicted.append(one)
+            evicted = list(takewhile(lambda old: exceeds(policy, new.row.values, old.row.values), mine))
         stays = [it for it in window if all(it[0] is not one for one in evicted)]
         self._windows[new.side] = [*stays, (new, self._clocks.processing_time)]
 

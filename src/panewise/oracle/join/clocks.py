@@ -18,7 +18,7 @@ class SideClocks:
         processing_time: the last reading of the clock.
 
     >>> from panewise import JoinOperator
-    >>> from panewise.spec.operators.join.match import Interval
+    >>> from panewise.spec.operators.join.interval import Interval
     >>> from panewise.spec.operators.join.side import Side
     >>> spec = JoinOperator(left=Side(), right=Side(allowed_lateness=5), match=Interval(0, 9))
     >>> clocks = SideClocks(spec)

@@ -4,15 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.oracle.rows import Row, as_key
-from panewise.spec.operators.join.columns import (
-    EITHER,
-    JOIN_TIME,
-    LEFT,
-    MISSING,
-    OP,
-    RIGHT,
-    Selected,
-)
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, RIGHT, Selected
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.windows.kinds import closed_at_end
 
@@ -20,12 +12,7 @@ Pane = Mapping[str, Any]
 
 
 class EmittedRows:
-    """Makes emitted rows.
-
-    Args:
-        spec: the specification of the join.
-        types: the types of the columns of each side.
-    """
+    """Makes emitted rows. The types of the columns of each side are given."""
 
     def __init__(self, spec: JoinOperator, types: Mapping[str, Mapping[str, str]]) -> None:
         self._spec = spec

@@ -15,7 +15,7 @@ from panewise.oracle.join.matching import (
 from panewise.oracle.join.pairing import PairingJoin
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.operator import JoinOperator
 
 

@@ -21,11 +21,7 @@ from panewise.spec.aggregates.functions import collect_list
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.windowing import (
-    ROW_NUMBER,
-    row_key,
-    window_operator,
-)
+from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
 from panewise.spec.windows.kinds import Calendar, Cumulating, Hopping, Tumbling
 
 _NUMBERS = "numbers"
@@ -45,13 +41,7 @@ Emitted: TypeAlias = dict[Item, dict[str, Any]]  # what a window contains, each 
 
 
 class WindowJoin(WindowsOfSides):
-    """Emits the differences between the contents of a window at two firings.
-
-    Args:
-        spec: the specification of the join.
-        clocks: the clocks of the join.
-        emitted: makes the rows to emit.
-    """
+    """Emits the differences between the contents of a window at two firings."""
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
         assert isinstance(spec.match, SameWindow)

@@ -1,6 +1,5 @@
 """A partition of a policy window, its tuples, and which rows are tuples (semantics 10)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,15 +81,6 @@ class Partition:
     full: bool = False
     changed: bool = False
     listener: PartitionListener | None = None
-
-    def first_while(self, test: Callable[[Tuple], bool]) -> list[Tuple]:
-        """Returns the oldest tuples, up to the first that fails the test."""
-        found = []
-        for one in self.tuples:
-            if not test(one):
-                break
-            found.append(one)
-        return found
 
 
 def is_marker(spec: StreamWindow, row: Row) -> bool:

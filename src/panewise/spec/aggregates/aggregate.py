@@ -12,7 +12,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import Expression, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
-from panewise.spec.fields import check_alias, check_flag
+from panewise.spec.fields import check_alias, check_flag, is_count, is_finite_number, is_name
 from panewise.spec.window_spec import Over, WindowSpec
 
 # They read two columns. Only rows in which neither is null count.
@@ -255,19 +255,19 @@ def _check_rows(aggregate: Aggregate) -> None:
         rule = "a condition is for aggregates in which nulls count"
         raise SpecError(f"{aggregate.fn}(condition={condition!r})", rule, "use .filter(...), or leave it out")
     names = (*(() if condition is None else (condition,)), *(more if isinstance(more, tuple) else (None,)))
-    if not all(isinstance(name, str) and name for name in names):
-        given = f"{aggregate.fn}(condition={condition!r}, more={more!r})"
-        raise SpecError(given, "columns are named by non-empty strings", "give the columns' names")
+    if not all(map(is_name, names)):
+        options = f"{aggregate.fn}(condition={condition!r}, more={more!r})"
+        raise SpecError(options, "columns are named by non-empty strings", "give the columns' names")
 
 
 def _check_ranking(aggregate: Aggregate) -> None:
     """Checks the options of rankings: `by`, `n`, `ascending` and `distinct`."""
     fn, by, n = aggregate.fn, aggregate.by, aggregate.n
-    if fn in _OPTION_FUNCTIONS["by"] and (not isinstance(by, str) or not by):
+    if fn in _OPTION_FUNCTIONS["by"] and not is_name(by):
         rule = f"{fn} reads two columns" if fn in PAIRS else f"{fn} ranks rows by a column"
         raise SpecError(f"{fn}(by={by!r})", rule, "give by=, the name of a column")
     _check_then_by(aggregate)
-    if fn in _OPTION_FUNCTIONS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
+    if fn in _OPTION_FUNCTIONS["n"] and not is_count(n):
         raise SpecError(
             f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
         )
@@ -290,8 +290,8 @@ def _check_then_by(aggregate: Aggregate) -> None:
 
 
 def _check_fraction(name: str, value: float | None, *, low_included: bool, high: float) -> None:
-    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is None or not numeric or not 0 <= value <= high or (value == 0 and not low_included):
+    is_allowed = is_finite_number(value) and value is not None and 0 <= value <= high
+    if not is_allowed or (value == 0 and not low_included):
         bound = f"{'[' if low_included else '('}0, {high}]"
         raise SpecError(f"{name}={value!r}", f"{name} is a number in {bound}", f"give one in {bound}")
 
@@ -323,11 +323,7 @@ def _with_further_names(made: Aggregate, names: Mapping[str, str]) -> Aggregate:
 
 
 def check_made(name: str, given: Iterable[Any], example: str = "F.count()") -> None:
-    """Refuses values of a field that are no aggregates.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses values of a field that are no aggregates."""
     for one in given:
         if not isinstance(one, Aggregate):
             rule = "aggregates are made by panewise.functions"
@@ -335,11 +331,7 @@ def check_made(name: str, given: Iterable[Any], example: str = "F.count()") -> N
 
 
 def check_some(aggregates: tuple[Any, ...], example: str) -> None:
-    """Refuses aggregates of panes that are none, or no aggregates.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses aggregates of panes that are none, or no aggregates."""
     check_made("aggregates", aggregates, example)
     if not aggregates:
         rule = "a pane contains at least one aggregate"

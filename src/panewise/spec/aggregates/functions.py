@@ -9,6 +9,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.spec.fields import is_count
 
 
 def _over(fn: str, column: ColumnOrName) -> Aggregate:
@@ -354,7 +355,7 @@ def collect_list(
     made = Aggregate("collect_list", name, default_name("collect_list", name, limit), nulls=nulls)
     if limit is None:
         return made
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+    if not is_count(limit):
         rule = "the limit of a list is a whole number of values, one or more"
         raise SpecError(f"collect_list(limit={limit!r})", rule, "give limit=1 or more")
     return Aggregate("first_n", name, made.name, n=limit, ignorenulls=nulls == "skip")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
-from panewise.spec.fields import check_flag
+from panewise.spec.fields import check_flag, is_name
 
 _DIRECTED: Final = re.compile(r"`?([^`]+?)`? (ASC|DESC) NULLS (FIRST|LAST)")
 _NULLS: Final = {"ASC": "FIRST", "DESC": "LAST"}  # where PySpark's asc and desc put nulls
@@ -29,7 +29,7 @@ class OrderColumn:
     ascending: bool
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str) or not self.column:
+        if not is_name(self.column):
             rule = "an order column is named by a non-empty string"
             raise SpecError(f"column={self.column!r}", rule, "give the column's name")
         check_flag("ascending", self.ascending)

@@ -66,9 +66,6 @@ def without_functions(document: Mapping[str, Any]) -> Any:
     """Returns the specification that a dict describes, for inspection only.
 
     User-defined aggregates, windows and listeners have their names, and placeholders for their functions.
-
-    Raises:
-        SpecError: as :func:`from_dict` does.
     """
     plain = _of_this_version(document)
     return _reader(plain).from_dict(plain, ANY_USER)
@@ -141,9 +138,6 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the dict with the defaults of the fields that it leaves out.
 
     User-defined functions are not looked up.
-
-    Raises:
-        SpecError: as :func:`from_dict` does.
     """
     with silently():  # the specification has warned when it was built
         return to_dict(without_functions(document))

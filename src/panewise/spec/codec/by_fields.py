@@ -132,9 +132,6 @@ class Decoder:
             kind: the type: a class, or what an annotation contains. Or a form with a reader.
             value: the plain value.
             where: its path in the document, for error messages; "" is the root.
-
-        Raises:
-            SpecError: if a field, kind or type is unknown, a field is missing, or as the constructor does.
         """
         form = kind if isinstance(kind, Form) else self._forms.get(kind, _BY_FIELDS)
         inner = get_args(kind)

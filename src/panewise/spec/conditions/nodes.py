@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.conditions.literals import Literal
+from panewise.spec.fields import is_name
 
 SideName: TypeAlias = typing.Literal["left", "right"]
 SIDES: Final = ("left", "right")
@@ -33,7 +34,7 @@ class Column:
 
     def __post_init__(self) -> None:
         _choose("side", self.side, SIDES)
-        if not isinstance(self.name, str) or not self.name:
+        if not is_name(self.name):
             raise SpecError(f"{self.side}({self.name!r})", "a column has a name", "give the column's name")
 
 

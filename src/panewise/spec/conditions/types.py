@@ -28,9 +28,6 @@ def check_condition(condition: nodes.Node, left: Types, right: Types) -> None:
         left: the types of the left side's columns that are known, by name.
         right: those of the right side.
 
-    Raises:
-        SpecError: if an operator cannot use the types of its operands; the message names them.
-
     >>> from panewise.spec.conditions.nodes import Column, Comparison
     >>> check_condition(Comparison("<", Column("left", "s"), Column("right", "n")),
     ...     {"s": Type("string")}, {"n": Type("bigint")})

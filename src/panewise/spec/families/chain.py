@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, result_types
 from panewise.spec.codec.forms import has_stages
 from panewise.spec.column_types import check_bytes
-from panewise.spec.describe.chain import describe
 from panewise.spec.families import windows
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Columns, Known, Origins, Types, carried_values
+from panewise.spec.type_checks import check_kinds
 
 
 class _ChainParts(windows.PaneParts):
@@ -26,9 +25,6 @@ class _ChainParts(windows.PaneParts):
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         return has_stages(document)
-
-    def describe(self, spec: Chain) -> str:
-        return describe(spec)
 
     def check_types(self, spec: Chain, types: Mapping[str, Types]) -> None:
         """Checks the types of columns, and those of the columns of panes that stages read."""
@@ -88,10 +84,8 @@ class _ChainParts(windows.PaneParts):
 
 def _check_stage(stage: Stage, panes: Types) -> None:
     """Checks a stage with the types of the panes of the stage before, which are its rows."""
-    for key in stage.keys:
-        if key in panes and panes[key].is_nested:
-            rule, remedy = "a key is a simple value", "use another key or aggregate"
-            raise SpecError(f"then: key {key}: {panes[key]}", rule, remedy)
+    rule, remedy = "a key is a simple value", "use another key or aggregate"
+    check_kinds("then: key", stage.keys, panes, lambda kind: not kind.is_nested, rule, remedy)
     check_bytes("then: key", stage.keys, panes)
     check_aggregates(stage.aggregates, panes)
 

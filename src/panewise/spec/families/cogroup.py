@@ -7,9 +7,9 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
-from panewise.spec.describe.cogroup import describe
 from panewise.spec.families.sides import SideParts, check_sides, renamed_side
-from panewise.spec.families.windows import PaneParts, punctuations, silently_replaced
+from panewise.spec.families.windows import PaneParts, punctuations
+from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.checks import check_shared_columns
@@ -25,9 +25,6 @@ class _CogroupParts(SideParts, PaneParts):
 
     def operator(self, spec: CogroupOperator) -> WindowOperator:
         return window_operator(spec)
-
-    def describe(self, spec: CogroupOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: CogroupOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side. Compared columns, and those that windows read, have one type."""
@@ -51,8 +48,7 @@ class _CogroupParts(SideParts, PaneParts):
             f"{port}_aggregates": tuple(with_names(one, names) for one in spec.aggregates_of(port)),
             "both_aggregates": tuple(_renamed_both(one, port, names) for one in spec.both_aggregates),
         }
-        operator: CogroupOperator = silently_replaced(spec, **changes)
-        return operator
+        return silently_replaced(spec, **changes)
 
     def calls_users(self, spec: CogroupOperator) -> bool:
         """Returns whether the cogroup has a custom window or a user-defined aggregate."""

@@ -8,7 +8,6 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
-from panewise.spec.describe.join import describe
 from panewise.spec.families.sides import SideParts, check_sides, renamed_side
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
 from panewise.spec.operators.join.match_parts import match_parts
@@ -20,9 +19,6 @@ _NOT_STATIC: Final = ("watermark", "allowed_lateness", "position", "max_future_s
 
 class _JoinParts(SideParts):
     kind, marks = JoinOperator, ("match",)
-
-    def describe(self, spec: JoinOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: JoinOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side, and that emitted columns have different names."""

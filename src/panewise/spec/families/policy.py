@@ -10,7 +10,6 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.column_types import BOOLEAN
-from panewise.spec.describe.policy import describe
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
@@ -19,9 +18,6 @@ from panewise.spec.type_checks import check_delta, check_entry
 
 class _PolicyParts(DocumentedParts):
     kind, marks = StreamWindow, ("stream_window",)
-
-    def describe(self, spec: StreamWindow) -> str:
-        return describe(spec)
 
     def check_names(self, spec: StreamWindow, names: Mapping[str, str]) -> None:
         """Refuses other names of columns that a listener would see."""

@@ -8,7 +8,6 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.column_types import BIGINT, STRING
-from panewise.spec.describe.windowed_join import describe
 from panewise.spec.families import join
 from panewise.spec.families.windows import PaneParts
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
@@ -23,9 +22,6 @@ class _WindowedJoinParts(PaneParts):
 
     def operator(self, spec: WindowedJoin) -> WindowOperator:
         return spec.operator
-
-    def describe(self, spec: WindowedJoin) -> str:
-        return describe(spec)
 
     def check_types(self, spec: WindowedJoin, types: Mapping[str, Types]) -> None:
         """Checks the columns of the sides, and those of emitted rows that the windows read."""

@@ -1,16 +1,14 @@
 """Window operators, as :class:`panewise.spec.protocol.SpecParts`, and what all have whose panes they make."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
-from panewise.spec.describe.windows import describe
 from panewise.spec.evictors import DeltaEvictor
-from panewise.spec.fields import silently
+from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
@@ -70,9 +68,6 @@ class PaneParts(DocumentedParts):
 class _WindowParts(PaneParts):
     kind = WindowOperator
 
-    def describe(self, spec: WindowOperator) -> str:
-        return describe(spec)
-
     def check_types(self, spec: WindowOperator, types: Mapping[str, Types]) -> None:
         known, evictor = types[INPUT], spec.evictor
         check_entry(spec, known)
@@ -103,12 +98,10 @@ class _WindowParts(PaneParts):
             changes["accumulation"] = None  # a chain may still choose its own default
         if all_columns is not None and spec.delta is True:
             changes["delta"] = all_columns
-        operator: WindowOperator = silently_replaced(spec, **changes)
-        return operator
+        return silently_replaced(spec, **changes)
 
     def with_position(self, spec: WindowOperator, position: Position) -> WindowOperator:
-        operator: WindowOperator = silently_replaced(spec, position=position)
-        return operator
+        return silently_replaced(spec, position=position)
 
     def one_shard(self, spec: WindowOperator) -> tuple[str, str] | None:
         """Returns why the rows of all keys meet, if they do."""
@@ -144,12 +137,6 @@ class _WindowParts(PaneParts):
 def punctuations(trigger: Trigger) -> set[str]:
     """Returns the columns of the punctuations in a trigger."""
     return {node.column for node in walk(trigger) if isinstance(node, OnPunctuation)}
-
-
-def silently_replaced(spec: Any, **changes: Any) -> Any:
-    """Returns a specification with other fields. It warned when it was first built."""
-    with silently():
-        return replace(spec, **changes)
 
 
 PARTS: Final = _WindowParts()

@@ -1,13 +1,13 @@
 """Chains: a window operator, and stages that inherit its windows and aggregate its panes (semantics 30)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from panewise.errors import SpecError
 from panewise.families import CHAIN, INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import LISTS, Aggregate, check_some
-from panewise.spec.fields import check_columns, set_fields, several, silently
+from panewise.spec.fields import check_columns, set_fields, several, silently_replaced
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position
 from panewise.spec.protocol import Shown
@@ -152,8 +152,7 @@ def _with_default(first: "WindowOperator", stages: tuple[Stage, ...]) -> "Window
     needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=first.only_updated)
     if first.accumulation_given or needed == first.accumulation:
         return first
-    with silently():
-        return replace(first, accumulation=needed)
+    return silently_replaced(first, accumulation=needed)
 
 
 def _check_first(first: "WindowOperator") -> None:

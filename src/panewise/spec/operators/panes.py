@@ -46,11 +46,7 @@ def with_timestamp(
 def check_names(
     keys: Iterable[str], aggregates: Iterable[Aggregate], own: Sequence[str], remedy: str, where: str = ""
 ) -> None:
-    """Refuses columns of panes that have the same name.
-
-    Raises:
-        SpecError: for such a name.
-    """
+    """Refuses columns of panes that have the same name."""
     names = [*keys, *(aggregate.name for aggregate in aggregates), *own]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

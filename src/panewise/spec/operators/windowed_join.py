@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from panewise.errors import SpecError
 from panewise.families import CHAIN, INPUT, JOIN, WINDOWED_JOIN, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.chain import Chain
 from panewise.spec.operators.join.checks import check_has_event_times
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
@@ -146,18 +147,16 @@ def _check_fields(spec: WindowOperator) -> None:
     late = "a row that a join emits is never behind its output watermark, so none is late (semantics 40.4)"
     clock = "the watermark is the output watermark of the join"
     order = "only the rows of the sides have source positions"
-    refused: tuple[tuple[str, Any, Any, str], ...] = (
-        ("time", spec.time, "event", clock),
-        ("watermark", spec.watermark, None, clock),
-        ("allowed_lateness", spec.lateness_us, 0, late),
-        ("drop_by", spec.drop_by, "window", late),
-        ("position", spec.position, None, order),
-        ("max_future_skew", spec.max_future_skew, None, "the sides of the join validate rows"),
-        ("delta", spec.delta, False, "a delta contains rows of an input of the operator"),
-    )
-    for name, value, wanted, rule in refused:
-        if value != wanted:
-            raise SpecError(f"{name}={getattr(spec, name)!r} after a join", rule, f"leave {name} out")
+    refused = {
+        "time": (spec.time != "event", clock),
+        "watermark": (spec.watermark is not None, clock),
+        "allowed_lateness": (spec.lateness_us != 0, late),
+        "drop_by": (spec.drop_by != "window", late),
+        "position": (spec.position is not None, order),
+        "max_future_skew": (spec.max_future_skew is not None, "the sides of the join validate rows"),
+        "delta": (spec.delta is not False, "a delta contains rows of an input of the operator"),
+    }
+    refuse_fields(spec, refused, after=" after a join")
     if spec.event_time != JOIN_TIME:
         rule = f"the event time of the rows of a join is {JOIN_TIME}"
         raise SpecError(f"event_time={spec.event_time!r} after a join", rule, f"give {JOIN_TIME!r}")

@@ -15,7 +15,7 @@ from panewise.spec.fields import check_choice, check_columns, not_negative, set_
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position, check_position
-from panewise.spec.protocol import Shown
+from panewise.spec.protocol import Refusal, Shown
 from panewise.spec.rules.processing_time import check_time
 from panewise.spec.rules.row_numbering import check_counted
 from panewise.spec.rules.sliding import check_sliding
@@ -171,9 +171,7 @@ class WindowOperator(Shown):
         check_time(self)
         check_input_column(self.watermark, self.event_time)
         check_sliding(self)
-        warn_of_data_loss(self, strict=strict)
-        warn_of_idle_trigger(self, strict=strict)
-        warn_of_many_windows(self, strict=strict)
+        _warn(self, strict=strict)
 
     @property
     def ports(self) -> dict[str, "WindowOperator"]:
@@ -351,47 +349,23 @@ def data_loss_reason(spec: WindowOperator) -> str | None:
     return None
 
 
-def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if the trigger can close a window that may still get rows (semantics 19).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
-    reason = data_loss_reason(spec)
-    if reason is None:
-        return
-    rule = "rows that arrive after that are emitted to the late output as 'closed'"
-    remedy = (
+def _warn(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns of what may not be intended, or raises it as SpecError if `strict`."""
+    closes, idle = data_loss_reason(spec), idle_part(spec.trigger)
+    lost = "rows that arrive after that are emitted to the late output as 'closed'"
+    repeat = (
         "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), "
         "AfterWatermark(early=..., late=...)"
     )
-    _warn(reason, rule, remedy, DataLossWarning, strict=strict)
-
-
-def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if a part of the trigger can never fire (semantics 16.13).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
-    idle = idle_part(spec.trigger)
-    if idle is not None:
-        rule = "a part of a trigger that can never fire has no effect"
-        _warn(f"{idle!r} in {spec.trigger!r}", rule, "leave it out", IdleTriggerWarning, strict=strict)
-
-
-def warn_of_many_windows(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if a row can be in more than 1,000 windows (semantics 6.9).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
-    found = too_many(spec.window)
-    if found is not None:
-        _warn(*found, ManyWindowsWarning, strict=strict)
-
-
-def _warn(reason: str, rule: str, remedy: str, category: type[Warning], *, strict: bool) -> None:
-    if strict:
-        raise SpecError(reason, rule, remedy)
-    warnings.warn(explain(reason, rule, remedy), category, stacklevel=4)
+    in_vain = f"{idle!r} in {spec.trigger!r}"
+    without_effect = "a part of a trigger that can never fire has no effect"
+    problems: dict[type[Warning], Refusal | None] = {
+        DataLossWarning: None if closes is None else (closes, lost, repeat),
+        IdleTriggerWarning: None if idle is None else (in_vain, without_effect, "leave it out"),
+        ManyWindowsWarning: too_many(spec.window),
+    }
+    for category, problem in problems.items():
+        if problem is not None and strict:
+            raise SpecError(*problem)
+        if problem is not None:
+            warnings.warn(explain(*problem), category, stacklevel=3)

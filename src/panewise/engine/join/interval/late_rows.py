@@ -8,7 +8,7 @@ from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.small_frames import Mask
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 
 
 def late_rows(match: Interval, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:

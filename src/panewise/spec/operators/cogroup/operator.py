@@ -150,7 +150,7 @@ class CogroupOperator(TwoSided):
     @cached_property
     def _ports(self) -> dict[str, SideEntry]:
         return {
-            name: self._entry(side, (*self.shared_columns, *self.values(name)), self.window)
+            name: self._entry(side, (*self.shared_columns, *self.values(name)), window=self.window)
             for name, side in self.sides.items()
         }
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
+from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
@@ -17,11 +18,7 @@ _NAME_IT = "name the event time of both sides"
 
 
 def check_sides(spec: TwoSided) -> None:
-    """Refuses sides of another type.
-
-    Raises:
-        SpecError: for such a side.
-    """
+    """Refuses sides of another type."""
     for name, side in spec.sides.items():
         given: Any = side
         if not isinstance(given, Side):
@@ -29,11 +26,7 @@ def check_sides(spec: TwoSided) -> None:
 
 
 def check_keys(spec: TwoSided) -> None:
-    """Refuses sides with different numbers of keys (semantics 28).
-
-    Raises:
-        SpecError: for such sides.
-    """
+    """Refuses sides with different numbers of keys (semantics 28)."""
     left, right = (side.keys for side in spec.sides.values())
     if len(left) != len(right):
         rule = "both sides have as many keys, which are compared in their order"
@@ -41,11 +34,7 @@ def check_keys(spec: TwoSided) -> None:
 
 
 def check_watermarks(spec: TwoSided) -> None:
-    """Refuses watermarks of which one has no effect (semantics 36.2, 36.5).
-
-    Raises:
-        SpecError: for such watermarks, and for another watermark of both sides than `StreamTime(per="all")`.
-    """
+    """Refuses watermarks of which one has no effect (semantics 36.2, 36.5)."""
     given: Any = spec.watermark
     own = [name for name, side in spec.sides.items() if side.watermark is not None]
     if given is not None:
@@ -64,11 +53,7 @@ def check_watermarks(spec: TwoSided) -> None:
 
 
 def check_lateness_of_windows(spec: TwoSided, where: str) -> None:
-    """Refuses an allowed lateness of a side if windows have one. `where` is what takes it.
-
-    Raises:
-        SpecError: for such a side.
-    """
+    """Refuses an allowed lateness of a side if windows have one. `where` is what takes it."""
     for name, side in spec.sides.items():
         if side.allowed_lateness.us:
             rule = "windows are made from the rows of both sides, so they have one allowed lateness"
@@ -77,11 +62,7 @@ def check_lateness_of_windows(spec: TwoSided, where: str) -> None:
 
 
 def check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
-    """Refuses columns that are compared and have different types. A type that is not known is None.
-
-    Raises:
-        SpecError: for such columns.
-    """
+    """Refuses columns that are compared and have different types. A type that is not known is None."""
     if one is None or other is None or one == other:
         return
     given = f"keys {left}: {one} (left) and {right}: {other} (right)"
@@ -89,11 +70,7 @@ def check_comparable(left: str, one: Type | None, right: str, other: Type | None
 
 
 def check_shared_columns(names: Iterable[str], types: Mapping[str, Mapping[str, Type]]) -> None:
-    """Checks the columns that windows and triggers read: both sides have them, with one type.
-
-    Raises:
-        SpecError: if a side lacks one of them, or the types differ.
-    """
+    """Checks the columns that windows and triggers read: both sides have them, with one type."""
     for name in names:
         missing = [side for side, columns in types.items() if columns and name not in columns]
         if missing:
@@ -109,11 +86,7 @@ def has_event_times(*sides: Any) -> bool:
 
 
 def check_event_times(spec: "JoinOperator") -> None:
-    """Refuses sides without event times, if something needs them.
-
-    Raises:
-        SpecError: if only one side has none, the match is not by arrival, or a field of the join needs them.
-    """
+    """Refuses sides without event times, if something needs them."""
     without = [name for name, side in spec.sides.items() if side.event_time is None]
     if not without:
         return
@@ -128,19 +101,15 @@ def check_event_times(spec: "JoinOperator") -> None:
             "and watermark=FixedLag(0)"
         )
         raise SpecError(f"event_time=None, {spec.match!r}", rule, remedy)
-    for name in ("timestamp", "watermark", "idle_after"):
-        if getattr(spec, name) is not None:
-            rule = f"{name} needs event times (semantics 36.13)"
-            given = f"event_time=None, {name}={getattr(spec, name)!r}"
-            raise SpecError(given, rule, f"leave {name} out, or {_NAME_IT}")
+    refused = {
+        name: (getattr(spec, name) is not None, f"{name} needs event times (semantics 36.13)")
+        for name in ("timestamp", "watermark", "idle_after")
+    }
+    refuse_fields(spec, refused, f"leave {{name}} out, or {_NAME_IT}", before="event_time=None, ")
 
 
 def check_has_event_times(spec: Any, what: str) -> None:
-    """Refuses sides without event times in an operator that needs them. `what` names it.
-
-    Raises:
-        SpecError: for such a side.
-    """
+    """Refuses sides without event times in an operator that needs them. `what` names it."""
     for name, side in spec.sides.items():
         if side.event_time is None:
             rule = f"{what} needs event times; only joins that match by arrival do without (semantics 36.13)"

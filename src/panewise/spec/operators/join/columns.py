@@ -83,11 +83,7 @@ def all_columns(sides: Mapping[str, Side], columns: Mapping[str, Iterable[str]])
 
 
 def check_different(selected: Sequence[Selected], more: Iterable[str]) -> None:
-    """Refuses two emitted columns of one name. `more` are the columns that the join adds.
-
-    Raises:
-        SpecError: if there are two; the message names them.
-    """
+    """Refuses two emitted columns of one name. `more` are the columns that the join adds."""
     added, seen = set(more), dict[str, Selected]()
     for one in selected:
         if one.name in added:

@@ -149,7 +149,7 @@ class JoinOperator(TwoSided):
         if emitted and self.select is not None:
             more = (*more, *(one.column for one in self.select if one.side == name))
         whole = emitted and self.select is None
-        return self._entry(side, more, parts.window(match), compared=compared, whole_rows=whole)
+        return self._entry(side, more, window=parts.window(match), compared=compared, whole_rows=whole)
 
     @property
     def emitted_sides(self) -> tuple[str, ...]:

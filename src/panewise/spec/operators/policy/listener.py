@@ -12,7 +12,7 @@ from typing import Any
 from panewise.errors import InputError, SpecError
 from panewise.spec.aggregates.user_functions import SIMPLE, ResultType
 from panewise.spec.column_values import MISFIT, ColumnType
-from panewise.spec.fields import set_fields
+from panewise.spec.fields import is_name, set_fields
 from panewise.spec.operators.policy.events import WindowEvent
 from panewise.spec.operators.policy.listener_state import written
 
@@ -70,10 +70,10 @@ class WindowListener:
             raise SpecError(
                 f"make={make!r}", "a listener is made by a class, or a function without arguments", "give one"
             )
-        if not isinstance(name, str) or not name:
+        if not is_name(name):
             raise SpecError(f"name={name!r}", "a listener has a name", "give a non-empty string")
         rule = f"a listener's outputs are columns by name, one or more, of the types {list(RESULT_TYPES)}"
-        named = isinstance(outputs, Mapping) and all(isinstance(column, str) and column for column in outputs)
+        named = isinstance(outputs, Mapping) and all(map(is_name, outputs))
         if not named or not outputs or not all(kind in RESULT_TYPES for kind in outputs.values()):
             raise SpecError(f"outputs={outputs!r}", rule, "give some such as {'total': 'bigint'}")
         set_fields(self, make=make, name=name, outputs=tuple(outputs.items()))
