@@ -75,7 +75,7 @@ class Deferral:
             mark = saturating_add(time, -self._delay)
             if mark >= min(first_end, self._due_in_state()):
                 return False
-            self._buffer.watermark = highest(self._buffer.watermark, mark)  # the row moves it, not a reading
+            self._buffer.raise_watermark(mark)
         self._first_end = first_end
         return True
 
