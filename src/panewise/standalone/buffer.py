@@ -93,6 +93,10 @@ class Buffer:
         """Adds readings of the clocks. Lower ones than before change nothing."""
         self.moves += 1
         self.clock = highest(self.clock, clock)
+        self.raise_watermark(watermark)
+
+    def raise_watermark(self, watermark: int | None) -> None:
+        """Raises the watermark, as a row that waits does. That is no reading."""
         self.watermark = highest(self.watermark, watermark)
 
     def raise_watermark(self, watermark: int) -> None:

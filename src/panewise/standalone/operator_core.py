@@ -208,11 +208,11 @@ class OperatorCore(Core):
 
     def evict(self, partition: Mapping[str, Any]) -> bool:
         """Evicts a partition, if the operator has partitions."""
-        evict = self.host.operator.evict
-        if evict is None:
+        partitions = self.host.operator.partitions
+        if partitions is None:
             return False
         self.prepare()
-        self._step(lambda _: [evict(partition)])
+        self._step(lambda _: [partitions.evict(partition)])
         self.settle()
         return True
 

@@ -92,10 +92,10 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
     return play_event
 
 
-def _reset(operator: Any, before: Any) -> Output:
-    """Returns to an earlier state. Only operators with the op "reset" have this method."""
-    output: Output = operator.reset(before)
-    return output
+def _reset(operator: Operator, before: Any) -> Output:
+    """Returns to an earlier state. Only operators with partitions have the op "reset"."""
+    assert operator.partitions is not None
+    return operator.partitions.reset(before)
 
 
 def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
