@@ -99,10 +99,6 @@ class Buffer:
         """Raises the watermark, as a row that waits does. That is no reading."""
         self.watermark = highest(self.watermark, watermark)
 
-    def raise_watermark(self, watermark: int) -> None:
-        """Notes a watermark that a message which waits moves."""
-        self.watermark = highest(self.watermark, watermark)
-
     def remove_last(self) -> None:
         """Removes the message that was added last."""
         self._waiting.pop()
