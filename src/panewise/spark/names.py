@@ -117,15 +117,15 @@ def _expressions(df: DataFrame, entry: Entry) -> list[Expression]:
     return list(known.values())
 
 
-def _same(df: DataFrame, one: Any, other: Any) -> bool:
+def _same(df: DataFrame, part: Any, other: Any) -> bool:
     """Returns whether two parts of expressions with equal texts are the same."""
-    if one is other:
+    if part is other:
         return True
-    if isinstance(one, Expression) and isinstance(other, Expression):
-        return one.kind == other.kind and all(map(partial(_same, df), one.parts, other.parts))
-    if isinstance(one, Column) and isinstance(other, Column):
-        return bool(_plan(df, one) == _plan(df, other))
-    return bool(one == other)
+    if isinstance(part, Expression) and isinstance(other, Expression):
+        return part.kind == other.kind and all(map(partial(_same, df), part.parts, other.parts))
+    if isinstance(part, Column) and isinstance(other, Column):
+        return bool(_plan(df, part) == _plan(df, other))
+    return bool(part == other)
 
 
 def _plan(df: DataFrame, column: Any) -> Any:

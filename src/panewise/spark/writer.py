@@ -33,13 +33,13 @@ class Dispatch:
 
     Attributes:
         shape: what is done to the rows of the first output before its sink gets them, if anything is.
-        begun: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such rows.
-            So a table that a sink writes exists, with its columns.
+        from_start: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such
+            rows. So a table that a sink writes exists, with its columns.
     """
 
     sinks: Mapping[str, Sink]
     unpackers: Mapping[str, Unpack]
-    begun: frozenset[str] = frozenset()
+    from_start: frozenset[str] = frozenset()
     shape: Callable[[DataFrame], DataFrame] | None = None
 
     def __call__(self, tagged: DataFrame, batch_id: int) -> None:
@@ -55,7 +55,7 @@ class Dispatch:
                 for kind, sink in self.sinks.items():
                     if kind in present:
                         sink(self.shaped(kind, unpacked(persisted, self.unpackers[kind])), batch_id)
-                    elif batch_id == 0 and kind in self.begun:
+                    elif batch_id == 0 and kind in self.from_start:
                         sink(self.empty(kind, persisted.sparkSession), batch_id)
         finally:
             persisted.unpersist()
@@ -86,8 +86,8 @@ class WriteOptions:
     def __post_init__(self) -> None:
         if self.available_now and self.processing_time is not None:
             rule = "a run that stops when everything is processed has no interval between micro-batches"
-            given = f"available_now=True with processing_time={self.processing_time!r}"
-            raise SpecError(given, rule, "leave out one of the two")
+            fault = f"available_now=True with processing_time={self.processing_time!r}"
+            raise SpecError(fault, rule, "leave out one of the two")
 
     @property
     def trigger(self) -> dict[str, Any]:
@@ -187,8 +187,8 @@ def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[E
     every = {**sinks, **{output.label: output.sink for output in earlier}}
     # On a stream the paths of sinks are prepared.
     streaming = dataflow.df.isStreaming
-    begun = (output for output, sink in every.items() if not (streaming and isinstance(sink, PathSink)))
-    return Dispatch(every, unpackers, frozenset(begun))
+    from_start = (output for output, sink in every.items() if not (streaming and isinstance(sink, PathSink)))
+    return Dispatch(every, unpackers, frozenset(from_start))
 
 
 def _by_dataflow(earlier: Sequence[EarlierOutput]) -> dict[int, dict[str, str]]:

@@ -107,8 +107,8 @@ class TimeSeriesStore(Store):
         """Returns the range of the map."""
         first, last = _time(start, "start"), _time(end, "end")
         if first > last:
-            given, rule = f"start={start!r}, end={end!r}", "the end of a range is not before its start"
-            raise InputError(given, rule, "exchange them")
+            fault, rule = f"start={start!r}, end={end!r}", "the end of a range is not before its start"
+            raise InputError(fault, rule, "exchange them")
         return int64_range(_PREFIX + encode_key(key), first, last - (last < MAX_INSTANT))
 
     def _state(self) -> dict[str, Any]:

@@ -65,16 +65,18 @@ def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
     possible = sorted(key_columns(join))
     keys = tuple(draw(st.lists(st.sampled_from(possible), unique=True))) if possible else ()
     triggers = TRIGGERS[:-1] if isinstance(window, Sliding) else TRIGGERS
-    fields: dict[str, Any] = {**draw(st.sampled_from([{}, {}, *({"trigger": one} for one in triggers)]))}
+    fields: dict[str, Any] = {
+        **draw(st.sampled_from([{}, {}, *({"trigger": trigger} for trigger in triggers)]))
+    }
     fields |= draw(st.sampled_from([{}, {"accumulation": "discarding"}, {"accumulation": "retracting"}]))
     fields |= draw(st.sampled_from([{}, {"evaluate": "record"}]))
     listed = F.collect_list(draw(st.sampled_from(sorted(_values(join)) or [JOIN_TIME])))
     aggregates = [F.count().alias("pairs"), F.max(JOIN_TIME).alias("latest"), listed.alias("all")]
     with silently():
-        made = join.then(window=window, aggregates=aggregates, keys=_different(keys), **fields)
+        spec = join.then(window=window, aggregates=aggregates, keys=_different(keys), **fields)
         if window == Tumbling(5) and draw(st.booleans()):
-            made = made.then(keys=made.keys[:1], aggregates=[F.sum("pairs").alias("pairs")])
-    return made
+            spec = spec.then(keys=spec.keys[:1], aggregates=[F.sum("pairs").alias("pairs")])
+    return spec
 
 
 def _different(keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -86,4 +88,4 @@ def _values(join: JoinOperator) -> list[str]:
     """Returns the emitted columns that are no keys."""
     types = join_types(join)
     selected = join.selected({side: types[side] for side in (LEFT, RIGHT)})
-    return [one.name for one in selected if one.name not in key_columns(join)]
+    return [column.name for column in selected if column.name not in key_columns(join)]

@@ -164,7 +164,7 @@ class _Aggregates(Content):
     def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         if not self._from_messages:
             return []
-        return [one for one in windows if one.incomplete or one.pending_since is not None]
+        return [window for window in windows if window.incomplete or window.pending_since is not None]
 
     def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         self.fold(windows)

@@ -108,7 +108,8 @@ class _NewMessages(Content):
 
     def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
         fresh, state = self._fresh_messages(window), self._state
-        window.fresh = [one for one in window.fresh if one.offset not in fresh] if state.restoring else []
+        waiting = [message for message in window.fresh if message.offset not in fresh]
+        window.fresh = waiting if state.restoring else []
         if not fresh:
             return None
         return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(fresh.values()))
@@ -117,15 +118,19 @@ class _NewMessages(Content):
         """Returns the stored messages of a window that have not been emitted, in the order of keys."""
         state = self._state
         assert state.messages is not None
-        keys = [_key_of(one, window) for one in window.fresh if state.is_in(window, one.time, one.offset)]
+        keys = [
+            _key_of(message, window)
+            for message in window.fresh
+            if state.is_in(window, message.time, message.offset)
+        ]
         return {
-            one.offset: RetainedMessage(from_json(one.value, state.schema), one.offset)
-            for one in state.messages.get_many(keys)
-            if state.is_applied(one)
+            message.offset: RetainedMessage(from_json(message.value, state.schema), message.offset)
+            for message in state.messages.get_many(keys)
+            if state.is_applied(message)
         }
 
     def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
-        return [one for one in windows if _is_fresh(one, arrival.offset)]
+        return [window for window in windows if _is_fresh(window, arrival.offset)]
 
     def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         return [self._state.bounds(window) for window in windows]
@@ -143,7 +148,7 @@ def _spec(settings: JoinWindowSettings) -> WindowOperator:
 
 def _is_fresh(window: RetainedWindow, offset: int) -> bool:
     """Returns whether a window has not emitted the message with this offset."""
-    place = bisect_left(window.fresh, offset, key=lambda one: one.offset)
+    place = bisect_left(window.fresh, offset, key=lambda message: message.offset)
     return place < len(window.fresh) and window.fresh[place].offset == offset
 
 

@@ -30,9 +30,9 @@ class ValidMessage(NamedTuple):
     time: int
 
 
-def checked(spec: WindowOperator, given: Any) -> tuple[WindowOperator, Schema]:
+def checked(spec: WindowOperator, types: Any) -> tuple[WindowOperator, Schema]:
     """Returns the specification as it fits the columns, and the columns with their types of Polars."""
-    schemas = schemas_of(spec, given)
+    schemas = schemas_of(spec, types)
     return for_schemas(spec, schemas), schemas[INPUT]
 
 
@@ -55,8 +55,8 @@ class MessageValidator:
     def check(self, message: Any, clock: int) -> ValidMessage | str:
         """Returns a valid message with all columns, or why it is invalid."""
         if not isinstance(message, Mapping):
-            given = f"a message of the type {type(message).__name__}"
-            raise InputError(given, "a message has a value for each column", "give a dict")
+            fault = f"a message of the type {type(message).__name__}"
+            raise InputError(fault, "a message has a value for each column", "give a dict")
         if not self._names.issuperset(message):
             check_columns(message, self._names)
         quick = self._quick(message) if self._plain_time else None
