@@ -55,15 +55,8 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
     }
     for name in added:
         if matches(df, name):
-            rule = (
-                "an expression becomes a column of the operator's input, and its name "
-                "differs from those of all other columns"
-            )
-            raise SpecError(
-                f"the expression {name!r} has the name of a column",
-                rule,
-                "give the expression another .alias(...)",
-            )
+            fault = f"the expression {name!r} has the name of a column"
+            raise SpecError(fault, _DISTINCT, "give the expression another .alias(...)")
     if names:
         spec = parts(spec).renamed(spec, port, names, tuple(own_columns(df)) if added else None)
     spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])

@@ -1,4 +1,8 @@
-"""Samza's time series store: values of a key by time."""
+"""Samza's time series store: values of a key by time.
+
+Nothing expires, and nothing is read over several keys. So an entry is in the map once, by key, time and
+number, and not also by time as those of :mod:`panewise.stores.timed_layout`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

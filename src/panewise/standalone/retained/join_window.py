@@ -7,7 +7,6 @@ from typing import Any
 
 from panewise.errors import InputError, SpecError
 from panewise.functions import count
-from panewise.spec import Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
@@ -75,7 +74,9 @@ class JoinWindowOperator(RetainedWindows):
             raise SpecError(f"settings of the type {kind.__name__}", rule, "give JoinWindowSettings(...)")
         callbacks = callbacks or Callbacks()
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
-        spec, columns = checked(_spec(settings), schema)
+        # A specification has an aggregate. This one, whose name differs from the key's, is never computed.
+        unused = count().alias("count" if settings.session_key == "messages" else "messages")
+        spec, columns = checked(settings, [unused], schema)
         fields = settings.equal_fields
         state = RetainedState(
             settings, spec, columns, stores_messages=True, join_keys=fields, store=store, callbacks=callbacks
@@ -134,16 +135,6 @@ class _NewMessages(Content):
 
     def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         return [self._state.bounds(window) for window in windows]
-
-
-def _spec(settings: JoinWindowSettings) -> WindowOperator:
-    """Returns a specification that validates messages. It needs an aggregate, which is never computed."""
-    session = settings.session_key
-    unused = count().alias("count" if session == "messages" else "messages")
-    keys = () if session is None else (session,)
-    return WindowOperator(
-        window=Global(), aggregates=[unused], keys=keys, event_time=settings.time, null_keys=False
-    )
 
 
 def _is_fresh(window: RetainedWindow, offset: int) -> bool:
