@@ -1,6 +1,7 @@
 """Hypothesis strategies of cogroups (semantics 43). Events for them are those of joins."""
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -74,7 +75,9 @@ def _contents(draw: st.DrawFn, /) -> dict[str, Any]:
         if side in kinds
     }
     if "both" in kinds:
-        contents["both_aggregates"] = draw(st.lists(_of_both(), min_size=1, max_size=2, unique_by=_name))
+        contents["both_aggregates"] = draw(
+            st.lists(_of_both(), min_size=1, max_size=2, unique_by=attrgetter("name"))
+        )
     return contents
 
 
@@ -83,7 +86,3 @@ def _of_both() -> st.SearchStrategy[MergeAggregate]:
     return st.builds(
         lambda user, left, right: user(left, right), st.sampled_from([IN_ORDER, SURPLUS]), columns, columns
     )
-
-
-def _name(aggregate: MergeAggregate) -> str:
-    return aggregate.name

@@ -74,11 +74,8 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
     if draw(st.booleans()):
         fields["select"] = draw(_selections(left_side, right_side, how))
     elif how not in ONE_SIDED:
-        left_side, right_side = draw(
-            st.sampled_from(
-                [(left_side, replace(right_side, prefix="r_"))] * 2 + [_prefixed(left_side, right_side)]
-            )
-        )
+        left_side = draw(st.sampled_from([left_side, left_side, replace(left_side, prefix="l_")]))
+        right_side = replace(right_side, prefix="r_")
     elif draw(st.booleans()):
         left_side = replace(left_side, prefix="l_")
     if of_match.takes_condition(match):
@@ -120,10 +117,6 @@ def _of_kind(kind: str, fixed: dict[str, Any], unmatched: str | None) -> st.Sear
 
 def _without_event_time(side: Side) -> Side:
     return replace(side, event_time=None, max_future_skew=None, watermark=None, allowed_lateness=Duration(0))
-
-
-def _prefixed(left: Side, right: Side) -> tuple[Side, Side]:
-    return replace(left, prefix="l_"), replace(right, prefix="r_")
 
 
 @st.composite

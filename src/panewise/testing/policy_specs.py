@@ -142,6 +142,23 @@ _contents: Final[list[dict[str, Any]]] = [
 ]
 
 
+_arrivals: Final[list[dict[str, Any]]] = [
+    {},
+    {},
+    {"order": ["order"]},
+    {"position": Position()},
+    {"position": Position(ordered=False, remember=1)},
+]
+_lengths = st.integers(1, 6)
+_partition_evictions = st.one_of(
+    st.none(),
+    st.none(),
+    _lengths.map(partition_age),
+    _lengths.map(tuple_count),
+    st.integers(1, 3).map(partition_count),
+)
+
+
 @st.composite
 def stream_windows(
     draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | None = None, **fixed: Any
@@ -159,29 +176,11 @@ def stream_windows(
         "trigger": None if chosen == "tumbling" else draw(st.one_of(st.none(), _policies)),
         "partition_by": draw(st.sampled_from([[], ["key"], ["key"], ["shop"], ["level", "key"]])),
         **draw(st.sampled_from(_contents)),
-        **draw(
-            st.sampled_from(
-                [
-                    {},
-                    {},
-                    {"order": ["order"]},
-                    {"position": Position()},
-                    {"position": Position(ordered=False, remember=1)},
-                ]
-            )
-        ),
+        **draw(st.sampled_from(_arrivals)),
         **fixed,
     }
     if fields["partition_by"] and "partition_eviction" not in fields:
-        lengths = st.integers(1, 6)
-        evictions = [
-            st.none(),
-            st.none(),
-            lengths.map(partition_age),
-            lengths.map(tuple_count),
-            st.integers(1, 3).map(partition_count),
-        ]
-        fields["partition_eviction"] = draw(st.one_of(*evictions))
+        fields["partition_eviction"] = draw(_partition_evictions)
     possible = StreamWindow(kind=chosen, **fields).possible
     event = draw(st.sampled_from([None, None, *possible]))
     events = fields.setdefault("events", event and _events(draw, possible, event))

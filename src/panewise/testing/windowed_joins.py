@@ -62,8 +62,9 @@ def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
     final = join_specs(evaluate="batch", **fixed).filter(lambda spec: spec.unmatched != "early")
     join = draw(final.filter(lambda spec: spec.has_event_times and "join_time" not in _values(spec)))
     window = draw(st.sampled_from(WINDOWS))
-    possible = sorted(key_columns(join))
-    keys = tuple(draw(st.lists(st.sampled_from(possible), unique=True))) if possible else ()
+    of_panes = ("pairs", "latest", "all")  # no key has the name of another column
+    possible = [key for key in sorted(key_columns(join)) if key not in of_panes]
+    keys = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
     triggers = TRIGGERS[:-1] if isinstance(window, Sliding) else TRIGGERS
     fields: dict[str, Any] = {
         **draw(st.sampled_from([{}, {}, *({"trigger": trigger} for trigger in triggers)]))
@@ -73,15 +74,10 @@ def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
     listed = F.collect_list(draw(st.sampled_from(sorted(_values(join)) or [JOIN_TIME])))
     aggregates = [F.count().alias("pairs"), F.max(JOIN_TIME).alias("latest"), listed.alias("all")]
     with silently():
-        spec = join.then(window=window, aggregates=aggregates, keys=_different(keys), **fields)
+        spec = join.then(window=window, aggregates=aggregates, keys=keys, **fields)
         if window == Tumbling(5) and draw(st.booleans()):
             spec = spec.then(keys=spec.keys[:1], aggregates=[F.sum("pairs").alias("pairs")])
     return spec
-
-
-def _different(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the keys whose names no other column of a pane has."""
-    return tuple(key for key in keys if key not in ("pairs", "latest", "all"))
 
 
 def _values(join: JoinOperator) -> list[str]:
