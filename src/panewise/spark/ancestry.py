@@ -89,10 +89,10 @@ def delayed(df: DataFrame) -> bool:
     return df.isStreaming and bool(delaying(plan_of(df)))
 
 
-def warn_of_late_rows(df: DataFrame, given: str) -> None:
+def warn_of_late_rows(df: DataFrame, without_effect: str) -> None:
     """Warns if late rows cannot reach an operator, because one of Spark's own operators drops them before.
 
-    `given` is what has no effect then.
+    `without_effect` is what has no effect then.
     """
     before = stateful(plan_of(df)) if df.isStreaming else []
     if before:
@@ -101,7 +101,7 @@ def warn_of_late_rows(df: DataFrame, given: str) -> None:
             "(semantics 12.11)"
         )
         remedy = "use an operator of panewise in its place, or this operator before it"
-        warnings.warn(explain(given, rule, remedy), DroppedLateRowsWarning, stacklevel=5)
+        warnings.warn(explain(without_effect, rule, remedy), DroppedLateRowsWarning, stacklevel=5)
 
 
 def waits_for_the_query(df: DataFrame) -> bool:

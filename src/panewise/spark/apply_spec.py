@@ -1,6 +1,6 @@
 """`apply`, which checks an input, and returns the outputs of a specification over it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
 from pyspark.sql import DataFrame
@@ -20,7 +20,7 @@ from panewise.spark.checks import (
     warn_of_partitions,
 )
 from panewise.spark.dataflow import Dataflow
-from panewise.spark.names import input_of
+from panewise.spark.names import Input, input_of
 from panewise.spark.results.by_family import result_class
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
@@ -133,11 +133,12 @@ def apply(
     dfs = {port: feeds[port].df if port in feeds else frame_of(source) for port, source in sources.items()}
     static = static_ports(dfs, spec)
     fitted = parts(spec).for_columns(spec, {port: _instants(frame) for port, frame in dfs.items()})
-    output_names, shapes = dict[str, Mapping[str, str]](), dict[str, Callable[[DataFrame], DataFrame]]()
+    inputs = dict[str, Input]()
     for port, frame in dfs.items():
-        seen = input_of(frame, fitted, port)
-        dfs[port], fitted = seen.df, seen.spec
-        output_names[port], shapes[port] = seen.output_names, seen.shape
+        inputs[port] = input_of(frame, fitted, port)
+        fitted = inputs[port].spec
+    dfs = {port: seen.df for port, seen in inputs.items()}
+    output_names = {port: seen.output_names for port, seen in inputs.items()}
     fitted = parts(fitted).for_delays(fitted, _delays(dfs, fitted))
     check_sides(dfs, {*feeds, *static}, fitted)
     for port, frame in dfs.items():
@@ -150,7 +151,7 @@ def apply(
     first = next(iter(dfs.values()))
     if first.isStreaming:
         warn_of_partitions(first)
-    fed = {port: source.feed.then(shapes[port]) for port, source in feeds.items()}
+    fed = {port: source.feed.then(inputs[port].shape) for port, source in feeds.items()}
     dataflow = Dataflow.from_inputs(dfs, fitted, shards, every, output_names, fed)
     again = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
     before = {

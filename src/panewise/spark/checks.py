@@ -29,11 +29,11 @@ def check_options(finish: object, shards: object) -> None:
         raise SpecError(f"shards={shards!r}", "the number of shards is 1 or more", "give a number such as 8")
 
 
-def check_named(given: Mapping[str, object], spec: Specification) -> None:
+def check_named(inputs: Mapping[str, object], spec: Specification) -> None:
     """Checks that there is a DataFrame for each input of the operator."""
-    if set(given) != set(spec.ports):
+    if set(inputs) != set(spec.ports):
         rule = f"the inputs of the operator are {list(spec.ports)}"
-        raise SpecError(f"DataFrames for {list(given)}", rule, "give a DataFrame for each of these")
+        raise SpecError(f"DataFrames for {list(inputs)}", rule, "give a DataFrame for each of these")
 
 
 def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None:
@@ -63,11 +63,11 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 "give the new column another name, or drop the old one before the operator",
             )
     for name in entry.time_columns:
-        given = df.schema[name].dataType
-        if not isinstance(given, TimestampType):
+        kind = df.schema[name].dataType
+        if not isinstance(kind, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
             remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
-            raise SpecError(f"event time {name}: {given.simpleString()}{_in_error(port)}", rule, remedy)
+            raise SpecError(f"event time {name}: {kind.simpleString()}{_in_error(port)}", rule, remedy)
 
 
 def _in_error(port: str) -> str:
@@ -118,9 +118,9 @@ def check_stream(
             "call df.withWatermark(event_time, '10 seconds') before the operator",
         )
     if not own_watermark and event_times and not set(event_times) & set(watermarks):
-        given = f"a watermark of {', '.join(watermarks)} for the event time {event_times[0]}{_in_error(port)}"
+        fault = f"a watermark of {', '.join(watermarks)} for the event time {event_times[0]}{_in_error(port)}"
         raise SetupError(
-            given,
+            fault,
             f"{rule}, and it comes from the event time",
             f"call df.withWatermark({event_times[0]!r}, ...) instead",
         )
@@ -142,13 +142,13 @@ def warn_of_partitions(df: DataFrame) -> None:
     cores = None if context is None else int(context.defaultParallelism)
     most = 64 if cores is None else _PARTITIONS_FOR_A_CORE * cores
     if partitions > most:
-        given = f"{PARTITIONS}={partitions}" + ("" if cores is None else f" on {cores} cores")
+        fault = f"{PARTITIONS}={partitions}" + ("" if cores is None else f" on {cores} cores")
         rule = (
             "each partition costs a Python task and a commit in every micro-batch, and a "
             "checkpoint fixes their number"
         )
         remedy = f"call configure(spark, shuffle_partitions={cores or 8}) before the first start"
-        warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=5)
+        warnings.warn(explain(fault, rule, remedy), ShufflePartitionsWarning, stacklevel=5)
 
 
 def own_columns(df: DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ from panewise.errors import SpecError
 from panewise.spark.apply_spec import apply
 from panewise.spark.builder import WindowsBuilder
 from panewise.spark.results.sides import CogroupResult
-from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
+from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, inputs_of_sides
 from panewise.spark.upstream_inputs import Source
 from panewise.spec import Aggregate, CogroupOperator, MergeAggregate, Side
 from panewise.spec.operators.join.columns import SIDES
@@ -50,7 +50,7 @@ def cogrouped(
 
     Source: semantics 43; pyspark cogroup, S4 merge operators.
     """
-    inputs, sides = begun("cogrouped", "a cogroup", left, right, event_time)
+    inputs, sides = inputs_of_sides("cogrouped", "a cogroup", left, right, event_time)
     return CogroupBuilder(inputs, {}, sides=sides)
 
 

@@ -257,9 +257,6 @@ class Dataflow:
             packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
             run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
-        cache, mirror = (
-            int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096"))
-        )
         settings = Settings(
             self.spec,
             schemas,
@@ -267,8 +264,8 @@ class Dataflow:
             self.clocks,
             self.live,
             direct,
-            cache,
-            mirror,
+            int(setting(packed, CACHE, "1024")),
+            int(setting(packed, MIRROR, "4096")),
             reports,
             {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
             self.static,

@@ -236,9 +236,9 @@ def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.D
 
 def _invalid(port: str, invalid: pl.DataFrame) -> InputError:
     """Returns the error for invalid rows of a static side."""
-    given = f"{invalid.height} invalid rows of the static {port} side, the first one: {invalid[REASON][0]}"
+    fault = f"{invalid.height} invalid rows of the static {port} side, the first one: {invalid[REASON][0]}"
     rule = "a static side has no output of invalid rows (semantics 36.8)"
-    return InputError(given, rule, "filter them before the join")
+    return InputError(fault, rule, "filter them before the join")
 
 
 def _encoded(rows: pl.DataFrame) -> bytes:

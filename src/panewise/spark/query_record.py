@@ -76,19 +76,19 @@ def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> 
     """Checks that the operators whose rows are inputs are those of the checkpoint."""
     _check_firsts(known, dataflow)
     if dataflow.fed and known.get(_ENDS, False) != at_end:
-        given = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
+        fault = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
         rule = (
             "a checkpoint fixes the sources of a query, and what ends the input of the first operator is one"
         )
-        raise StateError(given, rule, "finish as before, or start from a new checkpoint")
+        raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
 
 
 def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
     before = known.get(_FED, {})
     if set(before) != set(dataflow.fed):
-        given = f"results as the inputs {sorted(dataflow.fed)}"
+        fault = f"results as the inputs {sorted(dataflow.fed)}"
         rule = f"in this checkpoint results of other operators are the inputs {sorted(before)}"
-        raise StateError(given, rule, "use the same inputs, or start from a new checkpoint")
+        raise StateError(fault, rule, "use the same inputs, or start from a new checkpoint")
     for port, feed in dataflow.fed.items():
         record = before[port]
         check_same(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))

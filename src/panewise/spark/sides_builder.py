@@ -21,7 +21,7 @@ ColumnLike: TypeAlias = str | Column
 OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})  # the options that each side has
 
 
-def begun(
+def inputs_of_sides(
     function: str,
     what: str,
     left: Source,

@@ -17,7 +17,7 @@ from panewise.spark.apply_spec import apply
 from panewise.spark.reports import PROGRESS
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.sides_builder import begun
+from panewise.spark.sides_builder import inputs_of_sides
 from panewise.spark.sinks import empty
 from panewise.spark.upstream_inputs import Source, frame_of
 from panewise.spec import Hopping, Tumbling, parts
@@ -234,7 +234,7 @@ class Runner:
         }
         if len(streaming) > 1 and stage.spark is not None:
             return self._spark(stage.spark)  # type: ignore[no-any-return]
-        inputs, sides = begun("sql", "a join", given[0], given[1], None)
+        inputs, sides = inputs_of_sides("sql", "a join", given[0], given[1], None)
         found = [sides[side]["event_time"] for side in ("left", "right")]
         times = tuple(
             one if one is not None else other for one, other in zip(stage.times, found, strict=True)

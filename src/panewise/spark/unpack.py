@@ -128,33 +128,28 @@ class Unpack:
 
     def shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows with the columns of the target."""
-        kind = kind_of(self.kind)
+        kind, named = kind_of(self.kind), [pl.col(own).alias(name) for own, name in self.output_names.items()]
         if kind == "panes":
-            frame = frame.select_seq(pl.col(own).alias(name) for own, name in self.output_names.items())
+            frame = frame.select_seq(named)
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
-            return frame.with_columns_seq(
-                pl.col(counted).cast(_INSTANT),
-                *(rows_restored(self.target) if self.restored else ()),
-            )
+            restored = rows_restored(self.target) if self.restored else ()
+            return frame.with_columns_seq(pl.col(counted).cast(_INSTANT), *restored)
         if kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
-        row = pl.struct(pl.col(own).alias(name) for own, name in self.output_names.items()).alias("row")
-        if kind == "invalid":
-            return frame.select(row, reason(self.restored).alias("reason"))
+        rejected = [pl.struct(named).alias("row"), reason(self.restored).alias("reason")]
+        return frame.select(rejected if kind == "invalid" else [*rejected, *self._of_late_rows()])
+
+    def _of_late_rows(self) -> list[pl.Expr]:
+        """Returns the columns that late rows have besides the row and the reason."""
         windows = pl.col(MISSED_WINDOWS)
         if self.target["windows"].dataType == _windows_of(TimestampType()):
             instants = pl.element().struct.with_fields(
                 pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT)
             )
             windows = windows.list.eval(instants)
-        columns = {
-            "reason": reason(self.restored),
-            "windows": windows,
-            "late_by": pl.col(LATE_BY),
-            "partial": pl.col(PARTIAL),
-        }
-        return frame.select(row, *(value.alias(name) for name, value in columns.items()))
+        late_by, partial = pl.col(LATE_BY).alias("late_by"), pl.col(PARTIAL).alias("partial")
+        return [windows.alias("windows"), late_by, partial]
 
 
 @dataclass(frozen=True)

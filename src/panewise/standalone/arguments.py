@@ -32,8 +32,8 @@ def check_words(call: str, others: Mapping[str, object]) -> None:
     """
     for name, value in others.items():
         if name in WRONG_WORDS:
-            given = f"{call}({name}={value!r})"
-            raise InputError(given, "an input is named by input=...", f"say input={value!r}")
+            fault = f"{call}({name}={value!r})"
+            raise InputError(fault, "an input is named by input=...", f"say input={value!r}")
         raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
 
 

@@ -89,15 +89,15 @@ class OperatorCore(Core):
         """The watermark, with the readings that wait; None if there is none, or it is a number of rows."""
         return highest(self.host.operator.state.clocks.instant_watermark, self.buffer.watermark)
 
-    def port(self, given: str | None) -> str:
+    def port(self, name: str | None) -> str:
         """Returns the name of a port."""
         ports = list(self.spec.ports)
-        if given is None and len(ports) == 1:
+        if name is None and len(ports) == 1:
             return ports[0]
-        if given not in ports:
+        if name not in ports:
             rule = f"the inputs of this operator are {ports}"
-            raise InputError(f"input={given!r}", rule, "name one of them")
-        return str(given)
+            raise InputError(f"input={name!r}", rule, "name one of them")
+        return str(name)
 
     def check_not_ended(self, ports: Iterable[str]) -> None:
         """Refuses rows of inputs that have ended (12.2)."""

@@ -143,6 +143,6 @@ def encode_fields(join_keys: Iterable[Any] | None) -> bytes | None:
     if join_keys is None:
         return None
     if isinstance(join_keys, (str, bytes)):
-        given = f"join_keys={join_keys!r}"
-        raise InputError(given, "join keys are a tuple of the values of all equal fields", "give (value,)")
+        fault = f"join_keys={join_keys!r}"
+        raise InputError(fault, "join keys are a tuple of the values of all equal fields", "give (value,)")
     return encode_key(tuple(join_keys))

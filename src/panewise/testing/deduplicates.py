@@ -28,7 +28,7 @@ def deduplicate_specs(draw: st.DrawFn, /, **fixed: Any) -> DeduplicateOperator:
     """Draws deduplications; each field that is not `fixed` takes every kind of its values."""
     timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "event_time", "t", None])))
     keep, by, emit = draw(
-        st.sampled_from([one for one in _CHOICES if timed is not None or one[1] == "arrival"])
+        st.sampled_from([choice for choice in _CHOICES if timed is not None or choice[1] == "arrival"])
     )
     order = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
     positions = [None, None, Position(), Position(source="source"), Position(ordered=False, remember=2)]

@@ -106,10 +106,10 @@ def script(
     _check_end(read, own.ops)
     _check_watermarks(whole, read)
     _check_policies(whole, read)
-    given = tuple(event.rows for event in read)
+    batches = tuple(event.rows for event in read)
     whole, read = _with_positions(whole, read)
     rows = {port: _rows_of(read, port) for port in whole.ports}
-    seen = {port: {name for row in found for name in row} for port, found in rows.items()}
+    seen = {port: {name for row in port_rows for name in row} for port, port_rows in rows.items()}
     whole = parts(whole).for_columns(whole, seen)
     types = {} if types is None else types
     by_port: Any = {INPUT: types} if names is None else types
@@ -120,7 +120,7 @@ def script(
     _check_partitions(columns, read)
     typed = {port: {name: Type(text) for name, text in of.items()} for port, of in columns.items()}
     parts(whole).check_types(whole, typed)
-    return Script(whole, columns, read, given, **options)
+    return Script(whole, columns, read, batches, **options)
 
 
 def specification(spec: Any) -> Specification:
@@ -195,10 +195,10 @@ def _shared(
     """
     for columns in same:
         known = [types[port].get(name) or inferred(rows[port], name) for port, name in columns.items()]
-        found = next((one for one in known if one is not None), None)
-        for (port, name), one in zip(columns.items(), known, strict=True):
-            if one is None and found is not None:
-                types[port][name] = found
+        kind = next((known_kind for known_kind in known if known_kind is not None), None)
+        for (port, name), known_kind in zip(columns.items(), known, strict=True):
+            if known_kind is None and kind is not None:
+                types[port][name] = kind
     return types
 
 
@@ -324,8 +324,8 @@ def _check_partitions(types: Mapping[str, Mapping[str, str]], events: tuple[Even
         for name, value in event.partition.items():
             kind = types[INPUT][name]
             if ColumnType.parse(kind).fit(value) is MISFIT:
-                given = f"an evict of {dict(event.partition)}"
-                raise InputError(given, f"{name} is of the type {kind}", "give a value of this type")
+                fault = f"an evict of {dict(event.partition)}"
+                raise InputError(fault, f"{name} is of the type {kind}", "give a value of this type")
 
 
 def _partition(value: Any, where: str) -> Mapping[str, Any]:
@@ -413,8 +413,8 @@ def _with_position(spec: Specification, port: str, positions: list[Sequence[Any]
     if declared is not None:
         return spec
     source = "source" if 3 in lengths else None
-    made: Specification = parts(spec).with_position(spec, Position(source=source))
-    return made
+    positioned: Specification = parts(spec).with_position(spec, Position(source=source))
+    return positioned
 
 
 def _spread(row: Row, position: Position | None) -> Row:

@@ -53,8 +53,8 @@ class TestingParts:
 
 def parts_for_tests(spec: Specification) -> TestingParts:
     """Returns the parts of the family of a specification."""
-    found: TestingParts = part(spec.family.testing)
-    return found
+    parts: TestingParts = part(spec.family.testing)
+    return parts
 
 
 def _with_partitions(operator: Operator, op: str, partition: Mapping[str, Any]) -> Any:
@@ -81,8 +81,8 @@ def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
     condition = getattr(join, "condition", None)
     for node in () if condition is None else walk(condition):
         if isinstance(node, Comparison):
-            compared = [one for one in (node.first, node.second) if isinstance(one, Column)]
-            same += [{one.side: one.name for one in compared}] if len(compared) == len(sides) else []
+            compared = [column for column in (node.first, node.second) if isinstance(column, Column)]
+            same += [{column.side: column.name for column in compared}] if len(compared) == len(sides) else []
     return same
 
 

@@ -71,7 +71,7 @@ def check_retractions(outputs: Iterable[Mapping[str, Any]]) -> None:
 def identity(value: Any) -> Any:
     """Returns a hashable value that is the same for equal values. NaN equals NaN, 1 is not True."""
     if isinstance(value, Mapping):
-        return tuple((name, identity(one)) for name, one in value.items())
+        return tuple((name, identity(item)) for name, item in value.items())
     if isinstance(value, (list, tuple)):
         return tuple(map(identity, value))
     if isinstance(value, float) and math.isnan(value):

@@ -75,15 +75,15 @@ def run(
     return play_script(script(spec, events, types, windows=windows, options=options), runtime)
 
 
-def play_script(made: Script, runtime: str) -> list[dict[str, Any]]:
+def play_script(script: Script, runtime: str) -> list[dict[str, Any]]:
     """Plays a script; returns the output after each event."""
-    play, inner = runtime_named(runtime), names_inside(made)
+    play, inner = runtime_named(runtime), names_inside(script)
     if inner:
-        names = emitted(made, inner)
-        outputs = [outside(output, inner, names) for output in play(inside(made, inner))]
+        names = emitted(script, inner)
+        outputs = [outside(output, inner, names) for output in play(inside(script, inner))]
     else:
-        outputs = play(made)
-    if parts_for_tests(made.spec).retracts:
+        outputs = play(script)
+    if parts_for_tests(script.spec).retracts:
         check_retractions(outputs)
     return outputs
 

@@ -58,13 +58,13 @@ class Call:
 
         `read` returns the name of the input column for an argument that is a column.
         """
-        given = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
-        if len(given.get("cols", ())) or given.get("frequency", 1) != 1:
+        bound = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
+        if len(bound.get("cols", ())) or bound.get("frequency", 1) != 1:
             rule = "on a stream a function over a window reads one column, each row once"
             raise SpecError(f"{self.name}{self.args!r}", rule, "count or repeat the values before")
         remaining = {
             name: value
-            for name, value in given.items()
+            for name, value in bound.items()
             if name not in ("cols", "frequency", "deterministic") and value is not None
         }
         arguments = {
@@ -142,7 +142,7 @@ def functions_in(value: Any) -> tuple[Function, ...]:
     if isinstance(value, Mapping):
         return functions_in(tuple(value.values()))
     if isinstance(value, (list, tuple)):
-        return tuple(dict.fromkeys(one for item in value for one in functions_in(item)))
+        return tuple(dict.fromkeys(function for item in value for function in functions_in(item)))
     known = memory_of(value)
     return () if known is None else known.functions
 

@@ -71,7 +71,7 @@ class OperatorResult:
 
     def _shaped(self, rows: DataFrame) -> DataFrame:
         """Returns rows of the first output after the steps."""
-        return reduce(lambda made, step: step(made), self.steps, rows)
+        return reduce(lambda shaped, step: step(shaped), self.steps, rows)
 
     def __repr__(self) -> str:
         """Returns the class, the names of the outputs, and what kind of operator they come from."""

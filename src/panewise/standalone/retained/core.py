@@ -235,7 +235,7 @@ class WindowCore(Core):
         progress.count("replays")
         affected = self._content.corrected(containing, arrival)
         if offset == progress.restore_until:
-            progress.restore_until = None
+            state.end_restore()
         for window in affected:
             state.updates.pending(window, progress.clock)
         self._update(affected)

@@ -50,17 +50,17 @@ class WindowFiles:
         self._on_write, self._in_memory = on_write, directory is None
         place = None if directory is None else Path(directory)
         if place is not None and _is_store(place / "messages") and not _is_store(place / "metadata"):
-            given, rule = f"messages in {place}, and no metadata", "messages are stored beside their metadata"
-            raise StoreError(given, rule, RESTORE)
+            fault, rule = f"messages in {place}, and no metadata", "messages are stored beside their metadata"
+            raise StoreError(fault, rule, RESTORE)
         self._metadata: OrderedMap = PlainMemoryMap() if place is None else _opened(place / "metadata")
         self.messages: MessageStore | None = None
         try:
             self.header = self._read_header()
             at = None if place is None else place / "messages"
             if layout is None and at is not None and at.exists():
-                given = f"settings without a message store, and messages in {at}"
+                fault = f"settings without a message store, and messages in {at}"
                 rule = "a store is opened with the settings that made it"
-                raise StoreError(given, rule, "set message_store=True, or use another directory")
+                raise StoreError(fault, rule, "set message_store=True, or use another directory")
             if layout is not None:
                 if self.header and at is not None and not _is_store(at):
                     self._mark_lost()
@@ -221,9 +221,9 @@ class WindowFiles:
                 f"metadata of the format {whole['format']}", rule, "use the version that wrote it"
             )
         if whole["made_with"] != self._made_with:
-            given = f"settings {self._made_with}, and metadata made with {whole['made_with']}"
+            fault = f"settings {self._made_with}, and metadata made with {whole['made_with']}"
             raise StoreError(
-                given, "a store is opened with the settings that made it", "use another directory"
+                fault, "a store is opened with the settings that made it", "use another directory"
             )
         header: dict[str, Any] = whole["header"]
         return header

@@ -215,7 +215,7 @@ class _TupleSessions(Grid):
 
     def _last(self, windows: RetainedTable, arrival: Arrival) -> list[RetainedWindow]:
         sessions = islice(windows.backward(arrival.session_key), 1)
-        return [one for one in sessions if arrival.number - one.last_number - 1 <= self._most]
+        return [session for session in sessions if arrival.number - session.last_number - 1 <= self._most]
 
     def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
         placement = Placement(self._last(windows, arrival))

@@ -48,12 +48,12 @@ class KeyColumn:
             rule = "columns of keys are numbers, texts, Booleans, bytes, dates or timestamps"
             raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
 
-    def from_call(self, given: Any) -> Any:
+    def from_call(self, value: Any) -> Any:
         """Converts a value of a caller to a value of a key. A whole number fits a column of floats."""
-        fit = kind_of(self._dtype).fit(given)
+        fit = kind_of(self._dtype).fit(value)
         if fit is MISFIT:
             rule = f"the keys of column {self.name!r} are of the type {self._dtype}"
-            raise InputError(f"{self.name}={given!r}", rule, "give a value of this type")
+            raise InputError(f"{self.name}={value!r}", rule, "give a value of this type")
         return None if fit is None else self.to_key(fit)
 
     def _digits(self, value: Any) -> Any:
@@ -84,7 +84,7 @@ class KeyColumns:
 
     def join_keys(self, message: Message) -> tuple[Any, ...] | None:
         """Returns the equal fields of a valid message; None if the operator has none."""
-        return tuple(one.to_key(message[one.name]) for one in self._fields) or None
+        return tuple(column.to_key(message[column.name]) for column in self._fields) or None
 
     def shown(self, session_key: KeyValue | None) -> SessionKey | None:
         """Converts a session key of a store to the value that callers see."""
@@ -93,27 +93,27 @@ class KeyColumns:
         key: SessionKey = self._session.from_key(session_key)
         return key
 
-    def session_from_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
+    def session_from_call(self, session_key: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
         """Converts the session key that a caller gives to a value of keys."""
         if self._session is None:
-            if given is not None:
+            if session_key is not None:
                 rule = "only windows of sessions have a session key"
-                raise InputError(f"session_key={given!r}", rule, "leave it out")
+                raise InputError(f"session_key={session_key!r}", rule, "leave it out")
             return None
-        if needed and given is None:
+        if needed and session_key is None:
             raise InputError("session_key=None", "a session has a key", "give session_key=...")
-        key: KeyValue | None = self._session.from_call(given)
+        key: KeyValue | None = self._session.from_call(session_key)
         return key
 
-    def fields_from_call(self, given: Any) -> tuple[Any, ...] | None:
+    def fields_from_call(self, values: Any) -> tuple[Any, ...] | None:
         """Converts the equal fields that a caller gives to values of keys."""
-        if given is None:
+        if values is None:
             return None
-        if not isinstance(given, (tuple, list)) or not 0 < len(given) == len(self._fields):
-            rule = f"the equal fields of this operator are {[one.name for one in self._fields]}"
+        if not isinstance(values, (tuple, list)) or not 0 < len(values) == len(self._fields):
+            rule = f"the equal fields of this operator are {[column.name for column in self._fields]}"
             remedy = "give a tuple with a value for each of them" if self._fields else "leave it out"
-            raise InputError(f"join_keys={given!r}", rule, remedy)
-        return tuple(one.from_call(value) for one, value in zip(self._fields, given, strict=True))
+            raise InputError(f"join_keys={values!r}", rule, remedy)
+        return tuple(column.from_call(value) for column, value in zip(self._fields, values, strict=True))
 
 
 def _same(value: Any) -> Any:

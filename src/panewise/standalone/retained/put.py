@@ -38,8 +38,8 @@ def _check_apart(state: RetainedState, window: RetainedWindow) -> None:
             break
         if other.start != window.start:
             rule = "two messages of different sessions of a key are more than the gap apart"
-            given = f"start={window.start}, end_time={window.end - 1}"
-            raise InputError(given, rule, f"delete the session at {other.start} first")
+            fault = f"start={window.start}, end_time={window.end - 1}"
+            raise InputError(fault, rule, f"delete the session at {other.start} first")
 
 
 def _check_types(metadata: WindowMetadata) -> None:
@@ -57,8 +57,8 @@ def _check_types(metadata: WindowMetadata) -> None:
         _refuse(f"value={metadata.value!r}", "the value of a window is a dict of its results, or None")
 
 
-def _refuse(given: str, rule: str) -> NoReturn:
-    raise InputError(given, rule, "give what get_window returned")
+def _refuse(fault: str, rule: str) -> NoReturn:
+    raise InputError(fault, rule, "give what get_window returned")
 
 
 def _window_with(
@@ -110,8 +110,8 @@ def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:
         fits = end is not None and end > metadata.start + size
     fits = fits and metadata.start >= MIN_INSTANT and end is not None and end <= MAX_INSTANT
     if not fits or end is None:
-        given = f"start={metadata.start}, start_time={start}, end_time={metadata.end_time}"
-        _refuse(given, "the start and the end of a window are those of a window of this operator")
+        fault = f"start={metadata.start}, start_time={start}, end_time={metadata.end_time}"
+        _refuse(fault, "the start and the end of a window are those of a window of this operator")
     return end
 
 

@@ -76,7 +76,7 @@ class RetainedState:
     def _end_restore_without_windows(self) -> None:
         """Ends the restoring if no window is left that can miss messages (26.11)."""
         until = self.progress.restore_until
-        if until is not None and not any(one.start_offset <= until for one in self.windows):
+        if until is not None and not any(window.start_offset <= until for window in self.windows):
             self.progress.restore_until = None
 
     def end_restore(self) -> None:
@@ -91,7 +91,9 @@ class RetainedState:
         if self.settings.session_key is None:
             self.retire_unreachable()
         elif messages is not None and mark is not None:
-            messages.purge(lambda one: one.offset > mark or bool(self.containing(_arrival_of(one))))
+            messages.purge(
+                lambda message: message.offset > mark or bool(self.containing(_arrival_of(message)))
+            )
 
     @property
     def restoring(self) -> bool:
@@ -132,11 +134,11 @@ class RetainedState:
         by_time = self.settings.by_time
         at = arrival.time if by_time else arrival.offset
         return [
-            one
-            for one in self.windows.latest(at, arrival.session_key, self.settings.windows_per_message)
-            if (not by_time or one.end > at)
-            and one.start_offset <= arrival.offset <= one.last_offset
-            and arrival.time <= one.last_time
+            window
+            for window in self.windows.latest(at, arrival.session_key, self.settings.windows_per_message)
+            if (not by_time or window.end > at)
+            and window.start_offset <= arrival.offset <= window.last_offset
+            and arrival.time <= window.last_time
         ]
 
     def stored_messages(
@@ -153,9 +155,9 @@ class RetainedState:
         with self.messages.get_messages(
             start=low, end=high, session_key=session_key, join_keys=join_keys
         ) as messages:
-            for one in messages:
-                if self.is_applied(one):
-                    yield one.offset, from_json(one.value, self.schema)
+            for message in messages:
+                if self.is_applied(message):
+                    yield message.offset, from_json(message.value, self.schema)
 
     def is_applied(self, message: StoredMessage) -> bool:
         """Returns whether a stored message is one of the state: applied, and not of an expired window.
@@ -179,7 +181,7 @@ class RetainedState:
         by_time = self.settings.by_time
         low, high = (window.start, window.end - 1) if by_time else (window.start, window.last_offset)
         stored = self.stored_messages(low, high, window.session_key)
-        return [one for one in stored if window.start_offset <= one[0] <= window.last_offset]
+        return [message for message in stored if window.start_offset <= message[0] <= window.last_offset]
 
     def retire_unreachable(self) -> None:
         """Retires the messages before the first one that a window of a fixed size can contain."""

@@ -136,9 +136,9 @@ class RetainedTable:
         those of the present windows are not above it, either.
         """
         orders: Iterable[SortedDict[Any, RetainedWindow]] = self._sessions.values() or (self._windows,)
-        lasts = ([one.last_offset for one in windows.values()] for windows in orders)
+        lasts = ([window.last_offset for window in windows.values()] for windows in orders)
         self.in_order = all(
-            one <= following for offsets in lasts for one, following in pairwise((*offsets, mark))
+            offset <= following for offsets in lasts for offset, following in pairwise((*offsets, mark))
         )
 
     def put(self, window: RetainedWindow) -> None:

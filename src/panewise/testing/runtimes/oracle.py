@@ -28,10 +28,10 @@ def play(script: Script) -> list[dict[str, Any]]:
     types: Any = script.types if field else dict(script.types[INPUT])
     oracle = interpreter(_by_row(script), types)
     outputs = []
-    for event, given in zip(script.events, script.given, strict=True):
+    for event, batch in zip(script.events, script.given, strict=True):
         output = _step(oracle, event, script)
         for entry in (*output["late"], *output["invalid"]):
-            entry["row"] = dict(given[entry[field] if field else INPUT][entry["row"][ROW]])
+            entry["row"] = dict(batch[entry[field] if field else INPUT][entry["row"][ROW]])
         if field:
             output["counts"] = without_zeros(output["counts"])
         if script.windows:
@@ -53,8 +53,8 @@ def _by_row(script: Script) -> Specification:
     types = {"event_time": pl.Int64(), **schema({name: known[name] for name in window.columns})}
     with silently():
         changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))
-        made: Specification = changed if first is spec else replace(spec, first=changed)
-        return made
+        whole: Specification = changed if first is spec else replace(spec, first=changed)
+        return whole
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class _OfFrames:
     types: dict[str, pl.DataType]
 
     def __call__(self, row: dict[str, Any]) -> Any:
-        given = self.window.function(pl.DataFrame([row], schema=self.types))
-        [one] = given.to_list() if isinstance(given, pl.Series) else given
+        returned = self.window.function(pl.DataFrame([row], schema=self.types))
+        [windows] = returned.to_list() if isinstance(returned, pl.Series) else returned
         return (
-            [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one]
-            if isinstance(one, list)
-            else one
+            [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in windows]
+            if isinstance(windows, list)
+            else windows
         )
 
 

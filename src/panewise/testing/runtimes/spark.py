@@ -51,7 +51,7 @@ def play(script: Script) -> list[dict[str, Any]]:
         stage = _Stage(script, Path(scratch))
         with stage.running():
             return [
-                stage.after(event, given) for event, given in zip(script.events, script.given, strict=True)
+                stage.after(event, batch) for event, batch in zip(script.events, script.given, strict=True)
             ]
 
 
@@ -66,17 +66,17 @@ def check_ops(script: Script) -> None:
 def spark_columns(script: Script, port: str) -> StructType:
     """Returns the columns of a port as Spark reads them, with maps as maps."""
     instants = (*script.ports[port].time_columns, NOW)
-    made = spark_schema(
+    columns = spark_schema(
         {
             name: pl.Datetime("us", "UTC") if name in instants else dtype
             for name, dtype in _columns(script, port).items()
         }
     )
-    for column in made.fields:
+    for column in columns.fields:
         text = script.types[port].get(column.name, "")
         if "map<" in text:
             column.dataType = spark_type(ColumnType.parse(text))
-    return made
+    return columns
 
 
 def _columns(script: Script, port: str) -> dict[str, pl.DataType]:
@@ -91,8 +91,9 @@ def _columns(script: Script, port: str) -> dict[str, pl.DataType]:
 def arrow_rows(script: Script, port: str, rows: Sequence[Row], clock: int) -> pa.Table:
     """Returns rows of a port as Spark reads them; `clock` is the processing time."""
     entry, columns = script.ports[port], _columns(script, port)
-    made = frame(entry, script.types[port], rows)
-    timed = made.with_columns(pl.lit(clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else made
+    timed = frame(entry, script.types[port], rows)
+    if NOW in columns:
+        timed = timed.with_columns(pl.lit(clock, dtype=pl.Int64).alias(NOW))
     instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
     typed = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
     names = spark_columns(script, port)
@@ -112,14 +113,14 @@ def note_of(event: Event) -> str:
     return texts[event.op]
 
 
-def output_of(emitted: Iterable[tuple[str, bytes]], given: Batch, script: Script) -> dict[str, Any]:
+def output_of(emitted: Iterable[tuple[str, bytes]], batch: Batch, script: Script) -> dict[str, Any]:
     """Returns the output that envelopes contain, each given as (kind, payload)."""
     tables = [
         (kind_of(label), port_of(label), decode(payload))
         for label, payload in emitted
         if kind_of(label) in ("panes", "late", "invalid", "counts")
     ]
-    return plain(tables, given, script)
+    return plain(tables, batch, script)
 
 
 @dataclass
@@ -221,7 +222,7 @@ class _Stage:
             written, place = self.next_batch.pop()
             written.rename(place)
 
-    def after(self, event: Event, given: Batch) -> dict[str, Any]:
+    def after(self, event: Event, batch: Batch) -> dict[str, Any]:
         """Plays one event; returns the output of the query."""
         assert self.query is not None
         self.emitted.clear()
@@ -231,7 +232,7 @@ class _Stage:
         else:
             self._put(event)
         self.query.processAllAvailable()
-        output = output_of(self.emitted, given, self.script)
+        output = output_of(self.emitted, batch, self.script)
         return output | ({"windows": self.live.after(self.emitted)} if self.script.windows else {})
 
     def _put(self, event: Event) -> None:

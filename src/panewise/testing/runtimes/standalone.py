@@ -29,7 +29,7 @@ def play(script: Script) -> list[dict[str, Any]]:
         player = _Player(script, Path(directory))
         try:
             return [
-                player.after(event, given) for event, given in zip(script.events, script.given, strict=True)
+                player.after(event, batch) for event, batch in zip(script.events, script.given, strict=True)
             ]
         finally:
             player.operator.close()
@@ -56,7 +56,7 @@ class _Player:
         store = self.directory if self.script.options.get("stored") else None
         return StandaloneOperator(self.script.spec, types, buffer=None, store=store)
 
-    def after(self, event: Event, given: Any) -> dict[str, Any]:
+    def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
         if event.op == "restart":
             self._restart()
@@ -64,7 +64,7 @@ class _Player:
             self._play(event)
         emissions = self.operator.get_result()
         self.operator.flush()
-        output = plain(self._tables(emissions), given, self.script)
+        output = plain(self._tables(emissions), batch, self.script)
         return output | ({"windows": dicts(self.operator.live())} if self.script.windows else {})
 
     def _restart(self) -> None:
@@ -110,13 +110,13 @@ class _Player:
 
     def _tables(self, emissions: list[Emission]) -> Tables:
         """Returns the tables of the emissions, and the counts of the event."""
-        found: list[tuple[str, str, pl.DataFrame]] = []
-        for one in emissions:
-            frames = {"panes": one.rows, "late": one.late, "invalid": one.invalid}
-            found += [(kind, one.input, table) for kind, table in frames.items()]
+        tables: list[tuple[str, str, pl.DataFrame]] = []
+        for emission in emissions:
+            frames = {"panes": emission.rows, "late": emission.late, "invalid": emission.invalid}
+            tables += [(kind, emission.input, table) for kind, table in frames.items()]
         before, self.counts = self.counts, self.operator.counts
         for port, after in self.counts.items():
             old = before.get(port, Counts())
             line = {name: getattr(after, name) - getattr(old, name) for name in COUNTS}
-            found.append(("counts", port, pl.DataFrame([line])))
-        return found
+            tables.append(("counts", port, pl.DataFrame([line])))
+        return tables
