@@ -352,13 +352,13 @@ def collect_list(
     Source: semantics 24.1, 24.4, 24.27; pyspark collect_list; SQL's array_agg RESPECT NULLS.
     """
     name = checked_column(column)
-    made = Aggregate("collect_list", name, default_name("collect_list", name, limit), nulls=nulls)
+    whole = Aggregate("collect_list", name, default_name("collect_list", name, limit), nulls=nulls)
     if limit is None:
-        return made
+        return whole
     if not is_count(limit):
         rule = "the limit of a list is a whole number of values, one or more"
         raise SpecError(f"collect_list(limit={limit!r})", rule, "give limit=1 or more")
-    return Aggregate("first_n", name, made.name, n=limit, ignorenulls=nulls == "skip")
+    return Aggregate("first_n", name, whole.name, n=limit, ignorenulls=nulls == "skip")
 
 
 def first_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate:

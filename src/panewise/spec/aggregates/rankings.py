@@ -64,9 +64,9 @@ def _extreme(fn: str, column: ColumnOrName, by: By, k: int | None) -> Aggregate:
     first, *rest = order_columns(fn, by, ascending=ascending)
     if first.ascending != ascending:
         kind, other = ("largest", "min_by") if fn == "max_by" else ("smallest", "max_by")
-        given = f"{fn}(by={'asc' if first.ascending else 'desc'}({first.column!r}))"
+        problem = f"{fn}(by={'asc' if first.ascending else 'desc'}({first.column!r}))"
         rule = f"{fn} takes the row with the {kind} value of its first column"
-        raise SpecError(given, rule, f"use {other}")
+        raise SpecError(problem, rule, f"use {other}")
     if k is not None:
         return top_n_by(column, [first, *rest], k)
     name = default_name(fn, column, *names_of([first, *rest], ascending=ascending))

@@ -276,8 +276,8 @@ def _check_kinds(spec: WindowOperator) -> None:
     }
     for name, (kind, example) in kinds.items():
         if not isinstance(getattr(spec, name), kind):
-            given, rule = f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's"
-            raise SpecError(given, rule, f"give one such as {example}")
+            problem, rule = f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's"
+            raise SpecError(problem, rule, f"give one such as {example}")
     for name, allowed in _CHOICES.items():
         check_choice(name, getattr(spec, name), allowed)
     check_some(spec.aggregates, "F.count()")
