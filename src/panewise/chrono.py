@@ -117,16 +117,13 @@ def _parse(text: str, name: str) -> int:
         term = _TERM.match(text, at)
         unit = term and _UNITS.get(term[2]) or term and _UNITS.get(term[2].lower().rstrip("s"))
         if term is None or unit is None:
-            raise SpecError(
-                f"{name}={text!r}",
-                ("a duration is a sum of whole numbers of units, from weeks to microseconds"),
-                _HOW,
-            )
+            raise SpecError(f"{name}={text!r}", _SUM, _HOW)
         total += int(term[1]) * unit
         at = term.end()
     return total
 
 
+_SUM = "a duration is a sum of whole numbers of units, from weeks to microseconds"
 _NO_LENGTH = "months, quarters and years have no exact length"
 _IN_DAYS = "give a number of days, or use windows of a Calendar"
 
@@ -146,11 +143,7 @@ def _parse_iso(text: str, name: str) -> int:
         dates = text.split("T", maxsplit=1)[0]
         if "Y" in dates or "M" in dates:
             raise SpecError(f"{name}={text!r}", _NO_LENGTH, _IN_DAYS)
-        raise SpecError(
-            f"{name}={text!r}",
-            ("a duration is a sum of whole numbers of units, from weeks to microseconds"),
-            _HOW,
-        )
+        raise SpecError(f"{name}={text!r}", _SUM, _HOW)
     weeks, days, hours, minutes, seconds, fraction = match.groups(default="0")
     units = zip(
         (weeks, days, hours, minutes, seconds), ("week", "day", "hour", "minute", "second"), strict=True

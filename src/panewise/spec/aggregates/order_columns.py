@@ -9,6 +9,9 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.fields import check_flag, is_name
 
+# The public functions, which panewise.functions has.
+__all__ = ["asc", "desc"]
+
 _DIRECTED: Final = re.compile(r"`?([^`]+?)`? (ASC|DESC) NULLS (FIRST|LAST)")
 _NULLS: Final = {"ASC": "FIRST", "DESC": "LAST"}  # where PySpark's asc and desc put nulls
 

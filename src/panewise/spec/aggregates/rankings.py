@@ -8,6 +8,9 @@ from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn, names_of, order_columns
 
+# The public functions, which panewise.functions has.
+__all__ = ["max_by", "min_by", "sort_list", "top_n", "top_n_by"]
+
 # A column, one with a direction, or several of these.
 By: TypeAlias = ColumnOrName | OrderColumn | Sequence[ColumnOrName | OrderColumn]
 
