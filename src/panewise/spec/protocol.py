@@ -308,8 +308,8 @@ class SpecParts(ABC):
 
 def parts(spec: Specification) -> SpecParts:
     """Returns the parts of the family of a specification."""
-    found: SpecParts = part(spec.family.spec)
-    return found
+    parts: SpecParts = part(spec.family.spec)
+    return parts
 
 
 def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: Carried) -> dict[str, Any]:
@@ -317,15 +317,15 @@ def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: 
 
     Those of user-defined aggregates are among them, as they declare theirs.
     """
-    found: dict[str, Any] = {}
+    carried: dict[str, Any] = {}
     for what in functions:
         user = getattr(what, "user", None)
         if user is not None:
-            found[what.name] = kinds.of_name(user.result)
+            carried[what.name] = kinds.of_name(user.result)
         elif what.column in known and what.fn in _VALUES | _LISTS:
             kind = known[what.column]
-            found[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind
-    return found
+            carried[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind
+    return carried
 
 
 VALUE_FUNCTIONS = frozenset({"first", "last", "max_by", "min_by", "lag", "lead", "nth_value"})

@@ -52,16 +52,16 @@ def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
     >>> inner_names(["__k", "v", "event_time"], spec)
     {'__k': 'column__k', '__s': 'column__s'}
     """
-    given = dict.fromkeys((*columns, *_names_in(spec)))
-    used, found = {name.lower() for name in given}, dict[str, str]()
-    for name in given:
+    names = dict.fromkeys((*columns, *_names_in(spec)))
+    used, inner_of = {name.lower() for name in names}, dict[str, str]()
+    for name in names:
         if name.startswith(PREFIX):
             inner = f"column{name}"
             while inner.lower() in used:
                 inner += "_"
             used.add(inner.lower())
-            found[name] = inner
-    return found
+            inner_of[name] = inner
+    return inner_of
 
 
 def renamed(spec: Any, names: Mapping[str, str]) -> Any:
@@ -102,14 +102,14 @@ def emitted_names(
 
 def _names_in(spec: Any) -> list[str]:
     """Returns the names of columns in a specification: those that it reads, and those that it makes."""
-    found = list[str]()
+    names = list[str]()
 
     def seen(name: str) -> str:
-        found.append(name)
+        names.append(name)
         return name
 
     _mapped(spec, seen, {})
-    return [*found, *parts(spec).more_names(spec)]
+    return [*names, *parts(spec).more_names(spec)]
 
 
 def _mapped(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) -> Any:
@@ -142,8 +142,8 @@ def _named(value: Any, name_of: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         new = name_of(value)
         return value if new == value else new
-    if isinstance(value, tuple) and any(isinstance(one, str) for one in value):
-        names = tuple(name_of(one) if isinstance(one, str) else one for one in value)
+    if isinstance(value, tuple) and any(isinstance(item, str) for item in value):
+        names = tuple(name_of(item) if isinstance(item, str) else item for item in value)
         return value if names == value else names
     return value
 
@@ -151,11 +151,11 @@ def _named(value: Any, name_of: Callable[[str], str]) -> Any:
 def _changed(value: Any, changes: Mapping[str, Any]) -> Any:
     """Returns a copy with other fields. It is not validated again, and has no values of cached properties."""
     kind = type(value)
-    made = object.__new__(kind)
+    copy = object.__new__(kind)
     for name, old in vars(value).items():
         if not isinstance(getattr_static(kind, name, None), cached_property):
-            object.__setattr__(made, name, changes.get(name, old))
-    return made
+            object.__setattr__(copy, name, changes.get(name, old))
+    return copy
 
 
 def _restoring(function: Any, back: Mapping[str, str]) -> Any:

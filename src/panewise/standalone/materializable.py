@@ -15,12 +15,12 @@ from panewise.spec import (
     WindowOperator,
     counted,
 )
+from panewise.spec.windows.kinds import LONGEST_DAYS
 from panewise.standalone.store_entries import KEY_TYPES, has_bytes
 from panewise.stores import SessionStore, WindowStore
 
 _WINDOWS: Final = (Tumbling, Hopping, Sliding, Calendar, Session)
 _DAY: Final = 86_400_000_000
-_DAYS: Final = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}  # the longest of each unit
 _CLOCK_CHANGE: Final = 3_600_000_000  # a window with the end of summer time is longer by an hour
 _RULE: Final = (
     "materialize needs a WindowOperator with Tumbling, Hopping, Sliding, Calendar or Session windows"
@@ -117,7 +117,7 @@ def _longest(window: Any) -> int:
     """Returns the size of the longest window, or the gap of sessions, in microseconds; 0 for gaps of rows."""
     match window:
         case Calendar():
-            return saturating_add(window.n * _DAYS[window.unit] * _DAY, _CLOCK_CHANGE)
+            return saturating_add(window.n * LONGEST_DAYS[window.unit] * _DAY, _CLOCK_CHANGE)
         case Session():
             return window.gap.us if isinstance(window.gap, Duration) else 0
     size: int = window.size.us

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.columns import ROW
+from panewise.engine.columns import ROW, user_columns
 from panewise.engine.kernels.column_types import NAMED, polars_type
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError, SpecError
@@ -68,9 +68,7 @@ def for_schemas(spec: Any, schemas: Schemas) -> Any:
     """Returns the specification for inputs with these columns, after checking their types."""
     fitted = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
     typed = {
-        port: {
-            name: Type(str(kind_of(dtype))) for name, dtype in columns.items() if not name.startswith("__")
-        }
+        port: {name: Type(str(kind_of(dtype))) for name, dtype in user_columns(columns).items()}
         for port, columns in schemas.items()
     }
     _check_columns(fitted, schemas)

@@ -120,8 +120,8 @@ def check_fields(
             raise _no_manifest(f"{whose} with {name[:40]}={str(value)[:40]!r}")
 
 
-def _no_manifest(given: str) -> StateError:
-    return StateError(given, "a manifest is the JSON that panewise wrote", REMEDY)
+def _no_manifest(problem: str) -> StateError:
+    return StateError(problem, "a manifest is the JSON that panewise wrote", REMEDY)
 
 
 def whole(low: int = -(2**63), high: int = 2**63 - 1) -> Callable[[Any], bool]:

@@ -132,7 +132,7 @@ class _StageState:
             if pane["op"] == "+":
                 self.rows[_identity(self.before, pane)] = pane
         emitted = [
-            one for group in sorted(arrived, key=_order) for one in self._fire(group, arrived[group], clock)
+            pane for group in sorted(arrived, key=_order) for pane in self._fire(group, arrived[group], clock)
         ]
         if self.spec.accumulation == "discarding":
             self.rows.clear()
@@ -246,8 +246,8 @@ def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict
     They are needed only for the result types of decimals (semantics 24.16). So columns from which no decimal
     can result are left out: lists, and user-defined aggregates that are not decimals.
     """
-    found = {name: kinds[name] for name in keys if name in kinds}
-    return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
+    of_keys = {name: kinds[name] for name in keys if name in kinds}
+    return of_keys | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
 
 
 _COUNTS = ("count", "count_if", "count_distinct", "approx_count_distinct", "regr_count")

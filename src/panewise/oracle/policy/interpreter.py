@@ -148,16 +148,16 @@ class PolicyInterpreter:
 
     # Rows (semantics 10.1, 10.7 to 10.9, 10.11)
 
-    def _row(self, given: dict[str, Any]) -> str:
+    def _row(self, added: dict[str, Any]) -> str:
         tuples = self._spec.tuples
-        reason = invalid_reason(tuples, self._types, given, self._now)
+        reason = invalid_reason(tuples, self._types, added, self._now)
         if reason is None:
-            row = read(tuples, self._types, given, self._now)
+            row = read(tuples, self._types, added, self._now)
             if self._positions.is_replay(self._spec.position, row.values):
                 return "replays"
             reason = invalid_tuple_reason(self._spec, row)
         if reason is not None:
-            self._output["invalid"].append({"row": dict(given), "reason": reason})
+            self._output["invalid"].append({"row": dict(added), "reason": reason})
             return "invalid"
         if is_marker(self._spec, row):
             self._create_only_partition()
@@ -242,7 +242,7 @@ class PolicyInterpreter:
         evict, trigger, eviction = self._spec.evict, self._spec.trigger, self._spec.partition_eviction
         for partition in self._partitions.in_order():
             if isinstance(evict, TimePolicy) and self._spec.kind == "sliding":
-                leaving = [one for one in partition.tuples if self._now - one.arrived > evict.duration.us]
+                leaving = [old for old in partition.tuples if self._now - old.arrived > evict.duration.us]
                 if leaving:
                     self._evict(partition, leaving)
             if (
@@ -328,11 +328,11 @@ class PolicyInterpreter:
         if spec.listener is not None:
             partition.listener = partition.listener or PartitionListener(spec.listener)
             return partition.listener.notify(
-                event, names, [one.columns for one in tuples], self._now, self._evictions
+                event, names, [each.columns for each in tuples], self._now, self._evictions
             )
         if not spec.aggregates:
-            return [{"tuples": [dict(one.columns) for one in tuples]}]
-        rows = [one.values for one in tuples]
+            return [{"tuples": [dict(each.columns) for each in tuples]}]
+        rows = [each.values for each in tuples]
         return [
             {what.name: aggregate(what, rows, self._types.get(what.column or "")) for what in spec.aggregates}
         ]

@@ -33,11 +33,10 @@ class PartitionListener:
         Raises:
             InputError: if the listener returns anything but rows of its outputs, or its state is not JSON.
         """
-        made = self._listener.restored(self._state)
-        rows = self._listener.notify(
-            made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now, evictions)
-        )
-        self._state = self._listener.state_of(made)
+        listening = self._listener.restored(self._state)
+        raised = WindowEvent(event, dict(partition), tuple(map(dict, tuples)), now, evictions)
+        rows = self._listener.notify(listening, raised)
+        self._state = self._listener.state_of(listening)
         return [{name: as_type(row.get(name), kind) for name, kind in self._listener.outputs} for row in rows]
 
 

@@ -54,7 +54,7 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
 def _ordered_by(aggregate: Aggregate) -> tuple[str, ...]:
     """Returns the columns whose values an aggregate orders."""
     if aggregate.by is not None:
-        return (aggregate.by, *(one.column for one in aggregate.then_by))
+        return (aggregate.by, *(order.column for order in aggregate.then_by))
     return aggregate.columns if aggregate.fn in _SORTED else ()
 
 
@@ -67,7 +67,7 @@ def compared_by(aggregate: Aggregate) -> list[str]:
     """
     compares = aggregate.fn in _SORTED | _DISTINCT or aggregate.distinct
     names = (aggregate.column if compares else None, aggregate.by)
-    return [*(name for name in names if name is not None), *(one.column for one in aggregate.then_by)]
+    return [*(name for name in names if name is not None), *(order.column for order in aggregate.then_by)]
 
 
 def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:
@@ -81,8 +81,8 @@ def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> 
 
     Over a column of unknown type only the types of counts and user-defined aggregates are known.
     """
-    found = {aggregate.name: _result(aggregate, types) for aggregate in aggregates}
-    return {name: kind for name, kind in found.items() if kind is not None}
+    results = {aggregate.name: _result(aggregate, types) for aggregate in aggregates}
+    return {name: kind for name, kind in results.items() if kind is not None}
 
 
 def _result(aggregate: Aggregate, types: Mapping[str, Type]) -> Type | None:

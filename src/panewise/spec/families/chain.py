@@ -74,12 +74,12 @@ class _ChainParts(windows.PaneParts):
 
     def carried(self, spec: Chain, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of the last stage's aggregates and keys that return input values."""
-        found = {name: known[INPUT][name] for name in spec.first.keys if name in known[INPUT]}
-        found |= carried_values(spec.first.aggregates, known[INPUT], kinds)
+        carried = {name: known[INPUT][name] for name in spec.first.keys if name in known[INPUT]}
+        carried |= carried_values(spec.first.aggregates, known[INPUT], kinds)
         for stage in spec.stages:
-            keys = {name: kind for name, kind in found.items() if name in stage.keys}
-            found = keys | carried_values(stage.aggregates, found, kinds)
-        return found
+            keys = {name: kind for name, kind in carried.items() if name in stage.keys}
+            carried = keys | carried_values(stage.aggregates, carried, kinds)
+        return carried
 
 
 def _check_stage(stage: Stage, panes: Types) -> None:

@@ -45,8 +45,8 @@ class _CogroupParts(SideParts, PaneParts):
         """Returns the cogroup with other names of the columns of a side. Of panes only keys are renamed."""
         changes: dict[str, Any] = {
             port: renamed_side(spec.sides[port], names),
-            f"{port}_aggregates": tuple(with_names(one, names) for one in spec.aggregates_of(port)),
-            "both_aggregates": tuple(_renamed_both(one, port, names) for one in spec.both_aggregates),
+            f"{port}_aggregates": tuple(with_names(what, names) for what in spec.aggregates_of(port)),
+            "both_aggregates": tuple(_renamed_both(what, port, names) for what in spec.both_aggregates),
         }
         return silently_replaced(spec, **changes)
 
@@ -64,10 +64,10 @@ class _CogroupParts(SideParts, PaneParts):
 
     def carried(self, spec: CogroupOperator, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of aggregates that return values of a side."""
-        found: dict[str, Any] = {}
+        carried: dict[str, Any] = {}
         for side in spec.sides:
-            found |= carried_values(spec.aggregates_of(side), known[side], kinds)
-        return found | {one.name: kinds.of_name(one.user.result) for one in spec.both_aggregates}
+            carried |= carried_values(spec.aggregates_of(side), known[side], kinds)
+        return carried | {what.name: kinds.of_name(what.user.result) for what in spec.both_aggregates}
 
 
 def _renamed_both(what: MergeAggregate, port: str, names: Mapping[str, str]) -> MergeAggregate:

@@ -45,8 +45,8 @@ class _PolicyParts(DocumentedParts):
                 check_delta(policy, known[policy.column])
             if isinstance(policy, PunctPolicy) and known.get(policy.column, BOOLEAN) != BOOLEAN:
                 rule = "a Boolean column says which rows are markers (semantics 10.5)"
-                given = f"punct over {policy.column}: {known[policy.column]}"
-                raise SpecError(given, rule, "make one before the operator")
+                problem = f"punct over {policy.column}: {known[policy.column]}"
+                raise SpecError(problem, rule, "make one before the operator")
         check_aggregates(spec.aggregates, known)
 
     def boolean_columns(self, spec: StreamWindow) -> set[str]:
@@ -83,10 +83,10 @@ class _PolicyParts(DocumentedParts):
 
     def carried(self, spec: StreamWindow, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of aggregates that return input values, and of the tuples of an event."""
-        found = carried_values(spec.aggregates, known[INPUT], kinds)
+        carried = carried_values(spec.aggregates, known[INPUT], kinds)
         if not spec.aggregates and spec.listener is None:
-            found["tuples"] = kinds.rows_of(spec.columns or tuple(known[INPUT]))
-        return found
+            carried["tuples"] = kinds.rows_of(spec.columns or tuple(known[INPUT]))
+        return carried
 
     def instants(self, spec: StreamWindow) -> tuple[str, ...]:
         return ("processing_time",)

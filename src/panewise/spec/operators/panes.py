@@ -39,8 +39,10 @@ def with_timestamp(
     aggregates: tuple[Aggregate, ...], timestamp: str | None, column: str | None
 ) -> tuple[Aggregate, ...]:
     """Returns the aggregates, and with "earliest" or "latest" the one of a column that computes this."""
-    made = {"earliest": min_, "latest": max_}.get(timestamp or "")
-    return aggregates if made is None or column is None else (*aggregates, made(column).alias("timestamp"))
+    function = {"earliest": min_, "latest": max_}.get(timestamp or "")
+    if function is None or column is None:
+        return aggregates
+    return (*aggregates, function(column).alias("timestamp"))
 
 
 def check_names(

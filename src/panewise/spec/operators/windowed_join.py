@@ -115,17 +115,17 @@ def key_columns(join: "JoinOperator") -> dict[str, int]:
     if selected is None:
         names = {side: join.sides[side].keys for side in join.emitted_sides}
         selected = all_columns(join.sides, names)
-    found = dict[str, int]()
-    for one in selected:
-        side = LEFT if one.side == EITHER else one.side
-        if one.column in join.sides[side].keys and not _may_lack(join, one):
-            found[one.name] = join.sides[side].keys.index(one.column)
-    return found
+    places = dict[str, int]()
+    for column in selected:
+        side = LEFT if column.side == EITHER else column.side
+        if column.column in join.sides[side].keys and not _may_lack(join, column):
+            places[column.name] = join.sides[side].keys.index(column.column)
+    return places
 
 
-def _may_lack(join: "JoinOperator", one: Selected) -> bool:
+def _may_lack(join: "JoinOperator", column: Selected) -> bool:
     """Returns whether rows are emitted in which the column is null because its side has no row."""
-    other = {LEFT: RIGHT, RIGHT: LEFT}.get(one.side)
+    other = {LEFT: RIGHT, RIGHT: LEFT}.get(column.side)
     return other in join.outer_sides and join.how != "anti"
 
 
@@ -177,11 +177,11 @@ def _check_windows(spec: WindowOperator) -> None:
 
 
 def _check_key(spec: WindowedJoin, key: str) -> None:
-    found = key_columns(spec.join)
-    if key not in found:
+    known = key_columns(spec.join)
+    if key not in known:
         rule = (
             f"rows of one key of the windows are in one shard, so it is a key of the join in every emitted "
-            f"row: one of {sorted(found)}"
+            f"row: one of {sorted(known)}"
         )
         raise SpecError(f"then: key {key!r}", rule, f"name one of these, or {_APART}")
 
@@ -194,9 +194,9 @@ def emitted(join: "JoinOperator", columns: Mapping[str, Mapping[str, Any]]) -> d
     >>> emitted(join, {"left": {"k": "string", "v": "int"}, "right": {"k": "string", "v": "double"}})
     {'k': 'string', 'v': 'int', 'r_v': 'double'}
     """
-    found = {}
-    for one in join.selected(columns):
-        side = LEFT if one.side == EITHER else one.side
-        if one.column in columns[side]:
-            found[one.name] = columns[side][one.column]
-    return found
+    known = {}
+    for column in join.selected(columns):
+        side = LEFT if column.side == EITHER else column.side
+        if column.column in columns[side]:
+            known[column.name] = columns[side][column.column]
+    return known

@@ -157,7 +157,7 @@ class WindowOperator(Shown):
         values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
         values["event_time"] = default_event_time(window) if event_time is None else event_time
         values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
-        values["allowed_lateness"] = _lateness(allowed_lateness)
+        values["allowed_lateness"] = lateness_of(allowed_lateness)
         values["max_future_skew"] = skew_of(max_future_skew)
         values["accumulation"] = default_accumulation(window) if accumulation is None else accumulation
         self.__dict__[_ACCUMULATION_GIVEN] = accumulation is not None
@@ -252,7 +252,8 @@ def default_event_time(window: Any) -> str | None:
     return None if counted(window) else "event_time"
 
 
-def _lateness(value: Any) -> Any:
+def lateness_of(value: Any) -> Any:
+    """Returns an allowed lateness: a duration that is 0 or more, or "unlimited"."""
     return UNLIMITED if value == UNLIMITED else not_negative(value, "allowed_lateness")
 
 
@@ -276,8 +277,8 @@ def _check_kinds(spec: WindowOperator) -> None:
     }
     for name, (kind, example) in kinds.items():
         if not isinstance(getattr(spec, name), kind):
-            given, rule = f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's"
-            raise SpecError(given, rule, f"give one such as {example}")
+            problem, rule = f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's"
+            raise SpecError(problem, rule, f"give one such as {example}")
     for name, allowed in _CHOICES.items():
         check_choice(name, getattr(spec, name), allowed)
     check_some(spec.aggregates, "F.count()")

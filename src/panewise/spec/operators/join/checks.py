@@ -20,9 +20,9 @@ _NAME_IT = "name the event time of both sides"
 def check_sides(spec: TwoSided) -> None:
     """Refuses sides of another type."""
     for name, side in spec.sides.items():
-        given: Any = side
-        if not isinstance(given, Side):
-            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
+        value: Any = side
+        if not isinstance(value, Side):
+            raise SpecError(f"{name}={value!r}", "a side is a Side", "give one such as Side(keys=['id'])")
 
 
 def check_keys(spec: TwoSided) -> None:
@@ -35,19 +35,19 @@ def check_keys(spec: TwoSided) -> None:
 
 def check_watermarks(spec: TwoSided) -> None:
     """Refuses watermarks of which one has no effect (semantics 36.2, 36.5)."""
-    given: Any = spec.watermark
+    mark: Any = spec.watermark
     own = [name for name, side in spec.sides.items() if side.watermark is not None]
-    if given is not None:
-        if not isinstance(given, StreamTime) or given.per != "all":
+    if mark is not None:
+        if not isinstance(mark, StreamTime) or mark.per != "all":
             rule = "the watermark of both sides is StreamTime(per='all')"
-            raise SpecError(f"watermark={given!r}", rule, "give it, or a watermark of each side")
+            raise SpecError(f"watermark={mark!r}", rule, "give it, or a watermark of each side")
         if own:
             rule = "the sides have one watermark, or each its own"
-            raise SpecError(f"watermark={given!r}, and one of the {own[0]}", rule, "leave one of them out")
+            raise SpecError(f"watermark={mark!r}, and one of the {own[0]}", rule, "leave one of them out")
     if spec.idle_after is None:
         return
     lagging = [name for name, side in spec.sides.items() if isinstance(side.watermark, FixedLag)]
-    if given is not None or lagging:
+    if mark is not None or lagging:
         rule = "idle_after is for sides whose watermarks come from outside or from their own rows"
         raise SpecError(f"idle_after={spec.idle_after}", rule, "leave idle_after out")
 
@@ -57,16 +57,16 @@ def check_lateness_of_windows(spec: TwoSided, where: str) -> None:
     for name, side in spec.sides.items():
         if side.allowed_lateness.us:
             rule = "windows are made from the rows of both sides, so they have one allowed lateness"
-            given = f"allowed_lateness={side.allowed_lateness} on the {name}"
-            raise SpecError(given, rule, f"give it to {where}, and leave it out here")
+            problem = f"allowed_lateness={side.allowed_lateness} on the {name}"
+            raise SpecError(problem, rule, f"give it to {where}, and leave it out here")
 
 
-def check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
+def check_comparable(left: str, left_type: Type | None, right: str, right_type: Type | None) -> None:
     """Refuses columns that are compared and have different types. A type that is not known is None."""
-    if one is None or other is None or one == other:
+    if left_type is None or right_type is None or left_type == right_type:
         return
-    given = f"keys {left}: {one} (left) and {right}: {other} (right)"
-    raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
+    problem = f"keys {left}: {left_type} (left) and {right}: {right_type} (right)"
+    raise SpecError(problem, "columns that are compared have one type (semantics 28)", "cast one of them")
 
 
 def check_shared_columns(names: Iterable[str], types: Mapping[str, Mapping[str, Type]]) -> None:

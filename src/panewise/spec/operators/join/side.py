@@ -103,13 +103,13 @@ def _check_names(side: Side) -> None:
 
 
 def _check_watermark(side: Side) -> None:
-    given: Any = side.watermark
-    if given is None or isinstance(given, FixedLag):
+    mark: Any = side.watermark
+    if mark is None or isinstance(mark, FixedLag):
         return
-    if not isinstance(given, StreamTime) or given.per != "all":
+    if not isinstance(mark, StreamTime) or mark.per != "all":
         rule = "the watermark of a side comes from outside, or is FixedLag or StreamTime(per='all')"
         remedy = "give one such as StreamTime('10 seconds', per='all'), or leave it out"
-        raise SpecError(f"watermark={given!r}", rule, remedy)
+        raise SpecError(f"watermark={mark!r}", rule, remedy)
 
 
 def _check_without_event_time(side: Side) -> None:
