@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # No test depends on how fast the machine is. Tests with settings of their own have other numbers of examples.
-settings.register_profile("panewise", deadline=None, max_examples=100 if FULL else 25)
+settings.register_profile("panewise", deadline=None, max_examples=100 if FULL else 15)
 settings.load_profile("panewise")
 
 # Set before any JVM or worker starts. Workers must run this Python; the driver must not look up a host name.
@@ -107,6 +107,7 @@ def _is_long(path: Path) -> bool:
 _SESSION = re.compile(
     r'\bspark: "?SparkSession|\bfeed: Feed|: Expected\b|usefixtures\("spark"\)|marks=pytest.mark.spark'
 )
+_GROUPS = ("spark", "sessions")
 
 
 @cache
@@ -116,7 +117,7 @@ def _group(file: str) -> str:
     So two processes have a JVM. Each is slow at first.
     """
     session = _SESSION.search((_ROOT / file).read_text(encoding="utf-8"))
-    return file if session is None else "spark" if file.startswith("tests/spark/") else "sessions"
+    return file if session is None else _GROUPS[not file.startswith("tests/spark/")]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -146,5 +147,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if needs_session or _is_of_spark(item.path):
             item.add_marker(pytest.mark.versions)
-    # Files with few long tests come first, so that the processes of a test run end at about the same time.
-    items.sort(key=lambda item: not _is_long(item.path))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """Returns where a test comes: what takes longest first, so that all processes end at about the same time.
+
+    First the two groups with a session, then files with few long tests.
+    """
+    group = _group(str(item.path.relative_to(_ROOT)))
+    return _GROUPS.index(group) if group in _GROUPS else 2 if _is_long(item.path) else 3

@@ -11,7 +11,7 @@ from tests.faults.sinks import check_same, contents
 from tests.nightly import first_here
 
 FILES = 4
-SPEC = "hopping-retracting"
+SPEC = "session-retracting"  # as in test_killed.py, with which the undisturbed run is shared
 
 
 def _check_shipped(job: Job) -> None:
@@ -21,30 +21,30 @@ def _check_shipped(job: Job) -> None:
     assert " " not in line.removeprefix("panewise in workers: ")
 
 
-@pytest.mark.soak  # every test run has a local cluster whose executors are killed: test_killed.py
-def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
-    source, expected = undisturbed(SPEC, FILES)
+@pytest.mark.parametrize("files", first_here([1, FILES]))
+def test_a_local_cluster(tmp_path: Path, undisturbed: Expected, files: int) -> None:
+    source, expected = undisturbed(SPEC, files)
     job = Job(
         tmp_path,
         source,
         SPEC,
-        "local-cluster[2,1,1024]",
+        f"local-cluster[{min(files, 2)},1,1024]",
         shipped(tmp_path),
         {"SPARK_HOME": str(spark_home(tmp_path))},
     )
     job.run()
     _check_shipped(job)
-    check_same(contents(job.out, FILES), expected, "")
+    check_same(contents(job.out, files), expected, "")
 
 
-@pytest.mark.parametrize("files", first_here([1, FILES]))
-def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected, files: int) -> None:
-    source, expected = undisturbed(SPEC, files)
+@pytest.mark.nightly
+def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected) -> None:
+    source, expected = undisturbed(SPEC, FILES)
     with standalone(tmp_path / "cluster") as (master, _):
         job = Job(tmp_path, source, SPEC, master, shipped(tmp_path))
         job.run()
     _check_shipped(job)
-    check_same(contents(job.out, files), expected, master)
+    check_same(contents(job.out, FILES), expected, master)
 
 
 @pytest.mark.soak

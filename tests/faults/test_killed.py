@@ -31,7 +31,7 @@ OFTEN_SNAPSHOTS = {
 LOCAL = {"job.checkpoints": "local"}
 
 ROUNDS: list[Any] = [
-    ("session-retracting", "local[2]", Plan(1, "driver", 2)),
+    ("session-retracting", "local[2]", Plan(1, "driver", 1)),
     pytest.param(
         "cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES), marks=pytest.mark.nightly
     ),
