@@ -22,14 +22,15 @@ def each(part: int = 1) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("document", values)
 
 
-# With messages in place of batches, and with a store. One of them is run here, the other is soak.
+# With messages in place of batches, or with a store: one of them is here, for half of the transcripts in
+# `make test`. The other one is soak.
 EACH_STANDALONE = pytest.mark.parametrize(
     ("document", "option"),
     [
         pytest.param(
             document,
             option,
-            marks=[pytest.mark.soak] if (number + place) % 2 else [],
+            marks=[pytest.mark.soak] if (number + place) % 2 else every(2, number // 2),
             id=f"{file}: {document['name']}, {option}",
         )
         for number, (file, document) in enumerate(DOCUMENTS)
