@@ -107,17 +107,15 @@ def _is_long(path: Path) -> bool:
 _SESSION = re.compile(
     r'\bspark: "?SparkSession|\bfeed: Feed|: Expected\b|usefixtures\("spark"\)|marks=pytest.mark.spark'
 )
-_GROUPS = ("spark", "sessions")
 
 
 @cache
 def _group(file: str) -> str:
-    """Returns the group of a file: itself or, with a session, all such files of `tests/spark` or elsewhere.
+    """Returns the group of a file: itself or, if it has a session, "spark".
 
-    So two processes have a JVM. Each is slow at first.
+    So one process has a JVM, which is slow at first.
     """
-    session = _SESSION.search((_ROOT / file).read_text(encoding="utf-8"))
-    return file if session is None else _GROUPS[not file.startswith("tests/spark/")]
+    return "spark" if _SESSION.search((_ROOT / file).read_text(encoding="utf-8")) else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -153,7 +151,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _place(item: pytest.Item) -> int:
     """Returns where a test comes: what takes longest first, so that all processes end at about the same time.
 
-    First the two groups with a session, then files with few long tests.
+    First the group with a session, then files with few long tests.
     """
-    group = _group(str(item.path.relative_to(_ROOT)))
-    return _GROUPS.index(group) if group in _GROUPS else 2 if _is_long(item.path) else 3
+    return 0 if _group(str(item.path.relative_to(_ROOT))) == "spark" else 1 if _is_long(item.path) else 2

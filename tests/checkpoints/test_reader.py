@@ -141,6 +141,7 @@ def test_paths_that_only_spark_knows(monkeypatch: pytest.MonkeyPatch) -> None:
         directory_of("here/there")
 
 
+@pytest.mark.nightly
 def test_an_encoding_that_only_spark_knows(
     spark: SparkSession, feed: Feed, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,6 +163,7 @@ def test_an_encoding_that_only_spark_knows(
     assert told.out.splitlines()[-1].split()[:3] == ["total", "2", "2"]
 
 
+@pytest.mark.nightly
 def test_beside_an_operator_of_spark(spark: SparkSession, feed: Feed) -> None:
     feed.put((1, "a", 1), (1, "b", 2))
     stream = feed.stream().withWatermark("ts", "1 second").dropDuplicatesWithinWatermark(["k"])
