@@ -246,8 +246,13 @@ def _expr(text: str) -> pl.Expr:
     return pl.sql_expr(named)
 
 
-def play_join(stage: JoinStage, events: list[dict[str, Any]], runtime: str) -> list[list[dict[str, Any]]]:
-    """Returns the rows of a join after each event. The rows of an event are by the names of the tables."""
+def play_join(
+    stage: JoinStage, events: list[dict[str, Any]], runtime: str, time: str | None = None
+) -> list[list[dict[str, Any]]]:
+    """Returns the rows of a join after each event. The rows of an event are by the names of the tables.
+
+    `time` is the column of the event time that the tables have, if the text does not name it.
+    """
     if isinstance(stage.left, JoinStage):
         return _of_nested(stage, play_join(stage.left, events, runtime), events, runtime)
     player, given = Player(stage, runtime), dict[str, list[list[dict[str, Any]]]]()
@@ -255,13 +260,15 @@ def play_join(stage: JoinStage, events: list[dict[str, Any]], runtime: str) -> l
         rows = [event.get(name, []) for event in events]
         given[side] = [player.rows_of(inner, one) for one in rows]
     columns = {side: _names(all_rows) for side, all_rows in given.items()}
-    made = resolved(stage, columns, (stage.times[0], stage.times[1]))
+    made = resolved(stage, columns, (stage.times[0] or time, stage.times[1] or time))
     played: list[dict[str, Any]] = []
     for number, event in enumerate(events):
         if "watermark" in event:
             played.append({"op": "watermark", "to": microseconds(event["watermark"])})
         elif "finish" in event:
             played.append({"op": "finish"})
+        elif "clock" in event:
+            played.append({"op": "clock", "to": microseconds(event["clock"])})
         else:
             rows = {side: list(map(_plain, all_rows[number])) for side, all_rows in given.items()}
             played.append({"op": "add", "rows": rows})
@@ -291,10 +298,10 @@ def _of_nested(
 
 def play(document: Mapping[str, Any], runtime: str) -> None:
     """Plays a document, and compares the rows after each event."""
-    script = compile_sql(document["sql"])
+    script = compile_sql(document["sql"], update=document.get("update"))
     events = events_of(document)
     if isinstance(script.stage, JoinStage):
-        outputs = play_join(script.stage, events, runtime)
+        outputs = play_join(script.stage, events, runtime, document.get("time"))
     else:
         outputs = Player(script.stage, runtime).play(events)
     if "events" not in document:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import OverOperator, counted
 from panewise.sql.chained import chained, is_ours, timed, window_column
@@ -17,6 +18,13 @@ from panewise.sql.parser import parse
 from panewise.sql.sources import OperatorInput, WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import OURS, AssignedStage, CompiledQuery, OverStage, SparkStage, Stage, walk
+from panewise.sql.stream_queries import (
+    changes_of,
+    check_partition,
+    streamed_rows,
+    syntax_of,
+    with_accumulation,
+)
 from panewise.sql.syntax import (
     Body,
     Cte,
@@ -26,6 +34,8 @@ from panewise.sql.syntax import (
     Query,
     Select,
     Source,
+    Streamed,
+    StreamWindow,
     TableFunction,
     TextSpan,
 )
@@ -34,8 +44,13 @@ from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import WindowCompiler
 
 
-def compile_sql(sql: str) -> CompiledQuery:
+def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuery:
     """Returns the stages of a query.
+
+    Args:
+        sql: the text.
+        update: the update policy of joins `OVER (...)` that say none: a period of processing time, or "each".
+            Default: rows are joined when they arrive (semantics 46.25).
 
     Raises:
         SqlError: if the text breaks a rule. The error shows the place.
@@ -45,12 +60,12 @@ def compile_sql(sql: str) -> CompiledQuery:
     Tumbling(size=Duration('1 hour'), origin=0)
     """
     query, parser = parse(sql)
-    stage = QueryCompiler(parser).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
+    stage = QueryCompiler(parser, update).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not any(isinstance(inner, OURS) for inner in walk(stage)):
-        return CompiledQuery(QueryCompiler(parser).query(query, {}), sql=sql)
+        return CompiledQuery(QueryCompiler(parser, update).query(query, {}), sql=sql)
     return CompiledQuery(stage, parser.characters(span), span.start, sql)
 
 
@@ -100,32 +115,78 @@ class QueryCompiler(JoinQueryCompiler):
             return self.query(body if emit is None else replace(body, emit=body.emit or emit), known)
         if isinstance(body, Select):
             return self.join(body, emit, known) or self._select(body, emit, known)
+        if isinstance(body, Streamed):
+            return self._streamed(body, emit, known)
         if emit is not None:
             rule = "EMIT belongs to a SELECT with windows"
             raise self.parser.fail("EMIT", rule, "write it into each SELECT, in parentheses", emit.span)
         return self.spark(body, known)
+
+    def _streamed(self, streamed: Streamed, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
+        """Returns ISTREAM, DSTREAM or RSTREAM of a query."""
+        if emit is not None:
+            inner = replace(streamed.query, emit=streamed.query.emit or emit)
+            streamed = replace(streamed, query=inner)
+        stage = self.query(with_accumulation(streamed), known)
+        return streamed_rows(streamed, stage, self.parser)
+
+    def _of_stream_window(
+        self, select: Select, emit: Emit | None, window: StreamWindow, known: Mapping[str, WithQuery]
+    ) -> Stage:
+        """Returns the aggregates over a window of CQL."""
+        self._refuse(select, distinct=True, qualify=True)
+        source = self.input(select, None, known)
+        if window.kind == "unbounded":
+            emit = emit or changes_of(window.span)
+        compiler = WindowCompiler(
+            self.parser,
+            select,
+            emit,
+            None,
+            source.names,
+            time=source.time,
+            options=options_of(select.source, self.parser),
+            window=syntax_of(window, source.time, self.parser),
+        )
+        partition = {compiler.columns.name_of(expr).lower() for expr in window.partition_by}
+        keys = {name.lower() for name in compiler.group.names().values()}
+        check_partition(window, partition, keys, self.parser)
+        return compiler.compile(source.stage, source.alias)
 
     def _select(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT that is no join of ours."""
         top_n = self._top_n(select, emit, known)
         if top_n is not None:
             return top_n
-        table, calls = self._window_table(select), _calls_window(select)
-        over = any(windows_in(expr.node) for expr in expressions_of(select))
         grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
-        again = self._again(select, emit, known) if table is None and not calls and grouped else None
-        if again is not None:
-            return again
-        if table is not None and not grouped and emit is None:
+        if grouped:
+            return self._grouped(select, emit, known)
+        table, over = (
+            self._window_table(select),
+            any(windows_in(expr.node) for expr in expressions_of(select)),
+        )
+        if table is not None and emit is None:
             return self._rows_of_windows(select, table, over=over, known=known)
-        if table is not None or calls or (emit is not None and grouped):
+        if table is not None:
             return self._windows(select, emit, table, known)
-        if over and not grouped:
+        if over:
             return self._over(select, emit, known)
         if emit is not None:
             return self._ordered(select, emit, known)
-        if self.is_simple(select, grouped=grouped):
-            return self.rows(select, known)
+        return self.rows(select, known) if self.is_simple(select) else self.spark(select, known)
+
+    def _grouped(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
+        """Returns the stage of a SELECT with GROUP BY or aggregates."""
+        table, calls = self._window_table(select), _calls_window(select)
+        window = select.source.window if isinstance(select.source, NamedTable) else None
+        if table is None and not calls:
+            if window is not None:
+                return self._of_stream_window(select, emit, window, known)
+            again = self._again(select, emit, known)
+            if again is not None:
+                return again
+        if table is not None or calls or emit is not None:
+            return self._windows(select, emit, table, known)
         return self.spark(select, known)
 
     def _top_n(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:

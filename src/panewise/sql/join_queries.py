@@ -42,7 +42,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
             return self._nested(select, join, emit, known)
         sides = self._side_input(join.left, known), self._side_input(join.right, known)
         spark = None if timed else self.spark(select, known)
-        return JoinCompiler(self.parser, select, join, sides, spark, emit=emit).compile()
+        return JoinCompiler(self.parser, select, join, sides, spark, emit=emit, update=self.update).compile()
 
     def _side_input(self, source: Source, known: Mapping[str, WithQuery]) -> JoinInput:
         side = self.single(source, known)
@@ -60,7 +60,9 @@ class JoinQueryCompiler(SparkQueryCompiler):
             before = f"SELECT {', '.join(texts) or '*'} FROM "
             stage = self.cut(left.span, list(leaves(left)), known, before)
         sides = JoinInput(stage, ", ".join(sorted(members)), None), self._side_input(join.right, known)
-        compiler = JoinCompiler(self.parser, select, join, sides, None, emit=emit, members=members)
+        compiler = JoinCompiler(
+            self.parser, select, join, sides, None, emit=emit, members=members, update=self.update
+        )
         outer = compiler.compile()
         if outer is None:
             rule = "a join of more than two tables says for each how its times fit"

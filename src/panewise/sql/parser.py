@@ -26,6 +26,7 @@ from panewise.sql.syntax import (
     Select,
     SelectItem,
     SetOperation,
+    Streamed,
     TextSpan,
 )
 
@@ -43,6 +44,7 @@ _CLAUSES: Final = (
     *_OTHERS,
     *_TAIL,
 )
+STREAMED: Final = ("ISTREAM", "DSTREAM", "RSTREAM")
 _LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
 MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
 
@@ -105,6 +107,9 @@ class QueryParser(RelationParser):
             return inner
         if self.at_word("SELECT"):
             return self._select()
+        word = next((word for word in STREAMED if self.at_word(word)), None)
+        if word is not None and self._next.token_type == TokenType.L_PAREN:
+            return self._streamed(word)
         if self.at_word("VALUES") or self.at_word("TABLE"):
             self._advance()
             self.skip(_CLAUSES)
@@ -112,6 +117,14 @@ class QueryParser(RelationParser):
         raise self.unexpected(
             "a query begins with SELECT, WITH, VALUES or TABLE", "write SELECT ... FROM ..."
         )
+
+    def _streamed(self, word: Any) -> Streamed:
+        """Parses ISTREAM(SELECT ...) and the like."""
+        index = self._index
+        self._advance(2)
+        query = self.query()
+        self.required(TokenType.R_PAREN, f"{word} has a query in parentheses", "close the parenthesis")
+        return Streamed(word, query, self.span_from(index))
 
     def _select(self) -> Select:
         index = self._index

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from panewise.chrono import Duration
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import SparkStage, Stage, TableStage
@@ -57,10 +57,15 @@ class OperatorInput:
 
 
 class SourceCompiler:
-    """Compiles what follows FROM."""
+    """Compiles what follows FROM.
 
-    def __init__(self, parser: QueryParser) -> None:
-        self.parser = parser
+    Args:
+        parser: the parser, which knows the text.
+        update: the update policy of joins that say none.
+    """
+
+    def __init__(self, parser: QueryParser, update: DurationLike | None = None) -> None:
+        self.parser, self.update = parser, update
 
     def query(self, query: Query, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a query."""

@@ -223,6 +223,7 @@ class JoinStage:
         items: the SELECT list.
         spark: the same query for Spark alone, for a join with a static table; None if Spark does not have it.
         timestamp: the side whose event time is that of the rows, if another operator reads it.
+        lateness: the allowed lateness of both sides, None if there is none.
     """
 
     left: "Stage"
@@ -237,6 +238,7 @@ class JoinStage:
     items: tuple[Referring, ...]
     spark: SparkStage | None
     timestamp: Literal["left", "right"] | None = None
+    lateness: Duration | None = None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

@@ -43,9 +43,10 @@ class WindowCompiler:
         time: the column of WATERMARK, if there is one.
         renamed_time: the column of the event time, if the rows call it otherwise than the query does.
         options: further fields of the specification.
+        window: the windows, if neither FROM nor GROUP BY has them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the query
         self,
         parser: QueryParser,
         select: Select,
@@ -56,9 +57,10 @@ class WindowCompiler:
         time: str | None = None,
         renamed_time: str | None = None,
         options: Mapping[str, Any] | None = None,
+        window: WindowSyntax | None = None,
     ) -> None:
         self.parser, self.select, self.emit, self.table, self.time = parser, select, emit, table, time
-        self.renamed_time, self.options = renamed_time, options or {}
+        self.renamed_time, self.options, self.window = renamed_time, options or {}, window
         self.columns = self._columns(names)
         self.sets = Sets(parser, None if select.group is None else select.group.sets)
         self.group = self._group()
@@ -119,6 +121,8 @@ class WindowCompiler:
 
     def _window(self) -> WindowSyntax | None:
         group = self.group
+        if self.window is not None:
+            return self.window
         if self.table is not None:
             if not {"window_start", "window_end"} <= group.bounds:
                 rule = "GROUP BY has both bounds of the window"
@@ -190,6 +194,8 @@ class WindowCompiler:
             fields["event_time"] = self._time(window.time)
         aggregates = list(panes.aggregates.values()) or [_count()]
         kind = Global() if window is None else window.window
+        if isinstance(kind, Global) and self.time is None:
+            fields["time"] = "processing"
         span = self.select.span if window is None else window.span
         if self.emit is not None and window is None:
             span = self.emit.span

@@ -50,8 +50,10 @@ class _Resolver:
         outputs = tuple(output for item in stage.items for output in self._outputs(item))
         if not self.selected:
             self._name("left", self.columns["left"][0])
+        late: dict[str, Any] = {} if stage.lateness is None else {"allowed_lateness": stage.lateness}
         sides = [
-            Side(keys=[pair[place] for pair in stage.keys], event_time=times[place]) for place in range(2)
+            Side(keys=[pair[place] for pair in stage.keys], event_time=times[place], **late)
+            for place in range(2)
         ]
         how: Any = stage.how
         spec = JoinOperator(
