@@ -18,6 +18,7 @@ from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
 from panewise.sql.joins import resolved
 from panewise.sql.stages import (
+    OURS,
     Computed,
     JoinStage,
     OutputColumn,
@@ -27,6 +28,7 @@ from panewise.sql.stages import (
     Stage,
     TableStage,
     WindowsStage,
+    walk,
 )
 from panewise.sql.texts import one_line
 from panewise.testing import run
@@ -101,7 +103,7 @@ class Player:
     def _operator(
         self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
-        if isinstance(stage.input, OverStage):
+        if any(isinstance(inner, OURS) for inner in walk(stage.input)):
             return self._second(stage, events)
         made = []
         for event in events:
@@ -123,14 +125,18 @@ class Player:
         self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
         """Returns the rows of an operator over the rows of another one."""
-        given, before = list(events), replace(stage, input=TableStage("t", "t", None), where=None)
-        assert isinstance(stage.input, OverStage)
-        first = self._operator(stage.input, given)
+        given, before = list(events), replace(stage, input=TableStage("t", "t", None))
+        joined = isinstance(stage.input, JoinStage)
+        first = play_join(stage.input, given, self.runtime) if joined else self._before(stage.input, given)
         both: list[Mapping[str, Any]] = []
         for rows, event in zip(first, given, strict=True):
-            both += [{"rows": rows}, {"rows": []} if "rows" in event else event]
+            advances = {"watermark", "clock", "finish"} & event.keys()
+            both += [{"rows": rows}, event if advances else {"rows": []}]
         outputs = self._operator(before, both)
         return [one + other for one, other in zip(outputs[::2], outputs[1::2], strict=True)]
+
+    def _before(self, stage: Stage, events: list[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+        return Player(stage, self.runtime).play(events)
 
     def rows_of(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if isinstance(stage, TableStage):
@@ -275,7 +281,7 @@ def play_join(
     outputs = [output["panes"] for output in run(made.spec, played, runtime)]
     known = ("ts", *filter(None, stage.times))
     times = {one.name for one in made.spec.select or () if one.column in known}
-    times |= {"window_start", "window_end"}
+    times |= {"window_start", "window_end", "join_time"}
     shown = [
         [{name: _time(name, value, times) for name, value in row.items()} for row in rows] for rows in outputs
     ]

@@ -18,7 +18,7 @@ from panewise.spark.sides_builder import begun
 from panewise.spark.sinks import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
-from panewise.spark.sql_text import SparkText, named_tables
+from panewise.spark.sql_text import EndlessError, SparkText, named_tables
 from panewise.spark.upstream_inputs import Source, frame_of
 from panewise.spec import Hopping, Tumbling, parts
 from panewise.sql.joins import resolved
@@ -143,7 +143,12 @@ class Runner(SparkText):
             assert isinstance(marked, TableStage)
             return self._marked(self.run(inner), marked)
         frames = [(frame_of(self.run(stage)), alias) for stage, alias in query.tables]
-        return self.run_query(query.parts, frames)
+        df = self.run_query(query.parts, frames)
+        endless = query.endless
+        if endless is not None and df.isStreaming:
+            place: dict[str, Any] = {"sql": self.text, "start": endless.start, "end": endless.end}
+            raise EndlessError(endless.given, endless.rule, endless.remedy, **place)
+        return df
 
     def _rows(self, stage: RowsStage) -> Made:
         rows_before = self.run(stage.input)

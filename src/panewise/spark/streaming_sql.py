@@ -9,6 +9,7 @@ from panewise.chrono import DurationLike
 from panewise.errors import SetupError, SpecError, SqlError
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sql_stages import Runner
+from panewise.spark.sql_text import EndlessError
 from panewise.spark.upstream_inputs import Source
 from panewise.sql import compile_sql
 from panewise.sql.parameters import with_parameters
@@ -72,6 +73,8 @@ def sql(
         return runner.plain()
     try:
         return runner.script(compile_sql(filled, update=update))
+    except EndlessError:
+        raise
     except SpecError:
         if not says_windows(filled):
             return runner.plain()

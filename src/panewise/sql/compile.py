@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from sqlglot import exp
 
@@ -17,7 +18,16 @@ from panewise.sql.panes import CALLS
 from panewise.sql.parser import parse
 from panewise.sql.sources import OperatorInput, WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
-from panewise.sql.stages import OURS, AssignedStage, CompiledQuery, OverStage, SparkStage, Stage, walk
+from panewise.sql.stages import (
+    OURS,
+    AssignedStage,
+    CompiledQuery,
+    Endless,
+    OverStage,
+    SparkStage,
+    Stage,
+    walk,
+)
 from panewise.sql.stream_queries import (
     changes_of,
     check_partition,
@@ -69,6 +79,9 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
     return CompiledQuery(stage, parser.characters(span), span.start, sql)
 
 
+_UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
+
+
 class QueryCompiler(JoinQueryCompiler):
     """Compiles a query: it decides what each SELECT is."""
 
@@ -92,9 +105,14 @@ class QueryCompiler(JoinQueryCompiler):
             words = self.parser.characters(first)
             raise self.parser.fail(words, rule, "leave it out, or use ROW_NUMBER() OVER (...)", first)
         text = self.parser.characters(TextSpan(first.start, last.end))
+        sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)
+        endless = None
+        if sorts is not None:
+            rule, remedy = "the rows of a stream have no last one, so they cannot be sorted", _UNSORTED
+            endless = Endless(self.parser.characters(sorts), rule, remedy, sorts.start, sorts.end)
         if query.ctes:
-            return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),))
-        return self.tailed(query, known, text)
+            return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
+        return replace(self.tailed(query, known, text), endless=endless)
 
     def _with(self, cte: Cte, known: Mapping[str, WithQuery]) -> WithQuery:
         """Returns a query of WITH. One that is a part of a Top-N need not stand alone."""
@@ -187,7 +205,11 @@ class QueryCompiler(JoinQueryCompiler):
                 return again
         if table is not None or calls or emit is not None:
             return self._windows(select, emit, table, known)
-        return self.spark(select, known)
+        span = select.span if select.group is None else select.group.span
+        rule = "without a window the groups of a stream have no end"
+        remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
+        endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
+        return replace(self.spark(select, known), endless=endless)
 
     def _top_n(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
         """Returns a Top-N, None if the SELECT is none."""
@@ -255,7 +277,10 @@ class QueryCompiler(JoinQueryCompiler):
             rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
             remedy = "add GROUP BY window_start, window_end"
             raise self.parser.fail(table.function, rule, remedy, table.name)
-        stage = AssignedStage(source.stage, syntax.window, time)
+        partition = frozenset(
+            (column_name(expr.node, source.names) or "").lower() for expr in table.partition_by
+        )
+        stage = AssignedStage(source.stage, syntax.window, time, partition)
         if over:
             return over_stage(self.parser, select, stage, source.alias, source.names)
         return self.rows_over(select, stage, source.alias)

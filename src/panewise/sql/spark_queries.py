@@ -39,7 +39,7 @@ class SparkQueryCompiler(SourceCompiler):
         """Returns a query of Spark's, in which tables and queries with windows are inputs."""
         return self.cut(body.span, list(self._leaves_of(body, known)), known, "")
 
-    def tailed(self, query: Query, known: Mapping[str, WithQuery], text: str) -> Stage:
+    def tailed(self, query: Query, known: Mapping[str, WithQuery], text: str) -> SparkStage:
         """Returns a query of Spark's with its tail, which may use columns that it does not select."""
         stage = self.spark(query.body, known)
         return SparkStage((*stage.parts[:-1], f"{stage.parts[-1]} {text}"), stage.tables)

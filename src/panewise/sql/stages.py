@@ -60,16 +60,29 @@ class TableStage:
 
 
 @dataclass(frozen=True)
+class Endless:
+    """Why a query has no result on a stream: the parts of an error, and its place in the text."""
+
+    given: str
+    rule: str
+    remedy: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class SparkStage:
     """A query that Spark runs.
 
     Attributes:
         parts: the text, cut where a table stands. Between two parts stands an input.
         tables: the inputs, each with the name by which expressions call it.
+        endless: why it is refused on a stream, None if it is not.
     """
 
     parts: tuple[str, ...]
     tables: tuple[tuple["Stage", str | None], ...]
+    endless: Endless | None = None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -111,10 +124,12 @@ class AssignedStage(FollowingStage):
     Attributes:
         window: the windows.
         time: the column of the event time.
+        partition: the columns of PARTITION BY, in lower case.
     """
 
     window: AnyWindow
     time: str
+    partition: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

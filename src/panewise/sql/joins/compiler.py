@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
-from panewise.spec import SameWindow, left, right
+from panewise.spec import SameWindow, Session, left, right
 from panewise.sql.chained import is_ours, timed
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import conjuncts, has_aggregate
@@ -148,6 +148,7 @@ class JoinCompiler:
         if first.window != second.window:
             rule = "the sides of a window join have the same windows"
             raise self._fail("two windows", rule, "write them alike")
+        self._check_sessions(first, second)
         fields = emission(self.emit, self.parser.fail)
         fields.pop("on_time", None)  # a window join emits what has changed, and nothing else
         without_bounds_keys(self.conditions)
@@ -155,6 +156,16 @@ class JoinCompiler:
         stages = without_bounds(self.sides[0].stage), without_bounds(self.sides[1].stage)
         match = self.matches.checked(lambda: SameWindow(first.window, **fields))
         return stages, TimedMatch(match, (first.time, second.time))
+
+    def _check_sessions(self, first: AssignedStage, second: AssignedStage) -> None:
+        """Refuses sessions of other keys than those of the join."""
+        if not isinstance(first.window, Session):
+            return
+        pairs = [pair for pair in self.conditions.keys if not pair[0].lower().startswith("window_")]
+        keys = [frozenset(pair[place].lower() for pair in pairs) for place in (0, 1)]
+        if [first.partition, second.partition] != keys:
+            rule = "the sessions of a window join are those of the rows of both sides with equal keys"
+            raise self._fail("PARTITION BY", rule, "name the columns that ON compares in both SESSION(...)")
 
     def _of_results(
         self, stages: tuple[Stage, Stage], times: tuple[str | None, str | None]
