@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 import yaml
@@ -20,6 +20,7 @@ from panewise.sql.joins import resolved
 from panewise.sql.stages import (
     OURS,
     Computed,
+    DeduplicateStage,
     JoinStage,
     OutputColumn,
     OverStage,
@@ -33,6 +34,7 @@ from panewise.sql.stages import (
 from panewise.sql.texts import one_line
 from panewise.testing import run
 
+SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
 FOLDER = Path(__file__).resolve().parent / "transcripts"
 NOON = datetime(2024, 1, 1, tzinfo=UTC)
 CLOCK = re.compile(r"(-?)(\d+):(\d\d)(?::(\d\d)(?:\.(\d{6}))?)?")
@@ -91,7 +93,7 @@ class Player:
         """Returns the rows that each event emits."""
         after: list[Any] = []
         stage = self.stage
-        while not isinstance(stage, (WindowsStage, OverStage)):
+        while not isinstance(stage, (WindowsStage, OverStage, DeduplicateStage)):
             assert isinstance(stage, RowsStage), stage
             after.append(stage)
             stage = stage.input
@@ -101,7 +103,7 @@ class Player:
         return outputs
 
     def _operator(
-        self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
+        self, stage: SingleStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
         if any(isinstance(inner, OURS) for inner in walk(stage.input)):
             return self._second(stage, events)
@@ -121,9 +123,7 @@ class Player:
         outputs = [output["panes"] for output in run(stage.spec, made, self.runtime)]
         return [self._panes(stage, rows) for rows in outputs]
 
-    def _second(
-        self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
-    ) -> list[list[dict[str, Any]]]:
+    def _second(self, stage: SingleStage, events: Iterable[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Returns the rows of an operator over the rows of another one."""
         given, before = list(events), replace(stage, input=TableStage("t", "t", None))
         joined = isinstance(stage.input, JoinStage)
@@ -166,9 +166,9 @@ class Player:
                 found[name.strip("`") or expr] = _plain({"": _frame([row]).select(_expr(expr)).item()})[""]
         return found
 
-    def _panes(self, stage: WindowsStage | OverStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        bounds = set() if counted(stage.spec.ports["input"].window) else {"window_start", "window_end"}
-        times = {*bounds, *stage.spec.ports["input"].time_columns}
+    def _panes(self, stage: SingleStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        windows = isinstance(stage, WindowsStage) and not counted(stage.spec.ports["input"].window)
+        times = {*({"window_start", "window_end"} if windows else ()), *_event_times(stage)}
         made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
         if ranked is not None:
@@ -177,6 +177,8 @@ class Player:
         for row in made if struct is not None else ():
             row[struct or ""] = {"start": row["window_start"], "end": row["window_end"]}
         new = [one.name for one in stage.spec.columns] if isinstance(stage, OverStage) else []
+        if isinstance(stage, DeduplicateStage):
+            new = ["op", *(one.name for one in stage.computed)]
         return self.projected(made, stage.having, stage.outputs, new)
 
     def projected(
@@ -204,6 +206,12 @@ class Player:
 _OWN = ("processing_time",)
 
 
+def _event_times(stage: SingleStage) -> tuple[str, ...]:
+    if isinstance(stage, DeduplicateStage):
+        return () if stage.spec.event_time is None else (stage.spec.event_time,)
+    return tuple(stage.spec.ports["input"].time_columns)
+
+
 def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
     """Yields a row for each place of the lists of a pane."""
     lists = [row[name] or [] for name in ranked.lists]
@@ -215,7 +223,7 @@ def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
         yield {name: _time(name, value, {"ts"}) for name, value in fields.items()} | others | rank | op
 
 
-def _exploded(rows: list[dict[str, Any]], stage: WindowsStage | OverStage) -> list[dict[str, Any]]:
+def _exploded(rows: list[dict[str, Any]], stage: SingleStage) -> list[dict[str, Any]]:
     """Returns the rows, each for every set of GROUPING SETS."""
     exploded = stage.exploded if isinstance(stage, WindowsStage) else None
     if exploded is None:

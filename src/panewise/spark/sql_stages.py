@@ -26,6 +26,7 @@ from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
     AssignedStage,
     CompiledQuery,
+    DeduplicateStage,
     JoinStage,
     OutputColumn,
     OverStage,
@@ -38,6 +39,7 @@ from panewise.sql.stages import (
 from panewise.sql.texts import one_line, quoted
 
 _WINDOW = "__window"
+SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
 Made: TypeAlias = DataFrame | OperatorResult
 
 
@@ -109,7 +111,7 @@ class Runner(SparkText):
                 return self._assigned(stage)
             case JoinStage():
                 return self._joined(stage)
-            case WindowsStage() | OverStage():
+            case WindowsStage() | OverStage() | DeduplicateStage():
                 return self._operator(stage)
 
     def _read(self, read: TableStage) -> Source:
@@ -202,7 +204,7 @@ class Runner(SparkText):
         rows = selected(rows, join.outputs)
         return replace(result, steps=rows.steps, words=words_of(join))
 
-    def _operator(self, stage: WindowsStage | OverStage) -> OperatorResult:
+    def _operator(self, stage: SingleStage) -> OperatorResult:
         source: Any = self.run(stage.input)
         input = source  # noqa: A001 - the field's name
         if isinstance(source, DataFrame):
@@ -220,7 +222,7 @@ class Runner(SparkText):
         result: OperatorResult = self.checked(lambda: apply(input, spec))
         return self._shaped(result, stage, self._outputs(stage, input))
 
-    def _outputs(self, stage: WindowsStage | OverStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
+    def _outputs(self, stage: SingleStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""
         if stage.outputs is None:
             return None
@@ -238,7 +240,7 @@ class Runner(SparkText):
             for output, name in zip(outputs, [*names, "op"], strict=False)
         )
 
-    def _names(self, stage: WindowsStage | OverStage, df: DataFrame) -> list[str] | None:
+    def _names(self, stage: SingleStage, df: DataFrame) -> list[str] | None:
         known = {name.lower() for name in df.columns}
         time = SF.lit(None).cast("timestamp")
         bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
@@ -253,7 +255,7 @@ class Runner(SparkText):
     def _shaped(
         self,
         result: OperatorResult,
-        stage: WindowsStage | OverStage,
+        stage: SingleStage,
         outputs: tuple[OutputColumn, ...] | None,
     ) -> OperatorResult:
         rows = ResultRows(result, result.steps)

@@ -10,6 +10,7 @@ from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import OverOperator, counted
 from panewise.sql.chained import chained, is_ours, timed, window_column
+from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.join_queries import JoinQueryCompiler
 from panewise.sql.options import options_of
@@ -26,6 +27,7 @@ from panewise.sql.stages import (
     OverStage,
     SparkStage,
     Stage,
+    over_rows,
     walk,
 )
 from panewise.sql.stream_queries import (
@@ -49,7 +51,7 @@ from panewise.sql.syntax import (
     TableFunction,
     TextSpan,
 )
-from panewise.sql.top_n import TopNCompiler, pattern_is_possible, pattern_of
+from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
 from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import WindowCompiler
 
@@ -179,10 +181,11 @@ class QueryCompiler(JoinQueryCompiler):
         grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
         if grouped:
             return self._grouped(select, emit, known)
-        table, over = (
-            self._window_table(select),
-            any(windows_in(expr.node) for expr in expressions_of(select)),
-        )
+        distinct = self._distinct(select, emit, known) if select.distinct else None
+        if distinct is not None:
+            return distinct
+        table = self._window_table(select)
+        over = any(windows_in(expr.node) for expr in expressions_of(select))
         if table is not None and emit is None:
             return self._rows_of_windows(select, table, over=over, known=known)
         if table is not None:
@@ -223,12 +226,45 @@ class QueryCompiler(JoinQueryCompiler):
         if pattern is None:
             return None
         numbered = pattern.inner
+        first = self._first_rows(pattern, inner)
+        if first is not None:
+            return first
 
         def read(source: Source) -> OperatorInput:
             whole = source is numbered.source
             return self.input(numbered, None, inner) if whole else self.single(source, inner)
 
         return TopNCompiler(self.parser, pattern, read).compile()
+
+    def _first_rows(self, pattern: Pattern, known: Mapping[str, WithQuery]) -> Stage | None:
+        """Returns the first row of each key as a deduplication, None if it is none."""
+        inner = pattern.inner
+        if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
+            return None
+        source = self.input(inner, None, known)
+        by = order_of_first(pattern, source.time, self.parser)
+        if by is None or is_ours(source.stage):
+            return None
+        options = options_of(inner.source, self.parser)
+        stage = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options).first_rows(pattern, by)
+        if pattern.items is None and pattern.rest is None:
+            return stage
+        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
+
+    def _distinct(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
+        """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
+        if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
+            return None
+        stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+        if stars or any(windows_in(expr.node) for expr in expressions_of(select)):
+            return None
+        source = self.input(select, None, known)
+        if source.time is None:
+            return None
+        if emit is not None:
+            self._check_plain(emit)
+        options = options_of(select.source, self.parser)
+        return DeduplicateCompiler(self.parser, select, source, None, options).distinct()
 
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, WithQuery]

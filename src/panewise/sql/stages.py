@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Chain, OverOperator, WindowOperator
+from panewise.spec import AnyWindow, Chain, DeduplicateOperator, OverOperator, WindowOperator
 
 
 @dataclass(frozen=True)
@@ -205,6 +205,29 @@ class OverStage(FollowingStage):
 
 
 @dataclass(frozen=True)
+class DeduplicateStage(FollowingStage):
+    """A deduplication.
+
+    Attributes:
+        alias: the name by which expressions call it.
+        where: the condition on the rows, None if there is none.
+        computed: the columns that are computed from the rows.
+        spec: the operator.
+        outputs: the SELECT list over its rows.
+        having: as in :class:`WindowsStage`.
+        naming: as in :class:`WindowsStage`.
+    """
+
+    alias: str | None
+    where: str | None
+    computed: tuple[Computed, ...]
+    spec: DeduplicateOperator
+    outputs: tuple[OutputColumn, ...]
+    having: str | None = None
+    naming: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
 class Referring:
     """An expression over the rows of a join, cut where columns stand, as only the tables show whose they are.
 
@@ -261,8 +284,9 @@ class JoinStage:
         return (self.left, self.right)
 
 
-Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | WindowsStage | OverStage | JoinStage
-OURS: Any = (WindowsStage, OverStage, JoinStage)
+OurStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage | JoinStage
+Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | OurStage
+OURS: Any = (WindowsStage, OverStage, DeduplicateStage, JoinStage)
 
 
 @dataclass(frozen=True)
@@ -281,7 +305,7 @@ class CompiledQuery:
     sql: str = field(default="", repr=False)
 
     @property
-    def last(self) -> "WindowsStage | OverStage | JoinStage | None":
+    def last(self) -> OurStage | None:
         """The last stage of panewise, None if Spark alone runs the query."""
         return next((stage for stage in walk(self.stage) if isinstance(stage, OURS)), None)
 
@@ -315,7 +339,7 @@ def has_op(stage: Stage) -> bool:
         return stage.ranked.retracts
     if isinstance(stage, RowsStage) and stage.outputs is None:
         return has_op(stage.input)
-    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage)) else None
+    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage, DeduplicateStage)) else None
     named = any(output.name == "op" for output in outputs or ())
     whole = isinstance(stage, RowsStage) and any(map(_is_star, outputs or ()))
     return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
