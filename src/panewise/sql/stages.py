@@ -133,6 +133,22 @@ class AssignedStage(FollowingStage):
 
 
 @dataclass(frozen=True)
+class Ties:
+    """Equal ranks of equal rows, as RANK and DENSE_RANK give them.
+
+    Attributes:
+        function: "rank" or "dense_rank".
+        n: the greatest rank.
+        lists: the lists with the values of the order. Empty: the structs have them in the field `field`.
+    """
+
+    function: str
+    n: int
+    lists: tuple[str, ...] = ()
+    field: str = "order of the row"
+
+
+@dataclass(frozen=True)
 class Ranked:
     """How panes with lists become rows: one for each place of the lists.
 
@@ -141,12 +157,14 @@ class Ranked:
         rank: the name of a column with the place, from 1; None if there is none.
         others: further columns: their names, and expressions over panes.
         retracts: whether the rows have the column `op`.
+        ties: how equal rows are ranked; None if each has a rank of its own.
     """
 
     lists: tuple[str, ...]
     rank: str | None
     others: tuple[tuple[str, str], ...]
     retracts: bool
+    ties: Ties | None = None
 
 
 @dataclass(frozen=True)
