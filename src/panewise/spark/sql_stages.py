@@ -35,6 +35,7 @@ from panewise.sql.stages import (
     Stage,
     TableStage,
     WindowsStage,
+    run_options,
 )
 from panewise.sql.texts import one_line, quoted
 
@@ -197,7 +198,7 @@ class Runner(SparkText):
         frames = {side: frame_of(time) for side, time in inputs.items()}
         columns = {side: list(df.columns) for side, df in frames.items()}
         join = self.checked(lambda: resolved(stage, columns, (times[0], times[1])))
-        result: OperatorResult = self.checked(lambda: apply(inputs, join.spec))
+        result: OperatorResult = self.checked(lambda: apply(inputs, join.spec, **run_options(stage)))
         rows = ResultRows(result, result.steps)
         for condition in join.where:
             rows = rows.where(condition)
@@ -219,7 +220,7 @@ class Runner(SparkText):
             input = input.select("*", SF.expr(column.text).alias(column.name))  # noqa: A001
         names = {column.name: expression_of(column) for column in stage.computed}
         spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
-        result: OperatorResult = self.checked(lambda: apply(input, spec))
+        result: OperatorResult = self.checked(lambda: apply(input, spec, **run_options(stage)))
         return self._shaped(result, stage, self._outputs(stage, input))
 
     def _outputs(self, stage: SingleStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002

@@ -45,6 +45,7 @@ class TableStage:
         alias: the name by which expressions call it.
         columns: the names that an alias gives to its columns.
         watermark: the column of WATERMARK, its delay, and its expression if it is computed.
+        run: how Spark runs the operator that reads it: `finish`, `shards` and `clock`, if given.
     """
 
     text: str
@@ -52,6 +53,7 @@ class TableStage:
     alias: str | None
     columns: tuple[str, ...] = ()
     watermark: tuple[str, Duration, str | None] | None = None
+    run: tuple[tuple[str, Any], ...] = ()
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -333,6 +335,17 @@ def walk(stage: Stage) -> Iterator[Stage]:
     yield stage
     for before in stage.inputs:
         yield from walk(before)
+
+
+def run_options(stage: Stage) -> dict[str, Any]:
+    """Returns how Spark runs an operator: the options of the tables that it reads itself."""
+    options: dict[str, Any] = {}
+    for before in stage.inputs:
+        if isinstance(before, TableStage):
+            options |= before.run
+        elif not isinstance(before, OURS):
+            options |= run_options(before)
+    return options
 
 
 def over_rows(
