@@ -41,7 +41,6 @@ def _name(what: str, index: int) -> str:
 
 
 def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
-    """Returns the part with the mean of one column over the rows that count."""
     n, mean = pl.col(_name("n", index)), _name(side, index)
     merged = (n * pl.col(mean)).sum() / n.sum()
     return Part(
@@ -91,7 +90,6 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
 
 
 def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
-    """Returns the part with the minimum or the maximum of one column over the rows that count."""
     name = _name(f"{fn}_{side}", index)
     horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
     dtype = pl.Float64()

@@ -96,7 +96,6 @@ def numbered_result(aggregate: Aggregate, name: str) -> pl.Expr:
 
 
 def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:
-    """Returns the rows that take part, in order."""
     assert aggregate.column is not None
     skips = aggregate.fn != "collect_list" and aggregate.ignorenulls
     wanted = pl.col(aggregate.column).is_not_null() if skips else None

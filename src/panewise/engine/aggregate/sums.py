@@ -175,7 +175,6 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
 
 
 def _of_sides(column: str, wide: pl.DataType, one: Side, other: Side) -> Exact:
-    """Returns the exact sum of two sums that have carries."""
     name, carry = f"__sum:{column}", f"{CARRY}{column}"
     return exact_sum_of_two((one(name), one(carry)), (other(name), other(carry)), wide)
 

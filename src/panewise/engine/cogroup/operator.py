@@ -23,15 +23,7 @@ from panewise.spec import CogroupOperator
 
 
 class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
-    """A cogroup on Polars frames.
-
-    Args:
-        spec: the specification.
-        schemas: the types of the columns of both sides.
-
-    Raises:
-        SpecError: as :class:`CogroupPlan` does.
-    """
+    """A cogroup on Polars frames."""
 
     HEADER: ClassVar = HEADER
     plan: CogroupPlan

@@ -81,9 +81,6 @@ class CogroupPlan:
         entries: the specifications of the ports.
         names: the names that the key columns of the windows have in panes: those of the left side.
         pane_schema: the columns of panes.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
@@ -133,7 +130,6 @@ def _of_both(side: str, column: str) -> pl.Expr:
 
 
 def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
-    """Returns the types of all columns that rows of the windows can have."""
     left, types = schemas[LEFT], dict[str, pl.DataType]()
     types |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
     types |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}

@@ -30,15 +30,7 @@ from panewise.spec.operators.deduplicate import OP
 
 
 class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
-    """A deduplication on Polars frames.
-
-    Args:
-        spec: the specification.
-        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.WindowEngine`.
-
-    Raises:
-        SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
-    """
+    """A deduplication on Polars frames."""
 
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:
         plan = DeduplicatePlan(spec, schema)
@@ -97,7 +89,6 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
 
     @property
     def _emits_groups(self) -> bool:
-        """Whether a group is emitted when it is complete."""
         return self.spec.emit == "complete" and not self.spec.keeps_what_it_takes_first
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -169,7 +160,6 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
         return take_rows(known.rows, newest), known.which[newest]
 
     def _opened(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the groups that these rows open."""
         us, time = self.spec.within_us, pl.col(TIME)
         end = pl.lit(MAX_INSTANT, dtype=pl.Int64) if us is None else shifted(time, us)
         bounds = time.alias(START), time.alias(STORED_TIME), end.alias(END)
@@ -221,7 +211,6 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
         return best
 
     def _put(self, groups: pl.DataFrame) -> None:
-        """Stores groups that are new or have another chosen row."""
         if groups.is_empty():
             return
         table = self.state.groups

@@ -28,10 +28,7 @@ from panewise.state.manifest import Checks, check_fields, checked, inputs, marks
 class SidesState:
     """What an operator with two sides stores between steps, besides its tables.
 
-    Attributes:
-        clocks: the clocks.
-        marks: the replay marks by side.
-        next_number: the number of the next valid row.
+    `next_number` is the number of the next valid row.
     """
 
     clocks: JoinClocks = field(default_factory=JoinClocks)
@@ -150,14 +147,7 @@ class SidesPlan(Plan, Protocol):
 
 
 class TwoSidedOperator(UncombinedOperator, ABC):
-    """An operator with the ports "left" and "right".
-
-    Attributes:
-        spec: the specification.
-        plan: the plan.
-        state: the state, with clocks and marks of both sides.
-        changed: whether the tables have changed since the operator was made.
-    """
+    """An operator with the ports "left" and "right"."""
 
     spec: TwoSided
     plan: SidesPlan

@@ -28,7 +28,6 @@ class WindowsOfSides(TwoSidedOperator):
 
     @property
     def _one_by_one(self) -> bool:
-        """Whether each row is a batch of its own."""
         return self.spec.evaluate == "record"
 
     def add_together(
@@ -40,7 +39,6 @@ class WindowsOfSides(TwoSidedOperator):
         return self._with_panes(*add(rows, highest_times(latest)))
 
     def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
-        """Adds each row as a batch of its own, in arrival order."""
         places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
         by_side, emitted = {side: [self._nothing[side]] for side in rows}, []
         for _, side, at in sorted(places):
@@ -51,7 +49,6 @@ class WindowsOfSides(TwoSidedOperator):
         return [Output.merged(of_side) for of_side in by_side.values()], iter(emitted)
 
     def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
-        """Adds rows of one batch, and moves the watermarks after them."""
         fresh, marks = {}, dict(self.state.marks)
         for side, one in rows.items():
             entry = self.plan.entries[side]
@@ -69,7 +66,6 @@ class WindowsOfSides(TwoSidedOperator):
         """Adds rows that are no replays to their windows, and emits what fires. `rows` are all rows."""
 
     def _open(self, fresh: RowsBySide) -> RowsBySide:
-        """Returns the rows of the sides whose input has not ended."""
         return {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
 
     def _outputs_and_applied(
@@ -92,7 +88,6 @@ class WindowsOfSides(TwoSidedOperator):
         return outputs, applied
 
     def _moved(self, clocks: JoinClocks) -> Output:
-        """Moves the clocks, and emits what is due."""
         nothing = self._nothing[LEFT]
         return replace(nothing, panes=vstack_frames([nothing.panes, *self._advanced(clocks)]))
 

@@ -226,7 +226,6 @@ def _column(name: str, schema: Mapping[str, pl.DataType]) -> _Value:
 
 
 def _literal(node: Literal) -> _Value:
-    """Returns a compiled literal."""
     value = node.python
     match node.type:
         case "bigint" | "timestamp":

@@ -22,7 +22,6 @@ class ListenerLog(Log):
     """A log that calls listeners with events, and logs the rows that they return instead of the events.
 
     Args:
-        spec: the specification, which has a listener.
         names: the `partition_by` columns of each partition, by the number of the partition.
         tuples: returns the output columns of the tuple at each place of the pool; called at most once, and
             only if there is an event.

@@ -42,9 +42,6 @@ class PolicyPlan(UncombinedPort, InputPort):
     something is due in the partition. So the table finds the partitions that a reading of the clock concerns
     without looking at the others. The rules of tuples are applied after validation, because markers need not
     follow them (semantics 10.5).
-
-    Raises:
-        SpecError: if a column has a type that the specification cannot use.
     """
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
@@ -130,7 +127,6 @@ class PolicyPlan(UncombinedPort, InputPort):
         return {"tuples": pl.List(pl.Struct(self.output_columns))}
 
     def _bookkeeping(self) -> Schema:
-        """Returns the columns of the table that are neither keys nor bounds."""
         columns: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
             (FULL, CHANGED), pl.Boolean()
         )

@@ -91,7 +91,6 @@ def _of_lists(window: Custom, returned: list[Any]) -> pl.DataFrame:
 
 
 def _of_list(window: Custom, returned: Any) -> tuple[list[dict[str, int]], str | None]:
-    """Returns the windows of a row that fit in 64 bits, and the reason if there are none."""
     if not isinstance(returned, (list, tuple)) or any(not _is_window(pair) for pair in returned):
         return [], f"{window.name} gave a bad window"
     if window.merge and len(returned) > 1:

@@ -170,7 +170,6 @@ class Overlaps:
         *,
         expired: bool,
     ) -> pl.DataFrame:
-        """Returns windows, given by number, for the slices at the given places."""
         start, end = self.numbered.bounds(numbers)
         bounds = pl.DataFrame({START: start, END: end, ALL_WINDOWS: counts[places]})
         return (

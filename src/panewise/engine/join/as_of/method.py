@@ -35,10 +35,8 @@ from panewise.spec.operators.join.match import AsOf
 class AsOfJoin:
     """The method of a join as of a time: :class:`panewise.engine.join.method.Method`.
 
-    Args:
-        plan: the plan.
-        match: which right row is the partner of a left one.
-        count: the number of right rows that are partners, up to that one (semantics 37.6); None for one.
+    `count` is the number of right rows that are partners of a left one, up to the one that the match says
+    (semantics 37.6); None for one.
     """
 
     def __init__(self, plan: JoinPlan, match: AsOf, count: int | None = None) -> None:
@@ -139,7 +137,6 @@ class AsOfJoin:
     def _emit(
         self, emission: JoinEmission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
     ) -> None:
-        """Emits decided rows with their partners."""
         if rows.is_empty():
             return
         if self.count is None:

@@ -150,7 +150,6 @@ def distance(one: Instants, other: Instants) -> npt.NDArray[np.uint64]:
 def _compared(
     plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: FoundSlices, stored: pl.DataFrame
 ) -> Places:
-    """Returns the best row of each slice by comparing all its rows."""
     which = np.repeat(np.arange(rows.height), part.lengths)
     at = expand_ranges(part.starts, part.lengths)
     which, at = with_equal_keys(plan.ports, LEFT, rows, which, stored, at)

@@ -17,14 +17,12 @@ from panewise.spec.operators.join.match import AsOf
 
 
 def _method(plan: JoinPlan) -> AsOfJoin:
-    """Returns the method."""
     match = plan.spec.match
     assert isinstance(match, AsOf)
     return (AwaitedAsOfJoin if match.waits_for_partner else AsOfJoin)(plan, match)
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the left rows that are not decided."""
     match = spec.match
     assert isinstance(match, AsOf)
     return undecided(spec, header, read, overdue=match.waits_for_partner)

@@ -75,7 +75,6 @@ def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Pl
 
 
 def _side_of(one: Selected) -> str:
-    """Returns the side that a column of a pair is taken from."""
     return RIGHT if one.side == RIGHT else LEFT
 
 
@@ -125,10 +124,7 @@ def _pair_time(plan: JoinPlan) -> pl.Expr:
 class JoinEmission:
     """What a batch emits: the parts of its turns. The rows of a part are given in their order.
 
-    Attributes:
-        plan: the plan.
-        parts: the parts, each with the turns of its rows.
-        pairs: the pairs in pieces, each with the turns of its rows. They are the part `PAIRED`.
+    `parts` and `pairs` come with the turns of their rows. The pairs, in pieces, are the part `PAIRED`.
     """
 
     plan: JoinPlan
@@ -288,8 +284,6 @@ class Outcome:
     """A batch after it was matched.
 
     Attributes:
-        plan: the plan.
-        batch: the batch.
         rows: by side the applied rows, as the tables store them.
         pieces: the pairs, in the order of 40.3, in one or more pieces. They can be iterated again.
         partnered: by side the rows that got their first partner, for the sides for which that matters.

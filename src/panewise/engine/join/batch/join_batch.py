@@ -223,8 +223,6 @@ def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Insta
 
 @dataclass(frozen=True)
 class _Sequence:
-    """The rows of both sides in the arrival order of the batch."""
-
     times: Instants
     left: npt.NDArray[np.bool_]  # whether the row is of the left side
 
@@ -254,7 +252,6 @@ def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict
 
 
 def _clocks_after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> list[JoinClocks]:
-    """Returns the clocks before the batch, and after each of its rows."""
     clocks = [before]
     for time, left in zip(rows.times.tolist(), rows.left.tolist(), strict=True):
         clocks.append(clocks[-1].moved_by_rows(plan.spec, {LEFT if left else RIGHT: time}))
@@ -284,7 +281,6 @@ def late_after_end(plan: SidesPlan, state: SidesState, side: str, rows: pl.DataF
 def _late(
     plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame, mask: pl.Series, watermarks: Instants
 ) -> pl.DataFrame:
-    """Returns the late rows as the late output has them."""
     port, ended = plan.ports[side], state.clocks.sides[side].ended
     late = filter_rows(rows.with_columns(pl.Series("__mark", watermarks, dtype=pl.Int64)), mask)
     ahead = (pl.col("__mark").cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)

@@ -63,9 +63,7 @@ def horizon_of_windows(
 class ArrivalJoin:
     """The method of a join of windows by arrival: :class:`panewise.engine.join.method.Method`.
 
-    Args:
-        plan: the plan.
-        windows: the windows by side, None for those of the match.
+    `windows` are the windows by side, None for those of the match.
     """
 
     def __init__(self, plan: JoinPlan, windows: Mapping[str, WindowTable] | None = None) -> None:
@@ -136,7 +134,6 @@ class ArrivalJoin:
         return horizon_of_windows(clocks, self.spec, side, self.windows[side].window)
 
     def _outer(self) -> tuple[str, ...]:
-        """Returns the sides of which stored rows are emitted without a partner."""
         return tuple(side for side in self.spec.outer_sides if self.windows[side].contains_rows)
 
     def _expiring(self, state: JoinState, side: str, clocks: JoinClocks) -> pl.DataFrame:
@@ -153,10 +150,8 @@ class ArrivalJoin:
 class ArrivalOutcome(Outcome):
     """A batch after it was matched.
 
-    Attributes:
-        method: the method.
-        state: the state before the batch.
-        inserted: by side the rows that were inserted into windows, and the rows that they evicted.
+    `state` is that before the batch. `inserted` has by side the rows that were inserted into windows, and the
+    rows that they evicted.
     """
 
     method: ArrivalJoin
@@ -243,7 +238,6 @@ class ArrivalOutcome(Outcome):
         return pl.concat(rows)
 
     def _evicted_at(self, side: str, rows: pl.DataFrame) -> Instants:
-        """Returns the turn in which each row is evicted by a row."""
         if side not in self.inserted or rows.is_empty():
             return np.full(rows.height, _NEVER)
         evictors = self.inserted[side].evicted.select(NUMBER, EVICTOR)

@@ -22,7 +22,6 @@ from panewise.spec.operators.policy.policies import CountPolicy
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the rows in the windows of both sides."""
     clocks, found = read_clocks(header), []
     for side in (LEFT, RIGHT):
         window = ArrivalWindow.from_match(spec.match, side)
@@ -32,7 +31,6 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
 
 
 def _method_of_last_rows(plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
-    """Returns the method."""
     count = _count_in_time(plan.spec)
     return ArrivalJoin(plan) if count is None else AsOfJoin(plan, AsOf(), count)
 

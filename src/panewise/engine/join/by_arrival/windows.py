@@ -213,7 +213,6 @@ class WindowTable:
         return Lookup(table, keys, keys.slices(table, first, last), None, inside)
 
     def _inside(self, table: LatestByKey, until: Instants, found: RowsOfKeys) -> RowsOfKeys:
-        """Returns those of the rows found that were in their windows."""
         if self.window.latest is None and self.window.delta is None:
             found = found.chosen(found.column(NUMBER) <= until[found.which])
         if table.horizon is not None:
@@ -223,7 +222,6 @@ class WindowTable:
         return found.chosen(~found.rows[DELETES].to_numpy()[found.at])
 
     def _evictors(self, rows: pl.DataFrame, groups: "_Groups") -> Instants:
-        """Returns the number of the row that evicts each row, -1 if none does."""
         numbers = rows[NUMBER].to_numpy()
         if self.window.latest is not None:
             at = np.arange(len(numbers)) + self.window.latest
@@ -236,15 +234,12 @@ class WindowTable:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows that are sorted by key: for each row where the rows of its key start and end."""
-
     number: Places
     starts: Places
     ends: Places
 
     @classmethod
     def from_codes(cls, code: Instants) -> "_Groups":
-        """Returns the groups of sorted codes."""
         new = np.append(True, code[1:] != code[:-1])
         number = np.cumsum(new) - 1
         starts = np.flatnonzero(new)

@@ -200,7 +200,6 @@ class IntervalOutcome(Outcome):
     """A batch after it was matched.
 
     Attributes:
-        method: the method.
         keyed: by side the applied rows whose keys are not null.
         retention: the retention of the sides that have no last instant.
         evicted: by side the rows that rows of the batch evict (37.1), where it matters whether a row had a

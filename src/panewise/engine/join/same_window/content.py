@@ -130,11 +130,9 @@ class _Content:
         self.found, self.was = self._pairs()
 
     def parts(self) -> list[_Part]:
-        """Returns everything that the windows may emit."""
         return [*self._of_pairs(), *self._of_single_rows()]
 
     def _of_pairs(self) -> list[_Part]:
-        """Returns the pairs, if the type emits pairs."""
         if self.spec.how in ("semi", "anti"):
             return []
         found, window = self.found, self.members[LEFT].window[self.found.at[LEFT]]
@@ -182,7 +180,6 @@ class _Content:
         return _Part(members.window, now, before, rows, retracted, order, _ALONE)
 
     def _partnered(self, side: str) -> tuple[Mask, Mask]:
-        """Returns whether each row of a side has a partner, and whether it had one in its group."""
         mine, other = self.members[side], self.members[OTHER[side]]
         if self.plan.condition is not None:
             at, height = self.found.at[side], mine.rows.height

@@ -66,13 +66,6 @@ def inside(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> pl.Dat
     return found.filter((pl.col(START) >= pl.col("__low")) & (pl.col(UNTIL) <= pl.col("__high")))
 
 
-def of_last_pane(members: Members, windows: pl.DataFrame) -> Places:
-    """Returns the group of each row: the place of its window if it was in the window's last pane."""
-    previous = windows[PREVIOUS].to_numpy()[members.window]
-    groups: Places = np.where(members.numbers <= previous, members.window, NO_GROUP)
-    return groups
-
-
 def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int) -> Places:
     """Returns the groups, where rows of merged sessions have the group of their session.
 
@@ -97,9 +90,13 @@ def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int)
 def groups_of(
     members: Mapping[str, Members], windows: pl.DataFrame, panes: pl.DataFrame | None
 ) -> dict[str, Places]:
-    """Returns the group of each row by side. `panes` are those of merged sessions."""
-    found = {}
-    for side, one in members.items():
-        groups = of_last_pane(one, windows)
-        found[side] = groups if panes is None else of_merged(one, groups, panes, windows.height)
-    return found
+    """Returns the group of each row by side: the place of its window if it was in the window's last pane.
+
+    `panes` are those of merged sessions.
+    """
+    previous, groups = windows[PREVIOUS].to_numpy(), dict[str, Places]()
+    for side, rows in members.items():
+        groups[side] = np.where(rows.numbers <= previous[rows.window], rows.window, NO_GROUP)
+        if panes is not None:
+            groups[side] = of_merged(rows, groups[side], panes, windows.height)
+    return groups

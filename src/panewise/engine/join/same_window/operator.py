@@ -106,7 +106,6 @@ class WindowJoinEngine(SameWindowEngine):
         return table.of_sessions(windows, self.keys) if isinstance(table, RowsOfSessions) else table
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
-        """Moves the clocks at once. Returns what is emitted."""
         before, operator = self.state.clocks, self._operator()
         panes: Iterator[pl.DataFrame] = iter(())
         if clocks.finished:
@@ -187,7 +186,6 @@ class WindowJoinEngine(SameWindowEngine):
         self.state = self.state.with_tables({EMITTED: table})
 
     def _firings(self, windows: pl.DataFrame, merged: pl.DataFrame | None) -> Firings:
-        """Returns the firings of windows. `merged` has the panes of sessions that have merged into them."""
         members = {side: self._members(side, windows) for side in self.rows}
         null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
         last = windows.select(*BOUNDS, pl.col(previous(TIMING)).alias(TIMING))

@@ -22,12 +22,10 @@ from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_o
 
 
 def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
-    """Returns an operator that has taken no step."""
     return (SingleFiringEngine if fires_once(_match(spec)) else WindowJoinEngine)(spec, schemas)
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the live windows."""
     clocks, match, keys = read_clocks(header), _match(spec), key_columns(spec.keys)
     horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
     if fires_once(match):

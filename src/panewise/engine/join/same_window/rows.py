@@ -113,7 +113,8 @@ class SideRows:
         places = hash_order(hashes)
         first = windows[START].to_numpy()[places]
         last = first if self.exact else _last_instants(windows)[places]
-        frames, which = [self._none(table)], [np.empty(0, dtype=np.intp)]
+        none = table.newest.clear()[list(self.shape.schema)]
+        frames, which = [none], [np.empty(0, dtype=np.intp)]
         for rows, at, window in self._found(table, windows, places, Ranges(hashes[places], first, last)):
             frames.append(take_rows(rows, at))
             which.append(window)
@@ -130,9 +131,6 @@ class SideRows:
             for name in self.shape.by:
                 same &= equal_values(windows[name], which, part.rows[name], at)
             yield part.rows[list(self.shape.schema)], at[same], which[same]
-
-    def _none(self, table: RowsByKey) -> pl.DataFrame:
-        return table.newest.clear()[list(self.shape.schema)]
 
 
 def _last_instants(windows: pl.DataFrame) -> Places:

@@ -99,7 +99,6 @@ class SingleFiringEngine(SameWindowEngine):
         return outputs, iter(())
 
     def _late(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the late rows: those whose window has expired."""
         clocks, horizon = of_windows(self.state.clocks), self._horizon(self.state.clocks)
         ends = self.slicing.last_ends(rows[SLICE]).alias(END)
         late = rows.clear() if horizon is None else filter_rows(rows, ends <= horizon)
@@ -114,7 +113,6 @@ class SingleFiringEngine(SameWindowEngine):
         return late.select(late_columns(late_schema({ROW_NUMBER: pl.Int64()}), made, clocks))
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
-        """Moves the clocks at once. Returns what is emitted."""
         before, after = self._horizon(self.state.clocks), self._horizon(clocks)
         panes: Iterator[pl.DataFrame] = iter(())
         if after is not None and after != before:

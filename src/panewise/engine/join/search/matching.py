@@ -216,7 +216,6 @@ def _of_one_row(candidates: list[CandidateSlices]) -> Iterator[list[CandidateSli
 
 
 def _one_each(plan: JoinPlan) -> bool:
-    """Returns whether one candidate for each left row suffices."""
     return plan.spec.how in ONE_SIDED and plan.condition is None
 
 

@@ -40,11 +40,7 @@ class LeastWaiting:
 
 @dataclass(frozen=True)
 class StreamsClocks(JoinClocks):
-    """The clocks of both sides.
-
-    Attributes:
-        waiting: by side the least values of the rows that wait.
-    """
+    """The clocks of both sides, and by side the least values of the rows that wait."""
 
     waiting: Mapping[str, LeastWaiting] = field(default_factory=lambda: dict.fromkeys(SIDES, LeastWaiting()))
 
@@ -100,11 +96,7 @@ def _window(spec: JoinOperator, side: str) -> JoinWindow:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamsState(JoinState):
-    """The state.
-
-    Attributes:
-        next_release: the number of the next row that is released. Released rows are stored with their number.
-    """
+    """The state. Released rows are stored with their number; `next_release` is that of the next one."""
 
     clocks: StreamsClocks = field(default_factory=StreamsClocks)
     next_release: int = 0

@@ -93,12 +93,7 @@ def no_rows(port: SidePort) -> StoredTable:
 
 @dataclass(frozen=True)
 class ReleaseRules:
-    """What releases the rows of both sides.
-
-    Attributes:
-        plan: the plan.
-        match: the match of the join.
-    """
+    """What releases the rows of both sides."""
 
     plan: JoinPlan
     match: WindowedStreams
@@ -136,7 +131,6 @@ class ReleaseRules:
         return self._released(state, steps)
 
     def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
-        """Returns the rows of a side that wait; no rows unless they are read."""
         table = state.tables[waiting_name(side)]
         return table.all() if read else pl.DataFrame(schema=table.shape.schema)
 

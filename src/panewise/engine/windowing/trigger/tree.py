@@ -27,7 +27,7 @@ BEFORE = "__before"  # the number of rows that were pending before the batch
 STORED_COUNT = "__kept"  # the number of stored windows that the window is merged from
 
 Values = Mapping[str, pl.Expr]
-_NO, _YES = pl.lit(False), pl.lit(True)
+_NO, _YES, _NONE = pl.lit(False), pl.lit(True), pl.lit(0, dtype=pl.Int64)
 
 
 def _any(tests: Iterable[pl.Expr]) -> pl.Expr:
@@ -197,13 +197,12 @@ class Node:
             return self.leaf.armed(pending)
         sides = isinstance(self.trigger, AfterWatermark)
         changes: dict[str, pl.Expr] = {self.past: _NO} if sides else {}
-        none = pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
             counts = pending
             if sides:
-                counts = pl.when(self.in_force(number, changes)).then(pending).otherwise(none)
+                counts = pl.when(self.in_force(number, changes)).then(pending).otherwise(_NONE)
             elif isinstance(self.trigger, AfterEach) and number:
-                counts = none
+                counts = _NONE
             changes |= part.armed(now, counts)
         return changes
 
@@ -241,7 +240,7 @@ class Node:
             mine = part.merged(at, now, everywhere, pending)
             if isinstance(self.trigger, AfterEach):
                 reached = _all(before.finished(changes) for before in self.parts[:number])
-                mine = _chosen(reached, mine, part.armed(now, pl.lit(0, dtype=pl.Int64)))
+                mine = _chosen(reached, mine, part.armed(now, _NONE))
             elif isinstance(self.trigger, Repeatedly):
                 mine = _chosen(~part.finished(mine), mine, part.armed(now, pending))
             changes |= mine
@@ -252,12 +251,12 @@ class Node:
     ) -> dict[str, pl.Expr]:
         """Returns :meth:`merged` for an AfterWatermark: its active part continues, or is armed again."""
         past = now.complete & at[self.past]
-        changes, none = {self.past: past}, pl.lit(0, dtype=pl.Int64)
+        changes = {self.past: past}
         for number, part in enumerate(self.parts):
             in_force = self.in_force(number, changes)
             # A part continues only if it is active now and was active in all replaced windows.
             continues = in_force & pl.when(past).then(at[self.past]).otherwise(everywhere[self.past])
-            anew = part.armed(now, pl.when(in_force).then(pending).otherwise(none))
+            anew = part.armed(now, pl.when(in_force).then(pending).otherwise(_NONE))
             changes |= _chosen(continues, part.merged(at, now, everywhere, pending), anew)
         return changes
 
@@ -325,7 +324,7 @@ class TriggerTree:
             same: whether a window is a stored window with its old bounds. All other windows that contain
                 stored ones replace them. None if no window replaces another one.
         """
-        fresh, nothing = self.root.armed(now, pl.lit(0, dtype=pl.Int64)), pl.lit(0, dtype=pl.Int64)
+        fresh = self.root.armed(now, _NONE)
         if STORED_COUNT not in windows.columns:
             windows = windows.with_columns(
                 pl.col(PENDING).alias(ADDED_ROWS),
@@ -338,7 +337,7 @@ class TriggerTree:
             if same is not None:
                 nowhere = {name: pl.col(f"{name}:nowhere") for name in self.root.sides}
                 started = _chosen(same, self._at, self.root.merged(self._at, now, nowhere, pl.col(BEFORE)))
-            started = _chosen(pl.col(STORED_COUNT) == nothing, fresh, started)
+            started = _chosen(pl.col(STORED_COUNT) == _NONE, fresh, started)
             windows = windows.with_columns(
                 value.cast(self.columns[name]).alias(name) for name, value in started.items()
             )

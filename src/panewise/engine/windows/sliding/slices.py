@@ -117,7 +117,6 @@ class Slices:
         return replace(self, in_blocks=True)._blocks_added(plan, self.by_time.all())
 
     def _blocks_added(self, plan: WindowPlan, news: pl.DataFrame) -> "Slices":
-        """Adds slices to the blocks."""
         return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
 
 
@@ -146,7 +145,6 @@ def _in_stretches(plan: WindowPlan, slices: pl.DataFrame) -> pl.DataFrame:
 def _with(
     plan: WindowPlan, table: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None
 ) -> StoredTable:
-    """Merges new lines into a table."""
     if near is not None:
         known = near.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     elif plan.slices.by == plan.keys:
