@@ -152,9 +152,9 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
     except SpecError as error:
         raise unreadable_spec(error) from error
     if changed:
-        given = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
+        differences = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
         raise StateError(
-            f"a changed specification ({given})",
+            f"a changed specification ({differences})",
             "a state belongs to the specification that made it",
             "put the field back, or start from a new checkpoint",
         )
@@ -244,11 +244,7 @@ def restore(spec: Specification, schema: Schema | Schemas, data: bytes) -> Opera
 
 
 def _parts(data: bytes) -> list[bytes]:
-    """Returns the manifest and the runs of a saved operator.
-
-    Raises:
-        StateError: if the data ends too early.
-    """
+    """Returns the manifest and the runs of a saved operator."""
     parts, at = list[bytes](), 0
     while at < len(data) or not parts:
         length = int.from_bytes(data[at : at + 4], "little")

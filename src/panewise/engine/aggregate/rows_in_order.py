@@ -57,7 +57,7 @@ def edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) 
         cut(_taken(aggregate, pl.col(aggregate.column))),
         cut(pl.col(name).explode(empty_as_null=False)),
         [],
-        merge_sides=of_own(name, lambda one, other: cut(pl.concat_list(one, other).list)),
+        merge_sides=of_own(name, lambda this, other: cut(pl.concat_list(this, other).list)),
     )
 
 
@@ -76,7 +76,7 @@ def numbered_edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.Da
         cut(_taken(aggregate, rows)),
         pl.col(name).explode(empty_as_null=False).implode().list.eval(best),
         [],
-        merge_sides=of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(best)),
+        merge_sides=of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best)),
     )
 
 

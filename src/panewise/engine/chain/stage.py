@@ -74,7 +74,7 @@ class StageEngine:
         if evaluation.panes.height:
             panes, tables = _processed(plan, state, evaluation.panes, clocks)
         horizon = clocks.horizon(plan.spec)
-        changes: dict[str, Any] = {n: sealed_if_long(one).expired(horizon) for n, one in tables.items()}
+        changes: dict[str, Any] = {n: sealed_if_long(table).expired(horizon) for n, table in tables.items()}
         self.state = replace(state, clocks=clocks, **changes)
         return panes
 

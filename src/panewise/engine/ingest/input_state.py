@@ -59,11 +59,7 @@ class InputState:
         return clocks_header(self.clocks, entry) | {"marks": marks} | own
 
     def with_header(self, entry: Entry, schema: Mapping[str, pl.DataType], header: Mapping[str, Any]) -> Self:
-        """Returns the state with the values of a header; `{}` is that of no commit.
-
-        Raises:
-            StateError: if the header is not of such an operator.
-        """
+        """Returns the state with the values of a header; `{}` is that of no commit."""
         checked(header, self.FIELDS)
         own: dict[str, Any] = {name: header.get(name, getattr(type(self), name)) for name in self.FIELDS}
         marks = Marks()

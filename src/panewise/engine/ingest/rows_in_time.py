@@ -41,8 +41,8 @@ class RowsInTime(UncombinedOperator, SingleInput[P, S]):
         if late.is_empty():
             return rows, self._nothing.late
         columns = late_columns(self.plan.late_schema, {REASON: pl.lit(reason), **NO_WINDOWS}, clocks)
-        made = arrival.in_order(spec, late).select(columns)
-        return (rows.clear() if clocks.finished else rows.filter(~behind)), made
+        late_rows = arrival.in_order(spec, late).select(columns)
+        return (rows.clear() if clocks.finished else rows.filter(~behind)), late_rows
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return arrival.in_order(self.plan.entry, arrival.placed(rows))

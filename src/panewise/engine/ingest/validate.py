@@ -167,11 +167,7 @@ def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
-    """Checks that the columns that an operator reads exist, and that none has a reserved name.
-
-    Raises:
-        SpecError: if a column is missing or has a reserved name.
-    """
+    """Refuses columns that an operator reads and that are missing, and reserved names."""
     for name in spec.columns_read:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"

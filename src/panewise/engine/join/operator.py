@@ -53,7 +53,7 @@ class JoinEngine(TwoSidedOperator):
         if all(clocks.none_to_come(self.spec, side) for side in self.plan.ports):
             return MAX_INSTANT
         lowest, behind = [clocks.lowest(self.spec, side) for side in OTHER], self.method.furthest_behind()
-        known = [one for one in lowest if one is not None]
+        known = [time for time in lowest if time is not None]
         return None if len(known) < len(lowest) or behind is None else saturating_add(min(known), -behind)
 
     def live(self) -> pl.DataFrame:
@@ -103,7 +103,7 @@ class JoinEngine(TwoSidedOperator):
         panes, state = self.method.advance(self.state, clocks)
         # What was emitted must not be emitted again after a restart, whatever moves the clocks.
         tables = self.state.tables
-        self.changed |= panes.height > 0 or any(state.tables[name] is not one for name, one in tables.items())
+        self.changed |= panes.height > 0 or any(state.tables[name] is not tables[name] for name in tables)
         self._set(state)
         return replace(self._nothing[LEFT], panes=panes)
 

@@ -42,24 +42,20 @@ class SidesState:
     def header(self) -> dict[str, Any]:
         """Returns everything that is not in a table, as JSON values."""
         clocks = self.clocks
-        reports = {side: [one.watermark, one.reported_at] for side, one in clocks.sides.items()}
+        reports = {side: [clock.watermark, clock.reported_at] for side, clock in clocks.sides.items()}
         return {
             "processing_time": clocks.processing_time,
             "watermark": clocks.watermark,
             "finished": clocks.finished,
             "inputs": {"since": clocks.since, "told": reports},
-            "ended": [side for side, one in clocks.sides.items() if one.ended],
+            "ended": [side for side, clock in clocks.sides.items() if clock.ended],
             "marks": [],
             "marks_by_side": {side: marks.rows() for side, marks in self.marks.items()},
             "next_number": self.next_number,
         }
 
     def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
-        """Returns the state with the values of a header; `{}` is that of no commit.
-
-        Raises:
-            StateError: if the header is not of such an operator.
-        """
+        """Returns the state with the values of a header; `{}` is that of no commit."""
         if not _checked(header):
             return self
         marks = {
@@ -105,11 +101,7 @@ class JoinState(SidesState):
 
 
 def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
-    """Returns the clocks of a header; `{}` is that of no commit.
-
-    Raises:
-        StateError: if the header is not of a join.
-    """
+    """Returns the clocks of a header; `{}` is that of no commit."""
     if not _checked(header):
         return JoinClocks()
     reports, ended = header["inputs"]["told"], header["ended"]
@@ -190,9 +182,9 @@ class TwoSidedOperator(UncombinedOperator, ABC):
     def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
         """Adds a batch with rows of one side or of both. Returns an output for each side in it."""
         now = self.state.clocks.processing_time
-        validated = {side: self.plan.ports[side].validate(one, now) for side, one in rows.items()}
-        valid = {side: one.valid for side, one in validated.items()}
-        latest = {side: {"all": cast(int, one[TIME].max())} for side, one in valid.items() if one.height}
+        validated = {side: self.plan.ports[side].validate(of_side, now) for side, of_side in rows.items()}
+        valid = {side: of_side.valid for side, of_side in validated.items()}
+        latest = {side: {"all": cast(int, kept[TIME].max())} for side, kept in valid.items() if kept.height}
         by_side: dict[str, list[Output]] = {side: [] for side in rows}
         for output in self.add_together(valid, latest):
             by_side[output.port].append(output)

@@ -23,8 +23,8 @@ def bisect_left(
     """
 
     def before(which: Places, middle: Places) -> npt.NDArray[np.bool_]:
-        found = values[middle]
-        below: npt.NDArray[np.bool_] = found <= wanted[which] if past_equal else found < wanted[which]
+        at_middle = values[middle]
+        below: npt.NDArray[np.bool_] = at_middle <= wanted[which] if past_equal else at_middle < wanted[which]
         return below
 
     return first_not(low, high, before)

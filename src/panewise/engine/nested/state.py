@@ -79,11 +79,7 @@ def places_of(number: int, form: str, state: OperatorState) -> dict[str, tuple[i
 
 
 def header_in(field: str, header: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the header of a member, which a field of the header contains; `{}` is that of no commit.
-
-    Raises:
-        StateError: if the header of a commit lacks the field.
-    """
+    """Returns the header of a member, which a field of the header contains."""
     if not header:
         return {}
     known = {field: header[field]} if field in header else {}

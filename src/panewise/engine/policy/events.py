@@ -47,7 +47,7 @@ def panes_of(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFra
     if not log.events:
         return pl.DataFrame(schema=plan.pane_schema)
     if isinstance(log, ListenerLog):
-        contents = pl.DataFrame(log.given, schema=plan.contents, orient="row")
+        contents = pl.DataFrame(log.returned, schema=plan.contents, orient="row")
         return _panes(plan, tuples, log.events, log.partitions, contents, now)
     lows, highs = np.array(log.lows, dtype=np.intp), np.array(log.highs, dtype=np.intp)
     if plan.aggregation is not None:

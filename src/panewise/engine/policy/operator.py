@@ -84,11 +84,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return output
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
-        """Evicts the partition with these values of `partition_by`, if it exists (semantics 10.23).
-
-        Raises:
-            InputError: if the columns or the types of the values are others, or there is no `partition_by`.
-        """
+        """Evicts the partition with these values of `partition_by`, if it exists (semantics 10.23)."""
         stored = self.state.partitions.find(self.plan.named(partition))
         tuples = self._tuples(self._choices(stored), self._no_rows())
 

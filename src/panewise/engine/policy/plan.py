@@ -78,12 +78,12 @@ class PolicyPlan(UncombinedPort, InputPort):
         Raises:
             InputError: if the columns or the types of the values are others, or there is no `partition_by`.
         """
-        given = f"an evict of {partition!r}"
-        values = name_of(partition, self.spec.partition_by, given)
+        call = f"an evict of {partition!r}"
+        values = name_of(partition, self.spec.partition_by, call)
         for name, value in zip(self.keys, values, strict=True):
             if not _is_of(value, self.schema[name]):
                 raise InputError(
-                    given, f"{name} is of the type {self.schema[name]}", "give a value of this type"
+                    call, f"{name} is of the type {self.schema[name]}", "give a value of this type"
                 )
         columns = [
             pl.Series(name, [value], dtype=self.schema[name])

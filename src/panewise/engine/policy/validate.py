@@ -65,7 +65,7 @@ def _beyond(values: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
             return ~values.is_between(date.min, date.max)
         case pl.Datetime(time_unit=unit, time_zone=zone) if unit in _UNITS:
             margin = timedelta(0) if zone in (None, "UTC") else _DAY
-            first, last = ((one - _EPOCH) // _UNITS[unit] for one in (_FIRST + margin, _LAST - margin))
+            first, last = ((at - _EPOCH) // _UNITS[unit] for at in (_FIRST + margin, _LAST - margin))
             return ~values.to_physical().is_between(first, last)
         case pl.List(inner=inner) | pl.Array(inner=inner):
             test = _beyond(pl.element(), as_instance(inner))

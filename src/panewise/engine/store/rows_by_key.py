@@ -141,7 +141,7 @@ class RowsByKey(AddedRows):
     def all(self) -> pl.DataFrame:
         """Returns all rows that have not expired, in no particular order."""
         rows = [self.newest, *(self.library.read(run, self.shape).bare for run in self._live_runs())]
-        return vstack_frames([self._unexpired(one)[list(self.shape.schema)] for one in rows])
+        return vstack_frames([self._unexpired(frame)[list(self.shape.schema)] for frame in rows])
 
     @property
     def time(self) -> str:

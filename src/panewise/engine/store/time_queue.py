@@ -33,17 +33,17 @@ class TimeQueue(AddedRows):
         Runs are sorted. The newest rows are sorted here, and then all are merged with a stable sort. The runs
         are in order of age, so equal rows stay in the order of arrival.
         """
-        found = []
+        between = []
         for run in self.runs:
             if run.low <= high and (low is None or run.high > low):
                 rows = self.library.read(run, self.shape).bare
                 ends = rows[END].to_numpy()
                 first = 0 if low is None else int(np.searchsorted(ends, low, side="right"))
-                found.append(rows[first : int(np.searchsorted(ends, high, side="right"))])
+                between.append(rows[first : int(np.searchsorted(ends, high, side="right"))])
         inside = self.newest[END] <= high
         inside &= True if low is None else self.newest[END] > low
-        found.append(self._ordered(self.newest.filter(inside)))
-        filled = [rows for rows in found if rows.height] or found[-1:]
+        between.append(self._ordered(self.newest.filter(inside)))
+        filled = [rows for rows in between if rows.height] or between[-1:]
         rows = vstack_frames(filled) if len(filled) == 1 else self._ordered(vstack_frames(filled))
         return rows[list(self.shape.schema)]
 

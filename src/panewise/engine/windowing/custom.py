@@ -64,11 +64,7 @@ def _of_series(window: Custom, returned: pl.Series) -> pl.DataFrame:
 
 
 def _typed(window: Custom, returned: pl.Series) -> pl.Series:
-    """Returns the windows with bounds of 64 bits.
-
-    Raises:
-        InputError: if the Series does not contain lists of structs with the whole numbers `start` and `end`.
-    """
+    """Returns the windows with bounds of 64 bits, if they are whole numbers `start` and `end`."""
     inner = returned.dtype.inner if isinstance(returned.dtype, pl.List) else returned.dtype
     if inner == pl.Null():  # no row has a window
         return returned.cast(_WINDOWS).alias(OWN_WINDOWS)

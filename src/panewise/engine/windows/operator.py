@@ -82,7 +82,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
     def _record(self, emitted: Iterable[pl.DataFrame]) -> None:
         """Records evaluations at the present clocks if the evaluations of this step are requested."""
         if self._evaluations is not None:
-            self._evaluations += [EvaluatedPanes(self.state.clocks, one) for one in emitted]
+            self._evaluations += [EvaluatedPanes(self.state.clocks, panes) for panes in emitted]
 
     @property
     def _row_driven(self) -> RowInputs | None:

@@ -157,9 +157,9 @@ class Counted:
 
 def _known(table: LatestByKey, keys: pl.DataFrame) -> tuple[Instants, Instants]:
     """Returns the stored number of rows of each key, and when it expires."""
-    found = SortedKeys.from_rows(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
+    known = SortedKeys.from_rows(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
     counts, ends = np.zeros(keys.height, dtype=np.int64), np.full(keys.height, MIN_INSTANT)
-    counts[found.which], ends[found.which] = found.column(ROW_COUNT), found.column(END)
+    counts[known.which], ends[known.which] = known.column(ROW_COUNT), known.column(END)
     expired = np.zeros_like(counts, dtype=np.bool_) if table.horizon is None else ends <= table.horizon
     return np.where(expired, 0, counts), ends
 

@@ -32,7 +32,7 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
         return Inspection(clocks, _windows_of_rows(spec, read, horizon), keys)
     names = key_columns(row_key(place) for place in range(len(spec.keys)))
     identity = [*names, START, END]
-    found = read(
+    windows = read(
         WINDOWS,
         identity,
         identity,
@@ -40,9 +40,9 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
         horizon,
         names if spec.keys else identity,
     )
-    if found.width:
-        found = found.rename(dict(zip(names, keys, strict=True)))
-    return Inspection(clocks, found, keys, has_ends(match))
+    if windows.width:
+        windows = windows.rename(dict(zip(names, keys, strict=True)))
+    return Inspection(clocks, windows, keys, has_ends(match))
 
 
 def _match(spec: JoinOperator) -> SameWindow:
@@ -56,10 +56,10 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     assert slicing is not None
     for side in (LEFT, RIGHT):
         names = keys_of_side(spec, side)
-        found = read(side, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
-        if found.width:
-            start = slicing.slices(found).alias(START)
-            windows.append(found.rename(dict(zip(names, keys, strict=True))).with_columns(start))
+        rows = read(side, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
+        if rows.width:
+            start = slicing.slices(rows).alias(START)
+            windows.append(rows.rename(dict(zip(names, keys, strict=True))).with_columns(start))
     if not windows:
         return pl.DataFrame()
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)

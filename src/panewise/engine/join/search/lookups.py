@@ -127,6 +127,6 @@ def _together(plan: JoinPlan, rows: Mapping[str, pl.DataFrame], lookups: list[tu
     collector = PairCollector(rows)
     while lookups:
         side, lookup = lookups.pop()
-        found = lookup.read()
-        collector.add(side, found.which, found.at, found.rows)
+        rows_found = lookup.read()
+        collector.add(side, rows_found.which, rows_found.at, rows_found.rows)
     return collector.pairs(plan)

@@ -151,10 +151,7 @@ class Node:
     ) -> dict[str, pl.Expr]:
         """Returns the columns after a firing, which leaves no rows pending.
 
-        Args:
-            at: the columns before the firing.
-            now: the trigger context.
-            fires, cleared, armed: the windows in which the node fires, is cleared or is armed again.
+        `fires`, `cleared` and `armed` are the windows in which the node fires, is cleared or is armed again.
         """
         cleared = cleared & ~self.finished(at)
         if self.leaf:
@@ -224,12 +221,8 @@ class Node:
 
         Parts that cannot continue are armed again (semantics 16.12).
 
-        Args:
-            at: the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
-                had passed the end.
-            now: the trigger context.
-            everywhere: for each AfterWatermark, whether no replaced window had passed the end.
-            pending: the number of pending rows of all replaced windows.
+        `at` has the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
+        had passed the end; `everywhere` whether none had. `pending` counts the rows of all of them.
         """
         if self.leaf:
             return self.leaf.merged(at, now)
@@ -281,8 +274,8 @@ class Node:
         return [*own, *(name for part in self.parts for name in part.sides)]
 
 
-def _chosen(where: pl.Expr, one: Values, other: Values) -> dict[str, pl.Expr]:
-    return {name: pl.when(where).then(one[name]).otherwise(other[name]) for name in one}
+def _chosen(where: pl.Expr, chosen: Values, other: Values) -> dict[str, pl.Expr]:
+    return {name: pl.when(where).then(chosen[name]).otherwise(other[name]) for name in chosen}
 
 
 class TriggerTree:
@@ -318,11 +311,8 @@ class TriggerTree:
     ) -> pl.DataFrame:
         """Returns windows that got rows, with their trigger states after these rows.
 
-        Args:
-            windows: the windows, with the columns of :meth:`merging`; without these columns all are new.
-            now: the trigger context.
-            same: whether a window is a stored window with its old bounds. All other windows that contain
-                stored ones replace them. None if no window replaces another one.
+        Without the columns of :meth:`merging` all windows are new. `same` says whether a window is a stored
+        one with its old bounds: all others replace the stored ones that they contain. None if none does.
         """
         fresh = self.root.armed(now, _NONE)
         if STORED_COUNT not in windows.columns:

@@ -33,6 +33,7 @@ from panewise.engine.columns import (
     TIME,
     TOMBSTONE,
 )
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows, joined, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
@@ -116,7 +117,7 @@ def _near(
 def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the slices of the rows: one for each key and time, with the partials of its rows."""
     lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
-    return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(
+    return lifted.with_columns(shifted(pl.col(START), plan.slide.lasts).alias(END)).select(
         list(plan.slices.schema)
     )
 
