@@ -109,11 +109,7 @@ class Manifest:
 def check_fields(
     whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]"
 ) -> None:
-    """Checks that each field of a JSON object is known and valid, and that the required ones are present.
-
-    Raises:
-        StateError: if not; it names the field.
-    """
+    """Checks that each field of a JSON object is known and valid, and that the required ones are present."""
     if not isinstance(fields, dict):
         raise _no_manifest(f"{whose} that is {str(fields)[:40]!r}")
     for name in required:
@@ -124,8 +120,8 @@ def check_fields(
             raise _no_manifest(f"{whose} with {name[:40]}={str(value)[:40]!r}")
 
 
-def _no_manifest(given: str) -> StateError:
-    return StateError(given, "a manifest is the JSON that panewise wrote", REMEDY)
+def _no_manifest(problem: str) -> StateError:
+    return StateError(problem, "a manifest is the JSON that panewise wrote", REMEDY)
 
 
 def whole(low: int = -(2**63), high: int = 2**63 - 1) -> Callable[[Any], bool]:

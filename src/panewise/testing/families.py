@@ -59,8 +59,8 @@ class TestingParts:
 
 def parts_for_tests(spec: Specification) -> TestingParts:
     """Returns the parts of the family of a specification."""
-    own: TestingParts = part(spec.family.testing)
-    return own
+    parts: TestingParts = part(spec.family.testing)
+    return parts
 
 
 def _with_partitions(operator: Operator, op: str, partition: Mapping[str, Any]) -> Any:
@@ -85,8 +85,8 @@ def _of_both_sides(spec: TwoSided, condition: Any = None) -> list[Mapping[str, s
     same: list[Mapping[str, str]] = [dict(zip(sides, names, strict=True)) for names in keys]
     for node in () if condition is None else walk(condition):
         if isinstance(node, Comparison):
-            compared = [part for part in (node.first, node.second) if isinstance(part, Column)]
-            same += [{part.side: part.name for part in compared}] if len(compared) == len(sides) else []
+            compared = [column for column in (node.first, node.second) if isinstance(column, Column)]
+            same += [{column.side: column.name for column in compared}] if len(compared) == len(sides) else []
     return same
 
 

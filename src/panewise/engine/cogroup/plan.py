@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, TIME
+from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, TIME, user_columns
 from panewise.engine.ingest.validate import EntryPort, check_columns
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
@@ -84,10 +84,7 @@ class CogroupPlan:
     """
 
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
-        own = {
-            side: {name: dtype for name, dtype in schemas[side].items() if not name.startswith("__")}
-            for side in spec.sides
-        }
+        own = {side: user_columns(schemas[side]) for side in spec.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
         for side, entry in spec.ports.items():
             check_columns(entry, schemas[side])

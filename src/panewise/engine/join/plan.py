@@ -8,7 +8,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, TIME
+from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, TIME, user_columns
 from panewise.engine.ingest.validate import EntryPort, UncombinedPort, ValidationResult
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
 from panewise.engine.kernels.instants import shifted
@@ -115,10 +115,9 @@ class JoinPlan:
     @classmethod
     def compile(cls, spec: JoinOperator, schemas: Schemas) -> "JoinPlan":
         """Compiles a join for the columns of its inputs."""
-        columns = {side: [name for name in schemas[side] if not name.startswith("__")] for side in spec.sides}
-        own = {side: {name: schemas[side][name] for name in names} for side, names in columns.items()}
+        own = {side: user_columns(schemas[side]) for side in spec.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
-        selected = spec.selected(columns)
+        selected = spec.selected(own)
         ports = {side: SidePort(spec, side, schemas[side], selected) for side in spec.sides}
         types = {
             value.name: schemas[RIGHT if value.side == RIGHT else LEFT][value.column] for value in selected

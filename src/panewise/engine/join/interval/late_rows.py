@@ -10,7 +10,7 @@ from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.small_frames import Mask
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 
 
 def late_rule(match: Interval) -> LateRows:

@@ -53,7 +53,7 @@ from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import UNLIMITED, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 
 _UNMATCHED: Final = "unmatched"
 
