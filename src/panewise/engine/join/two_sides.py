@@ -184,7 +184,8 @@ class TwoSidedOperator(UncombinedOperator, ABC):
         now = self.state.clocks.processing_time
         validated = {side: self.plan.ports[side].validate(of_side, now) for side, of_side in rows.items()}
         valid = {side: of_side.valid for side, of_side in validated.items()}
-        latest = {side: {"all": cast(int, kept[TIME].max())} for side, kept in valid.items() if kept.height}
+        arrived = {side: of_side for side, of_side in valid.items() if of_side.height}
+        latest = {side: {"all": cast(int, arrived[side][TIME].max())} for side in arrived}
         by_side: dict[str, list[Output]] = {side: [] for side in rows}
         for output in self.add_together(valid, latest):
             by_side[output.port].append(output)
