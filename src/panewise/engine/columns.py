@@ -5,7 +5,7 @@ The state is stored under these names, so a name may only change together with t
 the text of a name here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -95,6 +95,11 @@ REFERENCE: Final = "__reference"  # the reference value of a trigger by delta
 FULL: Final = "__full"  # whether INITIAL_FULL has been raised
 CHANGED: Final = "__changed"  # whether there was an insertion or eviction since the last TRIGGER
 LISTENER: Final = "__listener"  # the state of the listener, JSON
+
+
+def key_columns(keys: Iterable[str]) -> list[str]:
+    """Returns the columns of a key: a constant one if the specification has no keys."""
+    return list(keys) or [ONE_KEY]
 
 
 def live_column(name: str) -> str:

@@ -134,6 +134,50 @@ def optional(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or check(value)
 
 
+def checked(header: Mapping[str, Any], more: Checks | None = None) -> Mapping[str, Any]:
+    """Returns the header, after checking it. `{}` is the header of a state without any commit.
+
+    `more` are the fields that a family adds.
+
+    Raises:
+        StateError: if a field is missing, or has a value that it cannot have.
+    """
+    checks = {**_HEADER, **(more or {})}
+    if header:
+        known = {name: value for name, value in header.items() if name in checks}
+        check_fields(
+            "a header", known, checks, required=("processing_time", "watermark", "finished", "marks")
+        )
+    return header
+
+
+def flag(value: Any) -> bool:
+    """Returns whether a value is a Boolean."""
+    return isinstance(value, bool)
+
+
+def marks(value: Any) -> bool:
+    """Returns whether a value is a list of lists of nulls, texts, whole numbers and Booleans."""
+    return isinstance(value, list) and all(
+        isinstance(row, list) and all(isinstance(it, (str, bool)) or _instant(it) for it in row)
+        for row in value
+    )
+
+
+def inputs(value: Any) -> bool:
+    """Returns whether a value has the form of `inputs`.
+
+    `since` is the first reading of the clock. `told` has a pair for each input: its watermark, and when it
+    last reported one.
+    """
+    if not isinstance(value, dict) or value.keys() != {"since", "told"}:
+        return False
+    told = value["told"]
+    return (isinstance(told, dict) and _instant(value["since"])) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(map(_instant, pair)) for pair in told.values()
+    )
+
+
 def _matches(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
@@ -147,6 +191,16 @@ def _checksum(fields: dict[str, Any]) -> str:
 
 
 _whole = whole()
+_instant = optional(_whole)
+_HEADER: Checks = {
+    "processing_time": _whole,
+    "watermark": _instant,
+    "finished": flag,
+    "marks": marks,
+    "types": lambda value: isinstance(value, dict) and all(isinstance(it, str) for it in value.values()),
+    "inputs": inputs,
+    "timer": _instant,
+}
 _MANIFEST: Checks = {
     "spec": lambda value: isinstance(value, dict),
     "shards": whole(1),
