@@ -249,7 +249,7 @@ class Row:
 
 
 # Folders of families and matches, and of what is like one. Their modules may have names that others have.
-OWN = {*(family.name for family in FAMILIES), *MATCHES, "by_arrival", "nested", "retained"}
+OWN = {*(family.name for family in FAMILIES), *MATCHES, "by_arrival", "joins", "nested", "retained", "top_n"}
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utils"}
 
 
