@@ -62,6 +62,6 @@ def test_what_is_stored_of_sliding_windows_does_not_grow() -> None:
         rows_stored.append(sum(run.rows for run in stored.manifest.runs))
         if batch % 10 == 0:
             slices = stored.operator.state.slices
-            needed.append(0 if slices is None else slices.by_time.all().height)
+            needed.append(0 if slices is None else slices.all().height)
     assert max(needed[2:]) == min(needed[2:])
     assert max(rows_stored[50:]) <= max(rows_stored[:50]) <= 8 * max(needed)

@@ -9,7 +9,7 @@ import pytest
 from panewise import StreamTime
 from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.spec.operators.join.columns import HOWS
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 from tests.oracle.join.cases import MAX, TYPES, join, left, oracle, right, shown
 
 PER_SIDE = StreamTime(per="all")
