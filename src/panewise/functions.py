@@ -77,12 +77,14 @@ from panewise.spec.operators.over.functions import (
     rank,
     row_number,
 )
+from panewise.spec.window_spec import asc_nulls_last, desc_nulls_first
 
 __all__ = [
     "any_value",
     "approx_count_distinct",
     "array_agg",
     "asc",
+    "asc_nulls_last",
     "avg",
     "avg_distinct",
     "bit_and",
@@ -100,6 +102,7 @@ __all__ = [
     "covar_samp",
     "dense_rank",
     "desc",
+    "desc_nulls_first",
     "every",
     "first",
     "first_n",
@@ -163,7 +166,7 @@ _REFUSED = {
         (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2"),
     ),
     **dict.fromkeys(
-        ("asc_nulls_first", "asc_nulls_last", "desc_nulls_first", "desc_nulls_last"),
+        ("asc_nulls_first", "desc_nulls_last"),
         ("nulls come first in ascending and last in descending order", "use asc or desc"),
     ),
     "countDistinct": (_OTHER_NAME, "use count_distinct"),

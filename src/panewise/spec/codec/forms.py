@@ -24,7 +24,8 @@ from panewise.spec.operators.deduplicate import DeduplicateOperator
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.streams import SideWindow
-from panewise.spec.operators.over.operator import ROW_FUNCTIONS, OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.over.operator import OverColumn, OverOperator
+from panewise.spec.operators.over.row_function import ROW_FUNCTIONS, RowFunction
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import DeltaPolicy
@@ -200,7 +201,11 @@ def _row_function(decoder: Decoder, cls: Any, values: dict[str, Any], where: str
     values = {"n": 1 if fn in ("lag", "lead") else None, **values}
     if column is None:
         return RowFunction(**{**values, "name": f"{fn}()" if values["name"] is None else values["name"]})
-    return RowFunction(**_named(values, fn, column, values["n"], values.get("default")))
+    arguments = [values["n"], values.get("default")]
+    named = _named(values, fn, column, *arguments)
+    if values["name"] is None and values.get("ignorenulls") is True:
+        named["name"] += " ignore nulls"
+    return RowFunction(**named)
 
 
 def _named(values: dict[str, Any], *of: Any) -> dict[str, Any]:
