@@ -227,6 +227,24 @@ def _over_column(decoder: Decoder, value: Any, where: str) -> OverColumn:
     return OverColumn(decoder.read(Aggregate, function, where), frame)
 
 
+def _write_frame(encoder: Encoder, value: Frame) -> dict[str, Any]:
+    """Writes a frame as earlier releases do, if it excludes no rows."""
+    written = encoder.fields(value)
+    if value.exclude == "no others":
+        del written["exclude"]
+    return written
+
+
+def _write_over(encoder: Encoder, value: OverOperator) -> dict[str, Any]:
+    """Writes an OVER operator as earlier releases do, if all columns of its order are ascending."""
+    written = encoder.fields(value)
+    if not value.descending:
+        del written["descending"]
+    if set(value.nulls_last) == set(value.descending) - {value.event_time}:
+        del written["nulls_last"]
+    return written
+
+
 def _write_over_column(encoder: Encoder, value: OverColumn) -> dict[str, Any]:
     written: dict[str, Any] = encoder.write(value.what)
     return written if value.frame is None else {**written, "frame": encoder.write(value.frame)}
@@ -349,7 +367,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     ),
     RowFunction: Form(sparse=True, left_out=_NO_NAME, parts=_UNCHECKED, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),
-    Frame: Form(left_out={"start": None}),
+    Frame: Form(left_out={"start": None}, write=_write_frame),
     Selected: Form(several="columns", parts={"name": str | None}),
     nodes.Node: Form(read=_node),
     nodes.Column: Form("column", parts={"side": _one_of(nodes.SIDES), "name": _read(_column_name)}),
@@ -365,7 +383,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     Cumulating: Form(parts=dict.fromkeys(("size", "step"), Duration | Rows)),  # which the constructor refuses
     Stage: Form(several="stages", write=_write_stage),
     WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN)),
-    OverOperator: Form(left_out=_OLD_NULL_KEYS),
+    OverOperator: Form(left_out=_OLD_NULL_KEYS, write=_write_over),
     DeduplicateOperator: Form(parts={"emit": str | None}),
     StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, parts={"null_keys": bool}),
     Chain: Form(read=_chain, write=_write_chain),
