@@ -101,7 +101,7 @@ class Player:
     def _operator(
         self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
-        if isinstance(stage.input, OverStage):
+        if isinstance(stage.input, (OverStage, WindowsStage)):
             return self._second(stage, events)
         made = []
         for event in events:
@@ -124,7 +124,7 @@ class Player:
     ) -> list[list[dict[str, Any]]]:
         """Returns the rows of an operator over the rows of another one."""
         given, before = list(events), replace(stage, input=TableStage("t", "t", None), where=None)
-        assert isinstance(stage.input, OverStage)
+        assert isinstance(stage.input, (OverStage, WindowsStage))
         first = self._operator(stage.input, given)
         both: list[Mapping[str, Any]] = []
         for rows, event in zip(first, given, strict=True):

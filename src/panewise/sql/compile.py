@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec import OverOperator, counted
+from panewise.sql.behind_groups import GroupedSelect
 from panewise.sql.chained import chained, is_ours, timed, window_column
 from panewise.sql.function_calls import column_name, columns_in, function_name, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
@@ -187,6 +188,8 @@ class _QueryCompiler:
             return again
         if table is not None and not grouped and emit is None:
             return self._rows_of_windows(select, table, over=bool(over), known=known)
+        if grouped and (over or select.qualify) and (table is not None or calls or emit is not None):
+            return self._behind_groups(select, emit, known)
         if table is not None or calls or (emit is not None and grouped):
             return self._windows(select, emit, table, known)
         if over and not grouped:
@@ -196,6 +199,22 @@ class _QueryCompiler:
         if self._is_simple(select, grouped=grouped):
             return self._rows(select, known)
         return self._spark(select, known)
+
+    def _behind_groups(self, select: Select, emit: Emit | None, known: Mapping[str, _With]) -> Stage:
+        """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
+        text = GroupedSelect(self.parser, select, emit).written()
+        try:
+            query, parser = parse(text.sql)
+            return _QueryCompiler(parser).query(query, known)
+        except SqlError as error:
+            if error.line is None or error.column is None:
+                raise
+            lines = text.sql.split("\n")[: error.line - 1]
+            offset = sum(len(line) + 1 for line in lines) + error.column - 1
+            place = text.place_of(offset)
+            raise self.parser.fail(
+                error.given, error.rule, error.remedy, TextSpan(place, place + 1)
+            ) from None
 
     def _calls_window(self, select: Select) -> bool:
         """Returns whether GROUP BY has a call of windows, or the name or number of a column that is one."""

@@ -129,12 +129,13 @@ class QueryParser(RelationParser):
         group = self._group() if self.take_words("GROUP", "BY") else None
         having = self._after("HAVING")
         qualify = self._after("QUALIFY")
+        begin = self._index
         windows = self._named_windows() if self._clause(("WINDOW",)) else ()
+        windows_span = self.span_from(begin) if windows else None
         qualify = qualify or self._after("QUALIFY")
         span = self.span_from(index)
-        return Select(
-            items, distinct, source, where, group, having, qualify, tuple(others), span, source_span, windows
-        )
+        clauses = items, distinct, source, where, group, having, qualify, tuple(others)
+        return Select(*clauses, span, source_span, windows, windows_span)
 
     def _named_windows(self) -> tuple[exp.Expr, ...]:
         self._advance()

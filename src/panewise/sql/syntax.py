@@ -185,6 +185,7 @@ class Select:
     span: TextSpan
     source_span: TextSpan | None = None
     windows: tuple[exp.Expr, ...] = ()
+    windows_span: TextSpan | None = None
 
 
 @dataclass(frozen=True)

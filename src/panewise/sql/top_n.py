@@ -14,6 +14,7 @@ from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, conjuncts, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows
+from panewise.sql.texts import quoted
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem, Source, TableFunction
 from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import END, Columns, is_first, reads_bounds, retracts
@@ -34,6 +35,7 @@ class Pattern:
         rest: the condition of the outer query without the limit, None if there is none.
         alias: the name of the inner query in the outer one.
         items: the SELECT list of the outer query.
+        names: the columns of its result, if the inner SELECT has further ones.
         emit: the EMIT clause.
     """
 
@@ -45,6 +47,7 @@ class Pattern:
     alias: str | None
     items: tuple[SelectItem, ...] | None
     emit: Emit | None
+    names: tuple[str, ...] | None = None
 
 
 def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
@@ -94,10 +97,39 @@ def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Patte
         plain = isinstance(node, exp.Window) and _is_row_number(node)
         return plain or (rank is not None and _is_column(node, rank))
 
-    found = _limit(select.qualify, is_rank, parser)
-    if found is None or found[1] is not None:
+    limit = _limit(select.qualify, is_rank, parser)
+    if limit is None:
         return None
-    return Pattern(replace(select, qualify=None), window, rank, found[0], None, None, None, emit)
+    n, rest = limit
+    inner = replace(select, qualify=None)
+    if rest is None:
+        return Pattern(inner, window, rank, n, None, None, None, emit)
+    return _with_rest(Pattern(inner, window, rank, n, rest, None, None, emit), select.qualify, is_rank, parser)
+
+
+def _with_rest(
+    pattern: Pattern, qualify: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser
+) -> Pattern | None:
+    """Returns a Top-N whose rows have a further condition, None if that reads another function over a window.
+
+    The inner SELECT also has the columns that only the condition reads.
+    """
+    others = [part for part in conjuncts(qualify.node) if _bound(part, is_rank) is None]
+    if any(windows_in(part) for part in others):
+        return None
+    items = pattern.inner.items
+    if any(isinstance(item.expr.node, exp.Star) for item in items):
+        return pattern
+    names = [item.alias or item.expr.node.name for item in items]
+    known, further = {name.lower() for name in names}, list[SelectItem]()
+    for node in (column for part in others for column in part.find_all(exp.Column)):
+        if node.name.lower() not in known:
+            known.add(node.name.lower())
+            span = parser.span_of(node)
+            further.append(SelectItem(Expr(node, span), None, span))
+    if not further:
+        return pattern
+    return replace(pattern, inner=replace(pattern.inner, items=(*items, *further)), names=tuple(names))
 
 
 def _same(node: exp.Expr, other: exp.Expr, parser: QueryParser) -> bool:
@@ -360,6 +392,8 @@ class TopNCompiler:
 
     def _outer(self) -> tuple[OutputColumn, ...] | None:
         items = self.pattern.items
+        if self.pattern.names is not None:
+            return tuple(OutputColumn(quoted(name), name, name) for name in self.pattern.names)
         if items is None or [self.parser.characters(one.expr.span) for one in items] == ["*"]:
             return None
         found = []

@@ -1,0 +1,190 @@
+"""A SELECT with GROUP BY whose functions over windows or QUALIFY read its groups, as two SELECTs (semantics 46.82).
+
+SQL computes functions over windows behind the groups. So the inner SELECT has the groups with all that the
+outer one reads of them, and the outer one has the functions. Both are written from the characters of the text,
+and then compiled like any other query over a query. Each character of the new text knows its place in the old
+one, so errors show the text of the user.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from panewise.errors import SqlError
+from panewise.sql.function_calls import function_name, windows_in
+from panewise.sql.functions import is_aggregate
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TextSpan
+from panewise.sql.texts import normal, one_line, quoted
+
+_BEHIND_CALLS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+
+
+@dataclass
+class WrittenText:
+    """A text that is written in pieces.
+
+    Attributes:
+        sql: the text.
+        places: where each piece begins in it, and where it begins in the old text.
+    """
+
+    sql: str = ""
+    places: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, text: str, place: int) -> None:
+        """Adds a piece that stands at, or is about, a place of the old text."""
+        self.places.append((len(self.sql), place))
+        self.sql += text
+
+    def place_of(self, offset: int) -> int:
+        """Returns the place in the old text of a character of this one."""
+        begin, place = max((one for one in self.places if one[0] <= offset), default=(0, 0))
+        return place + offset - begin
+
+
+class GroupedSelect:
+    """Writes the two SELECTs."""
+
+    def __init__(self, parser: QueryParser, select: Select, emit: Emit | None) -> None:
+        self.parser, self.select, self.emit = parser, select, emit
+        self.outer = [item for item in select.items if windows_in(item.expr.node)]
+        expressions = select.group.expressions if select.group is not None else ()
+        self.keys = {normal(parser.characters(expr.span)) for expr in expressions}
+        # What the inner SELECT has: the names, and the characters.
+        self.columns: dict[str, tuple[str, TextSpan]] = {}
+
+    def written(self) -> WrittenText:
+        """Returns the text of both SELECTs.
+
+        Raises:
+            SqlError: if a column has no name.
+        """
+        for item in self.select.items:
+            if item not in self.outer:
+                self._add(self._name(item), item.expr.span)
+        text = WrittenText()
+        text.add("SELECT ", self.select.span.start)
+        for number, item in enumerate(self.select.items):
+            text.add(", " if number else "", item.span.start)
+            self._item(text, item)
+        qualify = WrittenText()
+        if self.select.qualify is not None:
+            self._replaced(qualify, self.select.qualify.node, self.select.qualify.span)
+        windows = WrittenText()
+        if self.select.windows_span is not None:
+            nodes = exp.Array(expressions=list(self.select.windows))
+            self._replaced(windows, nodes, self.select.windows_span)
+        text.add(" FROM (", self.select.span.start)
+        self._inner(text)
+        text.add(") ", self.select.span.start)
+        for word, clause in (("", windows), ("QUALIFY ", qualify)):
+            if clause.sql:
+                text.add(word, clause.places[0][1])
+                _append(text, clause)
+                text.add(" ", clause.places[0][1])
+        return text
+
+    def _name(self, item: SelectItem) -> str:
+        if item.alias is not None:
+            return item.alias
+        node = item.expr.node
+        if isinstance(node, exp.Column):
+            return node.name
+        rule = "beside functions over windows, the columns of a query with GROUP BY have names"
+        text = self.parser.characters(item.expr.span)
+        raise self.parser.fail(text, rule, "add AS and a name", item.span)
+
+    def _add(self, name: str, span: TextSpan) -> None:
+        self.columns.setdefault(name.lower(), (name, span))
+
+    def _item(self, text: WrittenText, item: SelectItem) -> None:
+        span, place = item.expr.span, item.span.start
+        if item not in self.outer:
+            text.add(quoted(self._name(item)), place)
+            return
+        self._replaced(text, item.expr.node, span)
+        name = item.alias or one_line(self.parser.characters(span))
+        text.add(f" AS {quoted(name)}", item.span.end)
+
+    def _replaced(self, text: WrittenText, node: exp.Expr, span: TextSpan) -> None:
+        """Adds an expression, with names of the inner columns in the places of what the groups have."""
+        at = span.start
+        for part in sorted(self._of_groups(node), key=lambda one: self.parser.span_of(one).start):
+            place = self.parser.span_of(part)
+            text.add(self.parser.sql[at : place.start], at)
+            text.add(quoted(self._column(part)), place.start)
+            at = place.end
+        text.add(self.parser.sql[at : span.end], at)
+
+    def _of_groups(self, node: exp.Expr) -> Iterator[exp.Expr]:
+        """Yields the largest parts of an expression that the groups have: aggregates, keys and columns."""
+        call = node
+        while isinstance(call, _BEHIND_CALLS):
+            call = call.this
+        name = function_name(call)
+        is_call = name is not None and is_aggregate(name)
+        whole = isinstance(node, exp.Column) or is_call or normal(self._text(node)) in self.keys
+        if whole and not isinstance(node, exp.Window):
+            yield node
+            return
+        children = node.iter_expressions()
+        if isinstance(node, exp.Window):
+            function: exp.Expr = node.this
+            while isinstance(function, _BEHIND_CALLS):
+                function = function.this
+            alias = node.args.get("alias")
+            others = [one for one in node.iter_expressions() if one not in (node.this, alias)]
+            children = iter([*function.iter_expressions(), *others])
+        for child in children:
+            yield from self._of_groups(child)
+
+    def _text(self, node: exp.Expr) -> str:
+        try:
+            return self.parser.characters(self.parser.span_of(node))
+        except (ValueError, SqlError):
+            return ""
+
+    def _column(self, node: exp.Expr) -> str:
+        """Returns the name of an inner column."""
+        span = self.parser.span_of(node)
+        text = self.parser.characters(span)
+        if isinstance(node, exp.Column) and not node.table and self._is_alias(node.name):
+            return node.name
+        name = node.name if isinstance(node, exp.Column) else one_line(text)
+        same = [known for known, at in self.columns.values() if normal(self.parser.characters(at)) == normal(text)]
+        if same:
+            return same[0]
+        self._add(name, span)
+        return name
+
+    def _is_alias(self, name: str) -> bool:
+        return name.lower() in {item.alias.lower() for item in self.select.items if item.alias is not None}
+
+    def _inner(self, text: WrittenText) -> None:
+        select = self.select
+        text.add("SELECT ", select.span.start)
+        for number, (name, span) in enumerate(self.columns.values()):
+            text.add(", " if number else "", span.start)
+            text.add(self.parser.characters(span), span.start)
+            text.add(f" AS {quoted(name)}", span.end)
+        clauses: list[tuple[str, Expr | TextSpan | None]] = [
+            ("FROM", select.source_span),
+            *(("", span) for _, span in select.others),
+            ("WHERE", select.where),
+            ("GROUP BY", None if select.group is None else select.group.span),
+            ("HAVING", select.having),
+            ("", None if self.emit is None else self.emit.span),
+        ]
+        for word, clause in clauses:
+            span = clause.span if isinstance(clause, Expr) else clause
+            if span is not None:
+                text.add(f" {word} ", span.start)
+                text.add(self.parser.characters(span), span.start)
+
+
+def _append(text: WrittenText, other: WrittenText) -> None:
+    begins = [begin for begin, _ in other.places] + [len(other.sql)]
+    for (begin, place), end in zip(other.places, begins[1:], strict=True):
+        text.add(other.sql[begin:end], place)
