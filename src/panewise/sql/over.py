@@ -98,7 +98,7 @@ class _OverCompiler:
         text = self.parser.characters(self._span(window))
         if normal(text) in self.names:
             return
-        name = self._own_names().get(normal(text)) or one_line(text)
+        name = self._own_names().get(normal(text)) or one_line(text).replace("`", "")
         self.names[normal(text)] = name
         described = self._described(window)
         key = self._key(described)

@@ -25,7 +25,7 @@ def frames(*, timed: bool, ordered: bool, backwards: bool = False) -> st.SearchS
         ordered: whether it has order columns; then the only range is from the first row to the last peer.
         backwards: whether the event time is descending; then bounds exchange their places.
     """
-    starts, lengths = st.sampled_from([None, None, -1, -2, -2, -3, -7, 0, 1]), st.integers(0, 4)
+    starts, lengths = st.sampled_from([None, None, -1, -2, -2, -3, -7, 0, 1, 2]), st.integers(0, 4)
     kinds = [st.tuples(starts, lengths).map(lambda it: _frame("rows", *it))]
     if timed:
         kinds.append(st.just(Frame("range", None, 0)))

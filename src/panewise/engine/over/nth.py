@@ -75,8 +75,9 @@ def _of_ranges(
     missing = np.full(len(layout.targets), min(what.n or 0, FAR)) - (0 if skipped is None else skipped)
     place, first = np.full(len(missing), -1), layout.start[layout.code[layout.targets]]
     for low, high in reversed(ranges) if from_end else ranges:
-        before = counted.before[np.maximum(low, first)]
-        behind = counted.before[np.maximum(np.maximum(high, low), first)]
+        # A frame may lie beyond all positions, or before those of its key.
+        begin = np.clip(low, first, len(layout.code))
+        before, behind = counted.before[begin], counted.before[np.maximum(high, begin)]
         open_ = (place < 0) & (missing > 0)
         hit = open_ & (missing <= behind - before)
         index = behind - missing if from_end else before + missing - 1
