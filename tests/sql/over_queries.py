@@ -38,12 +38,18 @@ def _column(draw: st.DrawFn, /, *, exclude: bool) -> tuple[str, bool, str]:
     partition, order = draw(st.sampled_from(["", "PARTITION BY k "])), draw(st.sampled_from(ORDERS))
     backwards = order.startswith("ts DESC")
     window = f"{partition}ORDER BY {order}"
-    kind = draw(st.sampled_from(["aggregate", "aggregate", "shift", "value", *([] if backwards else ["number"])]))
+    kind = draw(
+        st.sampled_from(["aggregate", "aggregate", "shift", "value", *([] if backwards else ["number"])])
+    )
     if kind == "number":
         return draw(st.sampled_from(NUMBERINGS)), False, window
     name, ignore, n = draw(st.sampled_from("vw")), draw(st.booleans()), draw(st.integers(1, 3))
     if kind == "shift":
-        return f"{draw(st.sampled_from(['lag', 'lead']))}({name}, {n}, {draw(st.sampled_from(['7', 'NULL']))})", ignore, window
+        return (
+            f"{draw(st.sampled_from(['lag', 'lead']))}({name}, {n}, {draw(st.sampled_from(['7', 'NULL']))})",
+            ignore,
+            window,
+        )
     frame = draw(_frame(backwards=backwards)) + (draw(st.sampled_from(EXCLUSIONS)) if exclude else "")
     if kind == "aggregate":
         return draw(st.sampled_from(AGGREGATES)), False, f"{window} {frame}"

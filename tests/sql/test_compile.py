@@ -188,7 +188,13 @@ ERRORS = [
         8,
     ),
     ("SELECT sum(v) OVER (ORDER BY ts DESC) FROM t", "ORDER BY ts DESC", "arrive after it", 1, 8),
-    ("SELECT rank() OVER (ORDER BY ts DESC, v) FROM t", "rank with ORDER BY ts DESC", "arrive after it", 1, 8),
+    (
+        "SELECT rank() OVER (ORDER BY ts DESC, v) FROM t",
+        "rank with ORDER BY ts DESC",
+        "arrive after it",
+        1,
+        8,
+    ),
     (
         "SELECT sum(v) OVER (ORDER BY ts DESC ROWS UNBOUNDED PRECEDING) FROM t",
         "UNBOUNDED PRECEDING",

@@ -6,7 +6,6 @@ from typing import Final, Literal
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 
-
 EXCLUSIONS: Final = ("no others", "current row", "group", "ties")
 
 

@@ -88,9 +88,9 @@ class WindowSpec:
         >>> Window.orderBy("ts", F.desc("v")).descending
         ('v',)
         """
-        columns = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
-        directed = {one.column: one for one in columns if isinstance(one, (OrderColumn, SortColumn))}
-        names = [one.column if isinstance(one, (OrderColumn, SortColumn)) else one for one in columns]
+        terms = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+        directed = {term.column: term for term in terms if isinstance(term, (OrderColumn, SortColumn))}
+        names = [term.column if isinstance(term, (OrderColumn, SortColumn)) else term for term in terms]
         return replace(
             self,
             order=_names(tuple(names)),
@@ -104,8 +104,8 @@ class WindowSpec:
         Args:
             start: a position relative to the current row, which is 0; rows before it are negative. Or
                 Window.unboundedPreceding.
-            end: a position as `start`, or Window.unboundedFollowing if the event time is descending. Otherwise
-                that is refused, as a stream has no last row.
+            end: a position as `start`, or Window.unboundedFollowing if the event time is descending.
+                Otherwise that is refused, as a stream has no last row.
 
         Raises:
             SpecError: for a bound that is not a whole number, and for an unbounded `end`.
@@ -174,8 +174,8 @@ class WindowSpec:
 class Window:
     """Makes the windows that `over` takes, with the names of pyspark.sql.Window.
 
-    >>> Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
-    WindowSpec(keys=('k',), order=('ts',), frame=Frame(kind='rows', start=-2, end=0), descending=(), nulls_last=())
+    >>> Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow).frame
+    Frame(kind='rows', start=-2, end=0)
 
     Source: semantics 29.10; pyspark.sql.Window.
     """

@@ -1,9 +1,9 @@
-"""A SELECT with GROUP BY whose functions over windows or QUALIFY read its groups, as two SELECTs (semantics 46.82).
+"""A SELECT whose functions over windows, or QUALIFY, read its groups, as two SELECTs (semantics 46.82).
 
 SQL computes functions over windows behind the groups. So the inner SELECT has the groups with all that the
-outer one reads of them, and the outer one has the functions. Both are written from the characters of the text,
-and then compiled like any other query over a query. Each character of the new text knows its place in the old
-one, so errors show the text of the user.
+outer one reads of them, and the outer one has the functions. Both are written from the characters of the
+text, and then compiled like any other query over a query. Each character of the new text knows its place in
+the old one, so errors show the text of the user.
 """
 
 from collections.abc import Iterator
@@ -153,7 +153,9 @@ class GroupedSelect:
         if isinstance(node, exp.Column) and not node.table and self._is_alias(node.name):
             return node.name
         name = node.name if isinstance(node, exp.Column) else one_line(text)
-        same = [known for known, at in self.columns.values() if normal(self.parser.characters(at)) == normal(text)]
+        same = [
+            known for known, at in self.columns.values() if normal(self.parser.characters(at)) == normal(text)
+        ]
         if same:
             return same[0]
         self._add(name, span)
@@ -178,10 +180,10 @@ class GroupedSelect:
             ("", None if self.emit is None else self.emit.span),
         ]
         for word, clause in clauses:
-            span = clause.span if isinstance(clause, Expr) else clause
-            if span is not None:
-                text.add(f" {word} ", span.start)
-                text.add(self.parser.characters(span), span.start)
+            place = clause.span if isinstance(clause, Expr) else clause
+            if place is not None:
+                text.add(f" {word} ", place.start)
+                text.add(self.parser.characters(place), place.start)
 
 
 def _append(text: WrittenText, other: WrittenText) -> None:

@@ -182,14 +182,12 @@ class _QueryCompiler:
         table = self._window_table(select)
         calls = self._calls_window(select)
         over = [one for one in self._expressions(select) if windows_in(one.node)]
-        grouped = select.group is not None or any(has_aggregate(one.expr.node) for one in select.items)
+        grouped = self._is_grouped(select)
         again = self._again(select, emit, known) if table is None and not calls and grouped else None
         if again is not None:
             return again
         if table is not None and not grouped and emit is None:
             return self._rows_of_windows(select, table, over=bool(over), known=known)
-        if grouped and (over or select.qualify) and (table is not None or calls or emit is not None):
-            return self._behind_groups(select, emit, known)
         if table is not None or calls or (emit is not None and grouped):
             return self._windows(select, emit, table, known)
         if over and not grouped:
@@ -199,6 +197,9 @@ class _QueryCompiler:
         if self._is_simple(select, grouped=grouped):
             return self._rows(select, known)
         return self._spark(select, known)
+
+    def _is_grouped(self, select: Select) -> bool:
+        return select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
 
     def _behind_groups(self, select: Select, emit: Emit | None, known: Mapping[str, _With]) -> Stage:
         """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
@@ -314,6 +315,9 @@ class _QueryCompiler:
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, _With]
     ) -> Stage:
+        over = [item for item in select.items if windows_in(item.expr.node)]
+        if self._is_grouped(select) and (over or select.qualify is not None):
+            return self._behind_groups(select, emit, known)
         self._refuse(select, distinct=True, qualify=True)
         source = select.source
         if source is None:

@@ -22,7 +22,9 @@ from panewise.sql.windows import Columns
 _ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE: Final = "the rows behind the present one have not arrived yet, and a stream has no last row"
-_BACKWARDS: Final = "in descending order of the event time the rows before a row arrive after it, without an end"
+_BACKWARDS: Final = (
+    "in descending order of the event time the rows before a row arrive after it, without an end"
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ class _OverCompiler:
                 stage,
                 alias,
                 where if number == 0 else None,
-                tuple(column for column in self.columns.computed.values() if column.name in spec.columns_read),
+                tuple(
+                    column for column in self.columns.computed.values() if column.name in spec.columns_read
+                ),
                 spec,
                 outputs if last else None,
                 having if last else None,

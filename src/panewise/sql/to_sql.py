@@ -241,7 +241,9 @@ def _column(spec: OverOperator, column: Any) -> str:
     if spec.keys:
         window.append(f"PARTITION BY {', '.join(map(quoted, spec.keys))}")
     if spec.event_time is not None:
-        window.append(f"ORDER BY {', '.join(_ordered(spec, name) for name in (spec.event_time, *spec.order))}")
+        window.append(
+            f"ORDER BY {', '.join(_ordered(spec, name) for name in (spec.event_time, *spec.order))}"
+        )
     if column.frame is not None:
         window.append(_frame(column.frame))
     what = column.what

@@ -14,8 +14,8 @@ from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, conjuncts, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows
-from panewise.sql.texts import quoted
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem, Source, TableFunction
+from panewise.sql.texts import quoted
 from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import END, Columns, is_first, reads_bounds, retracts
 
@@ -104,7 +104,9 @@ def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Patte
     inner = replace(select, qualify=None)
     if rest is None:
         return Pattern(inner, window, rank, n, None, None, None, emit)
-    return _with_rest(Pattern(inner, window, rank, n, rest, None, None, emit), select.qualify, is_rank, parser)
+    return _with_rest(
+        Pattern(inner, window, rank, n, rest, None, None, emit), select.qualify, is_rank, parser
+    )
 
 
 def _with_rest(

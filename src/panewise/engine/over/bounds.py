@@ -33,8 +33,8 @@ def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
 def ranges(layout: Layout, frame: Frame) -> list[tuple[Numbers, Numbers]]:
     """Returns the frame of each target as ranges of positions, in order: several if EXCLUDE leaves rows out.
 
-    A range whose end is at or before its begin is empty. The excluded rows are one range, too: the row, or its
-    peers, which are next to each other.
+    A range whose end is at or before its begin is empty. The excluded rows are one range, too: the row, or
+    its peers, which are next to each other.
     """
     low, high = bounds(layout, frame)
     at = layout.targets

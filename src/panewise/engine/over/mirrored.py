@@ -1,9 +1,9 @@
 """Descending event time, as the same operator in ascending order (semantics 29.13).
 
-Rows pass in ascending event time, whatever the order of the windows is. So the engine computes every operator in
-that order. What is before a row in descending order is after it in ascending order: bounds of frames exchange
-their places and signs, and lag and lead each other. Only aggregates and `nth_value` then still read their frame
-from its end (:attr:`panewise.engine.over.plan.OverPlan.from_end`).
+Rows pass in ascending event time, whatever the order of the windows is. So the engine computes every operator
+in that order. What is before a row in descending order is after it in ascending order: bounds of frames
+exchange their places and signs, and lag and lead each other. Only aggregates and `nth_value` then still read
+their frame from its end (:attr:`panewise.engine.over.plan.OverPlan.from_end`).
 """
 
 from dataclasses import replace

@@ -72,7 +72,8 @@ def _of_ranges(
     if skipped is not None:
         own = layout.number >= np.repeat(layout.folded_before, layout.total)
     counted = layout.counted(what, own)
-    missing = np.full(len(layout.targets), min(what.n or 0, FAR)) - (0 if skipped is None else skipped)
+    missing: Numbers = np.full(len(layout.targets), min(what.n or 0, FAR), dtype=np.int64)
+    missing = missing if skipped is None else missing - skipped
     place, first = np.full(len(missing), -1), layout.start[layout.code[layout.targets]]
     for low, high in reversed(ranges) if from_end else ranges:
         # A frame may lie beyond all positions, or before those of its key.

@@ -1,8 +1,9 @@
 """The order of rows in an OVER operator (semantics 29.1, 29.8).
 
-Rows are sorted by event time, then by the order columns (:attr:`OverPlan.sort_columns`), each in its direction.
-Equal rows are in arrival order. Without an event time all rows are in arrival order. The keys have no part in this sort:
-:class:`~panewise.engine.over.sequences.Layout` then groups the rows by key, and the order within a key stays.
+Rows are sorted by event time, then by the order columns (:attr:`OverPlan.sort_columns`), each in its
+direction. Equal rows are in arrival order. Without an event time all rows are in arrival order. The keys have
+no part in this sort: :class:`~panewise.engine.over.sequences.Layout` then groups the rows by key, and the
+order within a key stays.
 
 The order is made in three places:
 
@@ -43,8 +44,8 @@ def passing_in_order(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the rows that pass, and the rows still waiting that their ranges reach ahead to, both sorted.
 
-    Both are sorted by :attr:`OverPlan.stored_order`, which are the event time and the order columns, nulls first,
-    then by arrival, across all keys. :meth:`TimeQueue.between` (`engine/store/time_queue.py`) does the
+    Both are sorted by :attr:`OverPlan.stored_order`, which are the event time and the order columns, nulls
+    first, then by arrival, across all keys. :meth:`TimeQueue.between` (`engine/store/time_queue.py`) does the
     sort, because these columns are the identity of the queue's table (:meth:`OverPlan._tables`). It takes a
     slice of each run, which was sorted when it was written. It sorts the newest rows, which are in no run
     yet. Then it merges all of these with a stable sort. They are in order of age, so equal rows stay in

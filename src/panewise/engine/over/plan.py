@@ -104,11 +104,15 @@ class OverPlan(UncombinedPort, InputPort):
         # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
-        # Whether rows wait for values, so that not only the number of rows behind them decides which are emitted.
+        # Whether rows wait for values, so that not only the number of rows behind them decides which are
+        # emitted.
         self.waits_for_values = any(_skips(column, "lead") for column in self.functions)
-        # Whether the frames without a start of a row that waits for later rows may lack peers that are emitted.
+        # Whether the frames without a start of a row that waits for later rows may lack peers that are
+        # emitted.
         self.lacks_peers = self.ahead > 0 and any(
-            column.frame is not None and column.frame.start is None and column.frame.exclude in ("group", "ties")
+            column.frame is not None
+            and column.frame.start is None
+            and column.frame.exclude in ("group", "ties")
             for column in spec.columns
         )
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
@@ -131,7 +135,7 @@ class OverPlan(UncombinedPort, InputPort):
 
     @property
     def numbers_slots(self) -> bool:
-        """Whether the slots of `recent` are the numbers of rows. Otherwise they are a ring of the last rows."""
+        """Whether slots of `recent` are the numbers of rows. Otherwise they are a ring of the last rows."""
         return self.looks_back or self.waits_for_values or self.lacks_peers
 
     @property
@@ -146,9 +150,10 @@ class OverPlan(UncombinedPort, InputPort):
 
     @property
     def stored_order(self) -> list[str]:
-        """The columns that sort the waiting rows: the first of `sort_columns`, up to one in another direction.
+        """The columns that sort the waiting rows: the first ones of `sort_columns`.
 
-        If these are not all of them, rows are sorted again when they pass.
+        They end before the first one that is not ascending with nulls first. If they are not all, rows are
+        sorted again when they pass.
         """
         others = {*self.spec.descending, *self.spec.nulls_last}
         return list(takewhile(lambda name: name not in others, self.sort_columns))
@@ -184,7 +189,7 @@ class OverPlan(UncombinedPort, InputPort):
         ]
 
     def _needs_list(self, column: OverColumn) -> bool:
-        """Returns whether the value of a function may be in any earlier row, at a place that only values tell."""
+        """Returns whether the value of a function may be in any earlier row, which values determine."""
         what, frame = column.what, column.frame
         assert isinstance(what, RowFunction)
         if frame is None:

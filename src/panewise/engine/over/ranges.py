@@ -90,7 +90,10 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
         return singles
     stored = (layout.column(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts)
     return pl.DataFrame(
-        [of_row.zip_with(~is_block, of_block) for of_row, of_block in zip(singles.get_columns(), stored, strict=True)]
+        [
+            of_row.zip_with(~is_block, of_block)
+            for of_row, of_block in zip(singles.get_columns(), stored, strict=True)
+        ]
     )
 
 

@@ -1,8 +1,8 @@
 """Decides what tables store of rows and keys after a step: only what later rows can need (semantics 29.9).
 
 If only a fixed number of last rows of a key is needed, they are stored in a ring of slots: a new row replaces
-the oldest one. So nothing is deleted. If ranges look back, rows are stored by number, and expire by time. If rows
-wait for values, they are stored by number, and deleted. A step writes
+the oldest one. So nothing is deleted. If ranges look back, rows are stored by number, and expire by time. If
+rows wait for values, they are stored by number, and deleted. A step writes
 the new rows that are needed, and the stored rows whose time of expiry changes. It costs as much as the rows
 in the layout.
 """
@@ -90,7 +90,9 @@ def _first_needed(layout: Layout) -> Numbers:
     needed: Numbers = unemitted - layout.plan.behind
     waits = unemitted < layout.passed
     if layout.plan.lacks_peers and waits.any():
-        needed = np.where(waits, np.minimum(needed, layout.peers_begin[np.where(waits, unemitted, 0)]), needed)
+        needed = np.where(
+            waits, np.minimum(needed, layout.peers_begin[np.where(waits, unemitted, 0)]), needed
+        )
     return needed
 
 

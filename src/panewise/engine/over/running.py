@@ -43,7 +43,7 @@ class Running:
         return columns.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
 
     def _ranges(self, job: Job) -> list[tuple[Numbers, Numbers]]:
-        """Returns the frames of the targets as ranges of pieces. The first range has the stored partial, too."""
+        """Returns the frames of the targets as ranges of pieces, the first with the stored partial."""
         code = self._layout.code[self._layout.targets]
         first = self._layout.start[code]
         places = [

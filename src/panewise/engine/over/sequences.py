@@ -208,7 +208,7 @@ class Layout:
         return until
 
     def counted(self, what: RowFunction, rows: Flags | None = None) -> CountedRows:
-        """Returns the positions that a function counts, out of these rows: without nulls if it ignores them."""
+        """Returns the positions that a function counts, out of these rows: without ignored nulls."""
         counted = np.ones(len(self.code), dtype=np.bool_) if rows is None else rows
         if what.ignorenulls:
             counted = counted & self.values[what.columns[0]].is_not_null().to_numpy()

@@ -17,7 +17,7 @@ from panewise.engine.over.merged import results
 from panewise.engine.over.nth import FAR, nth, values_at
 from panewise.engine.over.ranges import pieces
 from panewise.engine.over.running import Running
-from panewise.engine.over.sequences import Flags, Layout, Numbers
+from panewise.engine.over.sequences import Layout
 from panewise.spec import OverColumn, RowFunction
 
 

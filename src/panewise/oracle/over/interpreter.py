@@ -142,7 +142,7 @@ class OverInterpreter(RowInterpreter):
         return (null_place, _Falling(key) if name in self._spec.descending else key)
 
     def _passing_order(self, row: Row) -> Any:
-        """Returns the sort key of rows that pass: rows always pass in ascending event time (semantics 29.13)."""
+        """Returns the sort key by which rows pass: in ascending event time (semantics 29.13)."""
         order = self._order(row)
         return _Falling(order) if self._spec.backwards else order
 
@@ -160,7 +160,7 @@ class OverInterpreter(RowInterpreter):
         return emitted
 
     def _is_complete(self, rows: _PassedRows) -> bool:
-        """Returns whether all rows have passed that the next row to emit depends on (semantics 29.8, 29.14)."""
+        """Returns whether all rows that the next one depends on have passed (semantics 29.8, 29.14)."""
         later = rows.passed[rows.emitted + 1 :]
         for column in self._spec.columns:
             what = column.what
@@ -211,8 +211,8 @@ class OverInterpreter(RowInterpreter):
         """Returns whether a row is at or behind the start of the range of another one."""
         if start is None:
             return True
-        # The current row as a bound means its peers, which only differs from the rows of its time if there are
-        # order columns.
+        # The current row as a bound means its peers, which only differs from the rows of its time if there
+        # are order columns.
         return self._order(other) >= self._order(row) if start == 0 else self._distance(other, row) >= start
 
     def _is_ahead(self, other: Row, row: Row, end: int | None) -> bool:

@@ -10,7 +10,6 @@ from panewise.spec.frames import Frame
 from panewise.spec.operators.over.operator import OverColumn, OverOperator
 from panewise.spec.operators.over.row_function import RowFunction
 
-
 _EXCLUDED: Final = {
     "no others": "",
     "current row": ", without the row itself",
@@ -84,9 +83,7 @@ def _function(what: RowFunction, frame: Frame | None, spec: OverOperator) -> str
             )
         case "nth_value":
             counted = f"row {what.n} with a value" if what.skips else f"row {what.n}"
-            return (
-                f"the {what.column} of {counted} of {_framed(frame, spec)}, null if there are fewer rows"
-            )
+            return f"the {what.column} of {counted} of {_framed(frame, spec)}, null if there are fewer rows"
     side = "before" if what.fn == "lag" else "after"
     default = "null" if what.default is None else repr(what.default)
     if what.skips:
@@ -140,8 +137,8 @@ def _order(spec: OverOperator) -> str:
         within = f", those of a batch in the order of {listed(columns)}" if columns else ""
         return f"Order: rows{of} are taken as they arrive{within}{replays}."
     arrival = "the last to arrive first" if spec.backwards else "as they arrive"
-    columns = [_directed(spec, name) for name in spec.order]
-    ties = f"by {listed(columns)}, then {arrival}" if columns else arrival
+    directed = tuple(_directed(spec, name) for name in spec.order)
+    ties = f"by {listed(directed)}, then {arrival}" if directed else arrival
     descending = "descending " if spec.backwards else ""
     return (
         f"Order: rows{of} are taken in the {descending}order of {spec.event_time}, those of equal time "
@@ -176,11 +173,7 @@ def _output(spec: OverOperator) -> str:
 def _values_ahead(spec: OverOperator) -> str:
     """Returns how many values a row waits for, if functions ignore nulls."""
     fn = "lag" if spec.backwards else "lead"
-    skipping = {
-        what.column: what.n
-        for what in _functions(spec)
-        if what.fn == fn and what.skips
-    }
+    skipping = {what.column: what.n for what in _functions(spec) if what.fn == fn and what.skips}
     waits = [f"{n} have a value of {column}" for column, n in skipping.items()]
     return f", of which {' and '.join(waits)}" if waits else ""
 
@@ -223,5 +216,7 @@ def _us_behind(spec: OverOperator) -> int:
 def _starts(spec: OverOperator, kind: str) -> list[int]:
     """Returns how far the frames of a kind reach back in the stream."""
     frames = [column.frame for column in spec.columns if column.frame is not None]
-    bounds = [(frame.end or 0) if spec.backwards else -(frame.start or 0) for frame in frames if frame.kind == kind]
+    bounds = [
+        (frame.end or 0) if spec.backwards else -(frame.start or 0) for frame in frames if frame.kind == kind
+    ]
     return [max(0, bound) for bound in bounds]

@@ -73,8 +73,8 @@ def lead(
     """Returns the function: value of the column in the row of the key that is `offset` rows after.
 
     A row is emitted only when that row has passed, or at the end of input. If there is no such row, the value
-    is the default. A negative offset looks back, as `lag` does. With ignoreNulls=True only rows whose value is
-    not null are counted, and a row waits until so many of them have passed. The function is used only with
+    is the default. A negative offset looks back, as `lag` does. With ignoreNulls=True only rows whose value
+    is not null are counted, and a row waits until so many of them have passed. The function is used only with
     `over`. The default has the type of the column.
 
     Raises:
@@ -88,8 +88,8 @@ def lead(
 def nth_value(column: ColumnOrName, offset: int, ignoreNulls: bool = False) -> RowFunction:  # noqa: N803 - PySpark's name
     """Returns the function: value of the column in the row `offset` of the frame, counted from 1.
 
-    It is null if the frame has fewer rows. With ignoreNulls=True only rows whose value is not null are counted.
-    The function is used only with `over`.
+    It is null if the frame has fewer rows. With ignoreNulls=True only rows whose value is not null are
+    counted. The function is used only with `over`.
 
     Raises:
         SpecError: for an offset below 1.
@@ -123,7 +123,7 @@ def last_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  #
     return last(column, ignoreNulls)
 
 
-def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls: bool) -> RowFunction:  # noqa: FBT001 - passed on
+def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls: bool) -> RowFunction:
     """Returns `lag` or `lead`. With a negative offset it is the other one, under the name of the first."""
     name = default_name(fn, column, offset, default) + _suffix(ignorenulls)
     if isinstance(offset, bool) or not isinstance(offset, int) or abs(offset) >= MAX_INSTANT:
@@ -135,6 +135,6 @@ def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls
     return RowFunction(fn, checked_column(column), name, offset, default, ignorenulls)
 
 
-def _suffix(ignorenulls: bool) -> str:  # noqa: FBT001 - of two texts
+def _suffix(ignorenulls: bool) -> str:
     """Returns what a default name says about nulls, in Spark's words."""
     return " ignore nulls" if ignorenulls else ""

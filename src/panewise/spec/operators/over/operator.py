@@ -15,6 +15,7 @@ from panewise.spec.operators.row_operator import RowOperator, check_input
 from panewise.spec.position import Position
 from panewise.spec.watermarks import Watermark
 
+
 @dataclass(frozen=True)
 class OverColumn:
     """A new column of an OVER operator.
@@ -85,7 +86,7 @@ class OverOperator(RowOperator):
         order: columns that order rows of equal event time; without an event time, the rows of one batch.
         descending: the columns, out of `order` and the event time, whose largest values come first. If the
             event time is one of them, the row before a row is the next one of the stream.
-        nulls_last: the `order` columns whose nulls come last. Default: those that are descending, as in Spark.
+        nulls_last: the `order` columns whose nulls come last. Default: those that are descending.
         position: the columns of the source position, which defines the arrival order within a batch.
         null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows
             invalid. Default: True if there are keys.
@@ -118,7 +119,7 @@ class OverOperator(RowOperator):
     max_future_skew: Duration | None = None
     watermark: Watermark | None = None
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a field
         self,
         *,
         columns: Iterable[OverColumn] = (),
@@ -156,7 +157,7 @@ class OverOperator(RowOperator):
 
     @property
     def backwards(self) -> bool:
-        """Whether the event time is descending, so that the first row of the order is the last of the stream."""
+        """Whether the event time is descending: the first row of the order is the last of the stream."""
         return self.event_time in self.descending
 
     @property
@@ -203,7 +204,9 @@ def _check_directions(spec: OverOperator) -> None:
         check_columns(names)
         others = [name for name in names if name not in spec.order and name != spec.event_time]
         if others or len(set(names)) < len(names) or (spec.event_time is None and names):
-            rule = "a direction is that of the event time, or of an order column beside it, and is stated once"
+            rule = (
+                "a direction is that of the event time, or of an order column beside it, and is stated once"
+            )
             shown = f"{field}={names!r}, event_time={spec.event_time!r}, order={spec.order!r}"
             raise SpecError(shown, rule, "add the column to the order, or leave it out")
     if spec.event_time in spec.nulls_last:
@@ -216,7 +219,8 @@ def _check_directions(spec: OverOperator) -> None:
 
 
 def _check_frames(spec: OverOperator) -> None:
-    # The one range that order columns allow ends with the last peer of the row, which the mirrored order begins with.
+    # The one range that order columns allow ends with the last peer of the row, which the mirrored order
+    # begins with.
     to_peers = ("range", 0, None) if spec.backwards else ("range", None, 0)
     for column in spec.columns:
         frame = column.frame
@@ -228,7 +232,10 @@ def _check_frames(spec: OverOperator) -> None:
             remedy = "order by the event time" + ("" if ranks else ", or use rows")
             what = "a RANGE frame" if ranged else column.what.fn
             if peers and not ranged and frame is not None:
-                what, remedy = f"exclude={frame.exclude!r}", "order by the event time, or exclude the current row"
+                what, remedy = (
+                    f"exclude={frame.exclude!r}",
+                    "order by the event time, or exclude the current row",
+                )
             raise SpecError(f"{column.name}: {what} without an event time", rule, remedy)
         if ranged and frame is not None and spec.order and (frame.kind, frame.start, frame.end) != to_peers:
             rule = "a RANGE frame measures the distance of rows by the event time alone"
@@ -249,4 +256,6 @@ def _check_ends(spec: OverOperator) -> None:
             if spec.backwards:
                 shown = f"{column.name}: {frame!r} with descending event time"
                 raise SpecError(shown, rule, "start the frame at the current row, or at a number before it")
-            raise SpecError(f"{column.name}: {frame!r}", rule, "end the frame at the current row, or at a number")
+            raise SpecError(
+                f"{column.name}: {frame!r}", rule, "end the frame at the current row, or at a number"
+            )
