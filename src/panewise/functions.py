@@ -51,7 +51,7 @@ from panewise.spec.aggregates.functions import (
     var_samp,
     variance,
 )
-from panewise.spec.aggregates.order_columns import asc, desc
+from panewise.spec.aggregates.order_columns import asc, asc_nulls_last, desc, desc_nulls_first
 from panewise.spec.aggregates.pairs import (
     corr,
     covar_pop,
@@ -77,7 +77,6 @@ from panewise.spec.operators.over.functions import (
     rank,
     row_number,
 )
-from panewise.spec.window_spec import asc_nulls_last, desc_nulls_first
 
 __all__ = [
     "any_value",

@@ -1,12 +1,16 @@
 """Functions over windows: what DuckDB computes from the same text over the same rows."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from panewise.errors import SqlError
 from panewise.sql import compile_sql
 from tests.engine.effort import examples
 from tests.sql.over_queries import columns, rows, text_of
@@ -44,3 +48,26 @@ def test_a_text_has_the_rows_of_duckdb(
     stage = compile_sql(text_of(new, inside=False)).stage
     emitted = [row for batch in Player(stage, runtime).play([*events, {"finish": True}]) for row in batch]
     assert shown(emitted) == shown(of_duckdb(text_of(new, inside=True), given_rows))
+
+
+@pytest.mark.parametrize("call", ["percent_rank()", "cume_dist()", "ntile(4)"])
+def test_functions_of_whole_partitions(call: str) -> None:
+    """semantics 46.86"""
+    with pytest.raises(SqlError, match=r"counts the rows of the whole partition.* \| use row_number, rank"):
+        compile_sql(f"SELECT {call} OVER (PARTITION BY k ORDER BY ts) FROM t")
+
+
+def test_the_table_of_the_page() -> None:
+    """semantics 46.80 to 46.84: the page shows what each form gives."""
+    page = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `(\w.* OVER \(ORDER BY ts.*\))` \| (.*) \|$", page, re.MULTILINE)
+    assert len(table) > 6
+    times_and_values = [(1, 1), (2, None), (2, 2), (5, 4)]
+    given_rows = [
+        {"ts": NOON.replace(minute=ts), "v": v, "i": i} for i, (ts, v) in enumerate(times_and_values)
+    ]
+    for call, result in table:
+        player = Player(compile_sql(f"SELECT i, {call} AS x FROM t").stage, "engine")
+        emitted = [row for batch in player.play([{"rows": given_rows}, {"finish": True}]) for row in batch]
+        values = [row["x"] for row in sorted(emitted, key=lambda row: row["i"])]
+        assert ", ".join("null" if value is None else str(value) for value in values) == result, call

@@ -76,12 +76,6 @@ class Frame:
         excluded = "" if self.exclude == "no others" else f", exclude={self.exclude!r}"
         return f"Frame(kind={self.kind!r}, start={self.start!r}, end={self.end!r}{excluded})"
 
-    @property
-    def last(self) -> int:
-        """The end of a frame that has one."""
-        assert self.end is not None
-        return self.end
-
 
 def _is_whole(bound: object) -> bool:
     return isinstance(bound, int) and not isinstance(bound, bool) and abs(bound) < MAX_INSTANT

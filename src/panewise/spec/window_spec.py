@@ -10,43 +10,43 @@ from typing import Any, Final, NoReturn, Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
-from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.frames import EXCLUSIONS, Frame
 
 Bound = int | timedelta | Duration | str
 
 
-@dataclass(frozen=True)
-class SortColumn:
-    """A column of `orderBy` whose nulls are not where Spark has them by default.
+class DirectedColumn:
+    """A column of an order with its direction, as functions of :mod:`panewise.functions` make it."""
 
-    :func:`asc_nulls_last` and :func:`desc_nulls_first` make it.
-    """
+    column: str
+
+    @property
+    def descends(self) -> bool:
+        """Whether the largest values come first."""
+        raise NotImplementedError
+
+    @property
+    def has_nulls_last(self) -> bool:
+        """Whether nulls come last. In Spark that is so in descending order, if nothing is said of them."""
+        return self.descends
+
+
+@dataclass(frozen=True)
+class SortColumn(DirectedColumn):
+    """A column of `orderBy` whose nulls are not where Spark has them by default."""
 
     column: str
     descending: bool
 
     @property
-    def nulls_last(self) -> bool:
+    def descends(self) -> bool:
+        """Whether the largest values come first."""
+        return self.descending
+
+    @property
+    def has_nulls_last(self) -> bool:
         """Whether nulls come last: in ascending order."""
         return not self.descending
-
-
-def asc_nulls_last(column: ColumnOrName) -> SortColumn:
-    """Returns a column of `orderBy`, whose smallest values come first and whose nulls come last.
-
-    Source: semantics 29.13; pyspark asc_nulls_last.
-    """
-    return SortColumn(checked_column(column), descending=False)
-
-
-def desc_nulls_first(column: ColumnOrName) -> SortColumn:
-    """Returns a column of `orderBy`, whose nulls come first, and then its largest values.
-
-    Source: semantics 29.13; pyspark desc_nulls_first.
-    """
-    return SortColumn(checked_column(column), descending=True)
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class WindowSpec:
         ('v',)
         """
         terms = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
-        directed = {term.column: term for term in terms if isinstance(term, (OrderColumn, SortColumn))}
-        names = [term.column if isinstance(term, (OrderColumn, SortColumn)) else term for term in terms]
+        directed = {term.column: term for term in terms if isinstance(term, DirectedColumn)}
+        names = [term.column if isinstance(term, DirectedColumn) else term for term in terms]
         return replace(
             self,
             order=_names(tuple(names)),
-            descending=tuple(name for name, term in directed.items() if _descends(term)),
-            nulls_last=tuple(name for name, term in directed.items() if _has_nulls_last(term)),
+            descending=tuple(name for name, term in directed.items() if term.descends),
+            nulls_last=tuple(name for name, term in directed.items() if term.has_nulls_last),
         )
 
     def rowsBetween(self, start: int, end: int) -> "WindowSpec":  # noqa: N802 - PySpark's name
@@ -270,14 +270,6 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
                 f"column {name!r}", rule, "give the column's name; compute expressions before the operator"
             )
     return names
-
-
-def _descends(term: OrderColumn | SortColumn) -> bool:
-    return term.descending if isinstance(term, SortColumn) else not term.ascending
-
-
-def _has_nulls_last(term: OrderColumn | SortColumn) -> bool:
-    return term.nulls_last if isinstance(term, SortColumn) else not term.ascending
 
 
 def _time(bound: Any, name: str) -> int:

@@ -8,6 +8,7 @@ combine key and time. n positions and q frames cost n + q log n.
 import numpy as np
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.over.plan import end_of
 from panewise.engine.over.sequences import Layout, Numbers
 from panewise.spec import Frame
 
@@ -23,11 +24,11 @@ def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
     if frame.kind == "rows":
         passed = layout.passed[layout.code[at]]
         low = start if frame.start is None else np.maximum(start, at + _within(frame.start, layout))
-        return low, np.minimum(at + _within(frame.last, layout) + 1, passed)
+        return low, np.minimum(at + _within(end_of(frame), layout) + 1, passed)
     low = start if frame.start is None else _firsts(layout, frame.start)
     if frame.end == 0:
         return low, layout.peers_end[at]
-    return low, _places(layout, frame.last, side="right")
+    return low, _places(layout, end_of(frame), side="right")
 
 
 def ranges(layout: Layout, frame: Frame) -> list[tuple[Numbers, Numbers]]:

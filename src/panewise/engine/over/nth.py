@@ -22,7 +22,7 @@ _KEY, _VALUE = "__key", "__value"
 
 
 @dataclass(frozen=True)
-class Values:
+class NthValues:
     """The values at targets. `reached` says which targets have such a row."""
 
     values: pl.Series
@@ -38,7 +38,7 @@ def values_at(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) 
     )
 
 
-def nth(layout: Layout, what: RowFunction, ranges: Ranges, *, from_end: bool) -> Values:
+def nth(layout: Layout, what: RowFunction, ranges: Ranges, *, from_end: bool) -> NthValues:
     """Returns the value of the n-th counted row of the frame of each target.
 
     Args:
@@ -58,12 +58,12 @@ def nth(layout: Layout, what: RowFunction, ranges: Ranges, *, from_end: bool) ->
     index = -missing if from_end else wanted - 1
     in_list = (missing <= lengths) & ~there.reached if from_end else wanted <= lengths
     chosen = stored.list.get(pl.Series(np.where(in_list, index, 0)), null_on_oob=True)
-    return Values(chosen.zip_with(pl.Series(in_list), there.values), in_list | there.reached)
+    return NthValues(chosen.zip_with(pl.Series(in_list), there.values), in_list | there.reached)
 
 
 def _of_ranges(
     layout: Layout, what: RowFunction, ranges: Ranges, *, from_end: bool, skipped: Numbers | None = None
-) -> tuple[Values, Numbers]:
+) -> tuple[NthValues, Numbers]:
     """Returns the values within the ranges, and how many rows are missing where there are too few.
 
     If `skipped` rows are counted before, only rows that the stored lists do not cover are counted here.
@@ -85,7 +85,7 @@ def _of_ranges(
         place[hit] = counted.places[index[hit]]
         missing = np.where(open_ & ~hit, missing - (behind - before), missing)
     reached = place >= 0
-    return Values(values_at(layout, what, place, reached), reached), missing
+    return NthValues(values_at(layout, what, place, reached), reached), missing
 
 
 def lists(layout: Layout) -> list[pl.Series]:

@@ -119,7 +119,7 @@ class OverPlan(UncombinedPort, InputPort):
         # The frames without a start of all later rows contain the rows before this place, which is counted
         # from the first of these later rows. It is 0 or negative.
         ends = [
-            column.frame.last
+            end_of(column.frame)
             for column in spec.columns
             if column.frame is not None and column.frame.start is None
         ]
@@ -315,7 +315,7 @@ def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
         if column.frame is not None and column.frame.kind == "range" and (column.frame.start or 0) < 0
     ]
     partial = all(
-        isinstance(column.what, Aggregate) and column.frame is not None and column.frame.last >= 0
+        isinstance(column.what, Aggregate) and column.frame is not None and end_of(column.frame) >= 0
         for column in back
     )
     if spec.rows_ahead or not partial:
@@ -330,8 +330,14 @@ def _rows_behind(spec: OverOperator) -> int:
         if isinstance(column.what, RowFunction) and column.what.fn == "lag" and not column.what.skips:
             rows_behind.append(column.what.n or 0)
         if column.frame is not None and column.frame.kind == "rows":
-            rows_behind.append(-column.frame.last if column.frame.start is None else -column.frame.start)
+            rows_behind.append(-end_of(column.frame) if column.frame.start is None else -column.frame.start)
     return max(rows_behind)
+
+
+def end_of(frame: Frame) -> int:
+    """Returns the end of a frame in ascending order, which always has one."""
+    assert frame.end is not None
+    return frame.end
 
 
 def _skips(column: OverColumn, fn: str) -> bool:

@@ -53,24 +53,30 @@ class OverColumn:
         """The name of the column."""
         return self.what.name
 
-    def rows_ahead(self, *, backwards: bool) -> int:
-        """Returns how many later rows of the stream the column depends on, at least.
+    @property
+    def rows_ahead(self) -> int:
+        """How many rows after the current row the column depends on, at least."""
+        return self._reach("rows", "lead", None if self.frame is None else self.frame.end)
 
-        `backwards` says whether the operator orders by descending event time: then the rows before a row in
-        this order arrive after it.
-        """
+    @property
+    def rows_behind(self) -> int:
+        """How many rows before the current row the column depends on, at least, if there is a bound."""
+        return self._reach("rows", "lag", None if self.frame is None else -(self.frame.start or 0))
+
+    @property
+    def us_ahead(self) -> int:
+        """How far the range reaches beyond the current row's event time, in microseconds."""
+        return self._reach("range", None, None if self.frame is None else self.frame.end)
+
+    @property
+    def us_behind(self) -> int:
+        """How far the range reaches back from the current row's event time, in microseconds."""
+        return self._reach("range", None, None if self.frame is None else -(self.frame.start or 0))
+
+    def _reach(self, kind: str, shift: str | None, bound: int | None) -> int:
         if isinstance(self.what, RowFunction) and self.what.fn in SHIFTS:
-            return (self.what.n or 0) if (self.what.fn == "lag") == backwards else 0
-        return self._ahead("rows", backwards=backwards)
-
-    def us_ahead(self, *, backwards: bool) -> int:
-        """Returns how far the range reaches beyond the current row's event time, in microseconds."""
-        return self._ahead("range", backwards=backwards)
-
-    def _ahead(self, kind: str, *, backwards: bool) -> int:
-        if self.frame is None or self.frame.kind != kind:
-            return 0
-        return max(0, -(self.frame.start or 0) if backwards else self.frame.end or 0)
+            return (self.what.n or 0) if self.what.fn == shift else 0
+        return max(0, bound or 0) if self.frame is not None and self.frame.kind == kind else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,12 +169,14 @@ class OverOperator(RowOperator):
     @property
     def rows_ahead(self) -> int:
         """How many rows of its key must pass after a row before the row is emitted (semantics 29.8)."""
-        return max((column.rows_ahead(backwards=self.backwards) for column in self.columns), default=0)
+        reach = [column.rows_behind if self.backwards else column.rows_ahead for column in self.columns]
+        return max(reach, default=0)
 
     @property
     def us_ahead(self) -> int:
         """How far the ranges reach ahead of a row, in microseconds: d in semantics 29.2."""
-        return max((column.us_ahead(backwards=self.backwards) for column in self.columns), default=0)
+        reach = [column.us_behind if self.backwards else column.us_ahead for column in self.columns]
+        return max(reach, default=0)
 
 
 def _check_kinds(spec: OverOperator) -> None:
