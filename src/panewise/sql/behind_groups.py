@@ -40,7 +40,7 @@ class WrittenText:
 
     def place_of(self, offset: int) -> int:
         """Returns the place in the old text of a character of this one."""
-        begin, place = max((one for one in self.places if one[0] <= offset), default=(0, 0))
+        begin, place = max((piece for piece in self.places if piece[0] <= offset), default=(0, 0))
         return place + offset - begin
 
 
@@ -111,7 +111,7 @@ class GroupedSelect:
     def _replaced(self, text: WrittenText, node: exp.Expr, span: TextSpan) -> None:
         """Adds an expression, with names of the inner columns in the places of what the groups have."""
         at = span.start
-        for part in sorted(self._of_groups(node), key=lambda one: self.parser.span_of(one).start):
+        for part in sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start):
             place = self.parser.span_of(part)
             text.add(self.parser.sql[at : place.start], at)
             text.add(quoted(self._column(part)), place.start)
@@ -135,7 +135,7 @@ class GroupedSelect:
             while isinstance(function, _BEHIND_CALLS):
                 function = function.this
             alias = node.args.get("alias")
-            others = [one for one in node.iter_expressions() if one not in (node.this, alias)]
+            others = [child for child in node.iter_expressions() if child not in (node.this, alias)]
             children = iter([*function.iter_expressions(), *others])
         for child in children:
             yield from self._of_groups(child)

@@ -226,7 +226,7 @@ def _over(spec: OverOperator, table: str) -> str:
     if spec.watermark is not None:
         raise _unsaid("watermark", spec.watermark)
     if not spec.columns:
-        raise _unsaid("columns", spec.columns)
+        return _ordered_rows(spec, table)
     calls = _different("columns", [_column(spec, column) for column in spec.columns])
     columns = [f"{call} AS {quoted(column.name)}" for call, column in zip(calls, spec.columns, strict=True)]
     options = _options(spec)
@@ -234,6 +234,18 @@ def _over(spec: OverOperator, table: str) -> str:
         order = f"order = {_joined('order', spec.order)}"
         options = f" WITH ({order})" if not options else options.replace("(", f"({order}, ", 1)
     return f"SELECT *, {', '.join(columns)}\nFROM {table}{options}"
+
+
+def _ordered_rows(spec: OverOperator, table: str) -> str:
+    """Returns a query whose rows come in the order of their event times (semantics 46.15)."""
+    for field in ("keys", "order", "descending", "position", "max_future_skew"):
+        if getattr(spec, field):
+            raise _unsaid(field, getattr(spec, field))
+    if spec.null_keys or spec.event_time is None:
+        raise _unsaid("null_keys", spec.null_keys)
+    # The text has to name the event time, and only WATERMARK does. A specification has no delay.
+    watermark = f"WATERMARK {quoted(spec.event_time)} DELAY OF INTERVAL '0 seconds'"
+    return f"SELECT * FROM {table} {watermark}\nEMIT AFTER WATERMARK"
 
 
 def _column(spec: OverOperator, column: Any) -> str:

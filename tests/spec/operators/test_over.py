@@ -489,3 +489,21 @@ def test_names_of_functions_that_ignore_nulls() -> None:
     assert names == ["lag(v, 2, 0) ignore nulls", "nth_value(v, 3) ignore nulls"]
     document = {"columns": [{"fn": "lag", "column": "v", "n": 2, "default": 0, "ignorenulls": True}]}
     assert from_dict(document).columns[0].name == names[0]
+
+
+def test_words_of_directions_values_and_excluded_rows() -> None:
+    """semantics 29.13 to 29.15"""
+    window = Window.orderBy(F.desc("ts"), "v", F.asc_nulls_last("w"), F.desc("x"))
+    columns = {
+        "a": F.sum("v").over(window.rowsBetween(0, Window.unboundedFollowing).excluding("ties")),
+        "b": F.lag("v", 2, None, True).over(window),
+    }
+    text = describe(over_operator(columns))
+    for words in (
+        "a is sum of v over the rows from the row itself to the last row, without the other rows that",
+        "b is value 2 of v before it that is not null, null if there is none",
+        "in the descending order of ts, those of equal time by v, w with nulls last and x descending, then",
+        "then the last to arrive first",
+        "the time of the 2 rows after it, and of the 2 rows after it with a value of v",
+    ):
+        assert words in text

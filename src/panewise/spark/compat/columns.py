@@ -61,13 +61,13 @@ class Call:
         Raises:
             SpecError: if there is no such function on a stream.
         """
-        given = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
-        if len(given.get("cols", ())) or given.get("frequency", 1) != 1:
+        arguments = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
+        if len(arguments.get("cols", ())) or arguments.get("frequency", 1) != 1:
             rule = "on a stream a function over a window reads one column, each row once"
             raise SpecError(f"{self.name}{self.args!r}", rule, "count or repeat the values before")
         remaining = {
             name: value
-            for name, value in given.items()
+            for name, value in arguments.items()
             if name not in ("cols", "frequency", "deterministic") and value is not None
         }
         arguments = {
@@ -152,7 +152,7 @@ def functions_in(value: Any) -> tuple[Function, ...]:
     if isinstance(value, Mapping):
         return functions_in(tuple(value.values()))
     if isinstance(value, (list, tuple)):
-        return tuple(dict.fromkeys(one for item in value for one in functions_in(item)))
+        return tuple(dict.fromkeys(function for item in value for function in functions_in(item)))
     known = memory_of(value)
     return () if known is None else known.functions
 

@@ -43,14 +43,14 @@ class Derivation:
         base: the input of the operator.
         functions: the functions over windows that the operator computes.
         steps: the calls that are made on the operator's rows, beginning with that with the functions.
-        made: the columns that the steps add or replace.
+        new_columns: the columns that the steps add or replace.
         result: the outputs of the operator.
     """
 
     base: DataFrame
     functions: tuple[Function, ...]
     steps: tuple[Step, ...]
-    made: frozenset[str]
+    new_columns: frozenset[str]
     result: OverResult | None = None
 
 
@@ -159,17 +159,20 @@ def _replaced(name: str, method: Callable[..., DataFrame]) -> Callable[..., Data
     @wraps(method)
     def call(self: DataFrame, *args: Any, **kwargs: Any) -> DataFrame:
         known, functions = _known(self), functions_in((*args, *kwargs.values()))
-        if any(one.window.only_here for one in functions) or (functions and self.isStreaming):
+        if any(function.window.only_here for function in functions) or (functions and self.isStreaming):
             # After a select, any column may differ from the column of this name in the base.
-            made = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)
+            new_columns = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)
             step = _step(method, *_streamed(self, name, args, kwargs))
-            return _operated(self, functions, step, made)
+            return _operated(self, functions, step, new_columns)
         args, kwargs = as_plain(args), as_plain(kwargs)
         plain = method(self, *args, **kwargs)
         if known is None or name == "select":
             return plain
-        steps, made = (*known.steps, _step(method, args, kwargs)), known.made | _names_of(name, args, kwargs)
-        return _remember(plain, replace(known, steps=steps, made=made))
+        steps, new_columns = (
+            (*known.steps, _step(method, args, kwargs)),
+            known.new_columns | _names_of(name, args, kwargs),
+        )
+        return _remember(plain, replace(known, steps=steps, new_columns=new_columns))
 
     return call
 
@@ -205,29 +208,31 @@ def _aliased(column: Any) -> Any:
     return column if known is None or known.named or not known.functions else column.alias(text_of(column))
 
 
-def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, made: frozenset[str]) -> DataFrame:
+def _operated(
+    df: DataFrame, functions: tuple[Function, ...], step: Step, new_columns: frozenset[str]
+) -> DataFrame:
     """Returns the rows with the functions, after the step.
 
     If the DataFrame was made by an OVER operator, one operator computes the functions of both.
     """
     known = _known(df)
     if known is None:
-        return _made(Derivation(df, functions, (step,), made))
-    for one in functions:
-        one.call.over(one.window, lambda column: _checked_text(text_of(column), known.made))
+        return _made(Derivation(df, functions, (step,), new_columns))
+    for function in functions:
+        function.call.over(function.window, lambda column: _checked_text(text_of(column), known.new_columns))
     together = tuple(dict.fromkeys((*known.functions, *functions)))
-    return _made(Derivation(known.base, together, (*known.steps, step), known.made | made))
+    return _made(Derivation(known.base, together, (*known.steps, step), known.new_columns | new_columns))
 
 
-def _checked_text(text: str, made: frozenset[str]) -> str:
-    """Returns the text of a column or expression, and refuses one that reads a column in `made`.
+def _checked_text(text: str, new_columns: frozenset[str]) -> str:
+    """Returns the text of a column or expression, and refuses one that reads a column in `new_columns`.
 
     Names are compared without regard to case, as Spark does by default.
 
     Raises:
         SpecError: naming both.
     """
-    for name in made:
+    for name in new_columns:
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             rule = "one operator computes the functions over windows of all steps, from the rows of its input"
             raise SpecError(
@@ -242,13 +247,13 @@ def _made(derivation: Derivation) -> DataFrame:
     base, inputs = derivation.base, _Inputs(derivation)
     names = [_free(f"window_function_{n}", base) for n in range(1, len(derivation.functions) + 1)]
     new_columns = {
-        name: one.call.over(one.window, inputs.name_of)
-        for name, one in zip(names, derivation.functions, strict=True)
+        name: function.call.over(function.window, inputs.name_of)
+        for name, function in zip(names, derivation.functions, strict=True)
     }
     result = over(base.withColumns(as_plain(inputs.expressions)) if inputs.expressions else base).withColumns(
         new_columns
     )
-    tokens = {one.name: SF.col(name) for name, one in zip(names, derivation.functions, strict=True)}
+    tokens = {function.name: SF.col(name) for name, function in zip(names, derivation.functions, strict=True)}
     rows = result.rows.select(
         *map(quoted, base.columns), *(column.alias(token) for token, column in tokens.items())
     )

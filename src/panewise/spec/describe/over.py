@@ -174,8 +174,8 @@ def _values_ahead(spec: OverOperator) -> str:
     """Returns how many values a row waits for, if functions ignore nulls."""
     fn = "lag" if spec.backwards else "lead"
     skipping = {what.column: what.n for what in _functions(spec) if what.fn == fn and what.skips}
-    waits = [f"{n} have a value of {column}" for column, n in skipping.items()]
-    return f", of which {' and '.join(waits)}" if waits else ""
+    waits = [f"{_counted(n or 0)} after it with a value of {column}" for column, n in skipping.items()]
+    return "".join(f", and of {wait}" for wait in waits)
 
 
 def _functions(spec: OverOperator) -> list[RowFunction]:
