@@ -224,6 +224,12 @@ STREAMS = [
         SELECT *, row_number() OVER (PARTITION BY window_start, window_end ORDER BY v DESC) AS rn
         FROM TUMBLE(t, ts, INTERVAL '10' SECONDS))
     WHERE rn = 1""",
+    """SELECT k, window_start, sum(v) AS s FROM TUMBLE(t, ts, INTERVAL '5' SECONDS)
+    GROUP BY k, window_start, window_end
+    QUALIFY row_number() OVER (PARTITION BY window_start, window_end ORDER BY sum(v) DESC, k) <= 1
+    AND max(v) > 1""",
+    """SELECT k, window_end, sum(v) AS s, lag(sum(v)) OVER (PARTITION BY k ORDER BY window_end) AS b
+    FROM TUMBLE(t, ts, INTERVAL '5' SECONDS) GROUP BY k, window_start, window_end""",
     """SELECT x.k, x.v, y.v AS w, z.v AS u FROM t x ASOF JOIN t y ON x.k = y.k AND x.ts > y.ts
     ASOF LEFT JOIN t z ON x.k = z.k AND x.ts < z.ts AND z.ts <= x.ts + INTERVAL 6 SECONDS""",
 ]

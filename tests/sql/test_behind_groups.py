@@ -39,6 +39,7 @@ def test_the_groups_are_an_inner_query() -> None:
         ("k, percent_rank() OVER (ORDER BY window_end) AS p", "the whole partition", 11),
         ("k, rank() OVER (ORDER BY window_end DESC) AS r", "arrive after it", 11),
         ("k, lag(median(v, 3)) OVER (ORDER BY window_end) AS r", "median", 15),
+        ("k, rank() OVER w AS r", "clause WINDOW", 11),
     ],
 )
 def test_errors_show_the_place_in_the_text(select: str, message: str, column: int) -> None:
@@ -46,3 +47,22 @@ def test_errors_show_the_place_in_the_text(select: str, message: str, column: in
     with pytest.raises(SqlError, match=message) as raised:
         compile_sql(f"SELECT {select} {GROUPED}")
     assert (raised.value.line, raised.value.column) == (1, column)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (
+            f"SELECT k {GROUPED} QUALIFY k > 1",
+            "QUALIFY is a condition on functions over windows .* write it as HAVING",
+        ),
+        (
+            "SELECT k, lag(sum(v)) OVER (ORDER BY k) AS l FROM t GROUP BY k EMIT CHANGES",
+            "add a window to GROUP BY",
+        ),
+    ],
+)
+def test_what_reads_no_groups_of_windows(sql: str, message: str) -> None:
+    """semantics 46.82"""
+    with pytest.raises(SqlError, match=message):
+        compile_sql(sql)

@@ -61,6 +61,10 @@ class GroupedSelect:
         Raises:
             SqlError: if a column has no name.
         """
+        qualify = self.select.qualify
+        if qualify is not None and not self.outer and not windows_in(qualify.node):
+            rule = "QUALIFY is a condition on functions over windows"
+            raise self.parser.fail("QUALIFY", rule, "write it as HAVING", qualify.span)
         for item in self.select.items:
             if item not in self.outer:
                 self._add(self._name(item), item.expr.span)
@@ -69,17 +73,22 @@ class GroupedSelect:
         for number, item in enumerate(self.select.items):
             text.add(", " if number else "", item.span.start)
             self._item(text, item)
-        qualify = WrittenText()
-        if self.select.qualify is not None:
-            self._replaced(qualify, self.select.qualify.node, self.select.qualify.span)
-        windows = WrittenText()
-        if self.select.windows_span is not None:
-            nodes = exp.Array(expressions=list(self.select.windows))
-            self._replaced(windows, nodes, self.select.windows_span)
+        clauses = self._clauses()  # which may add columns to the inner SELECT
         text.add(" FROM (", self.select.span.start)
         self._inner(text)
         text.add(") ", self.select.span.start)
-        for word, clause in (("", windows), ("QUALIFY ", qualify)):
+        _append(text, clauses)
+        return text
+
+    def _clauses(self) -> WrittenText:
+        """Returns the clauses WINDOW and QUALIFY."""
+        text, windows, condition = WrittenText(), WrittenText(), WrittenText()
+        if self.select.windows_span is not None:
+            nodes = exp.Array(expressions=list(self.select.windows))
+            self._replaced(windows, nodes, self.select.windows_span)
+        if self.select.qualify is not None:
+            self._replaced(condition, self.select.qualify.node, self.select.qualify.span)
+        for word, clause in (("", windows), ("QUALIFY ", condition)):
             if clause.sql:
                 text.add(word, clause.places[0][1])
                 _append(text, clause)

@@ -203,6 +203,10 @@ class _QueryCompiler:
 
     def _behind_groups(self, select: Select, emit: Emit | None, known: Mapping[str, _With]) -> Stage:
         """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
+        if self._window_table(select) is None and not self._calls_window(select):
+            rule = "groups without windows change as long as rows arrive, so no function can read them once"
+            remedy = "add a window to GROUP BY, such as window(ts, '1 hour')"
+            raise self.parser.fail("OVER or QUALIFY", rule, remedy, select.span)
         text = GroupedSelect(self.parser, select, emit).written()
         try:
             query, parser = parse(text.sql)
