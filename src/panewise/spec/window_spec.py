@@ -241,9 +241,6 @@ class Over:
 
         Expressions of functions over windows take two steps here: compute the function as a column, then the
         expression from that column.
-
-        Raises:
-            SpecError: always.
         """
         rule = "a function over a window is a whole column, not part of an expression"
         remedy = (

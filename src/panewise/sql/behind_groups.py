@@ -1,13 +1,10 @@
 """A SELECT whose functions over windows, or QUALIFY, read its groups, as two SELECTs (semantics 46.82).
 
 SQL computes functions over windows behind the groups. So the inner SELECT has the groups with all that the
-outer one reads of them, and the outer one has the functions. Both are written from the characters of the
-text, and then compiled like any other query over a query. Each character of the new text knows its place in
-the old one, so errors show the text of the user.
+outer one reads of them, and the outer one has the functions.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -15,33 +12,11 @@ from panewise.errors import SqlError
 from panewise.sql.function_calls import function_name, windows_in
 from panewise.sql.functions import is_aggregate
 from panewise.sql.parser import QueryParser
+from panewise.sql.rewriting import WrittenText
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, quoted
 
 _BEHIND_CALLS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
-
-
-@dataclass
-class WrittenText:
-    """A text that is written in pieces.
-
-    Attributes:
-        sql: the text.
-        places: where each piece begins in it, and where it begins in the old text.
-    """
-
-    sql: str = ""
-    places: list[tuple[int, int]] = field(default_factory=list)
-
-    def add(self, text: str, place: int) -> None:
-        """Adds a piece that stands at, or is about, a place of the old text."""
-        self.places.append((len(self.sql), place))
-        self.sql += text
-
-    def place_of(self, offset: int) -> int:
-        """Returns the place in the old text of a character of this one."""
-        begin, place = max((piece for piece in self.places if piece[0] <= offset), default=(0, 0))
-        return place + offset - begin
 
 
 class GroupedSelect:

@@ -23,6 +23,7 @@ from panewise.engine.columns import (
     STORED_TIME,
     TIME_COUNT,
     UNEMITTED,
+    user_columns,
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.over.mirrored import in_ascending_order
@@ -90,7 +91,7 @@ class OverPlan(UncombinedPort, InputPort):
         # Whether the frames of `spec`, which is in ascending order, are read from their ends.
         self.from_end = spec.backwards
         self.spec = spec = in_ascending_order(spec)
-        self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
+        self.payload = user_columns(self.schema)
         jobs = _jobs(spec, self.schema)
         self.ranges = _ranges(spec, jobs)
         self.bounded = [job for job in jobs if job.frame.start is not None and job not in self.ranges]

@@ -17,8 +17,6 @@ from panewise.spec import Over, OverOperator, WindowSpec, over_operator
 class OverResult(SingleInputResult):
     """The outputs of an OVER operator.
 
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-
     Attributes:
         new_columns: the new columns, if :class:`panewise.spark.OverBuilder` made the specification.
         fields: the other arguments of `over_operator` that made it.
@@ -33,7 +31,7 @@ class OverResult(SingleInputResult):
     @cached_property
     def rows(self) -> DataFrame:
         """The OVER rows: each input row once, with the new columns. This query only counts late rows."""
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")
 
     @overload
     def withColumn(self, name: str, column: Over) -> "OverResult": ...
@@ -65,20 +63,20 @@ class OverResult(SingleInputResult):
         """
         if columns and not any(isinstance(column, Over) for column in columns.values()):
             return super().withColumns(columns)
-        before, fields = self._description()
+        known, fields = self._description()
         for name, column in columns.items():
-            if name in before:
+            if name in known:
                 rule = "new columns have different names, so that none is lost (semantics 35.8)"
                 raise SpecError(f"new column {name!r} twice", rule, "give one of them another name")
             read = column.what.columns if isinstance(column, Over) else ()
-            new = [other for other in read if other in before]
+            new = [read_name for read_name in read if read_name in known]
             if new:
                 raise SpecError(
                     f"{name!r} reads {new[0]!r}, a new column",
                     "the new columns of an operator are computed from those of its input",
                     "compute it in a second operator, as in over(result)",
                 )
-        together = {**before, **columns}
+        together = {**known, **columns}
         result: OverResult = self.given.apply_again(over_operator(together, **fields))
         return replace(result, new_columns=together, fields=fields)
 
