@@ -4,6 +4,7 @@ Batch code that uses functions over windows runs on streams after a change of it
 know aggregates and row functions, whose method `over` needs it.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, NoReturn, Protocol
@@ -15,15 +16,15 @@ from panewise.spec.frames import EXCLUSIONS, Frame
 Bound = int | timedelta | Duration | str
 
 
-class DirectedColumn:
+class DirectedColumn(ABC):
     """A column of an order with its direction, as functions of :mod:`panewise.functions` make it."""
 
     column: str
 
     @property
+    @abstractmethod
     def descends(self) -> bool:
         """Whether the largest values come first."""
-        raise NotImplementedError
 
     @property
     def has_nulls_last(self) -> bool:
