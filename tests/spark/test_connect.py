@@ -14,6 +14,12 @@ FIRST = ((0, "a", 1), (5, "a", 2), (7, "b", 3), (130, "a", 5), (None, "b", 1))
 SUMS = [["a", 2, 3], ["a", 1, 5], ["b", 1, 3]]
 STREAMED = [*SUMS, ["c", 1, 9]]
 BATCH = [["a", 3, 103], *STREAMED[1:]]
+# Of texts of SQL over FIRST: panes, rows of OVER, pairs.
+TEXTS = [
+    [["a", 10], ["a", 10], ["a", 4], ["a", 4], ["b", 6], ["b", 6]],
+    [["a", 1, 2], ["a", 2, 4], ["a", 5, 8], ["b", 3, 4]],
+    [["a", 1, 2]],
+]
 
 
 def run(files: Feed, part: str) -> Any:
@@ -39,7 +45,7 @@ def files(tmp_path: Path) -> Feed:
 @pytest.mark.spark
 def test_a_stream_and_a_batch_through_connect(files: Feed) -> None:
     files.put(*FIRST)
-    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS, SUMS]
+    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS, SUMS, TEXTS]
 
 
 @pytest.mark.spark
@@ -67,6 +73,7 @@ def test_all_through_connect(files: Feed) -> None:
         "streamed": STREAMED,
         "expressions": ["sum((V * 2))", "sum((v * 2)) FILTER (WHERE ((v % 2) = 1))"],
         "expressed": [[6, 6], [10, 10], [18, 18], [206, 2]],
+        "sql": TEXTS,
         "late": ["expired"],
         "invalid": ["event time is null"],
         "batch": BATCH,
