@@ -6,6 +6,7 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -62,6 +63,43 @@ def test_checking_needs_no_pyspark() -> None:
     assert "pip install 'panewise[spark]'" in done.stderr
 
 
+class Query:
+    """A query that ends when it has been waited for twice."""
+
+    def __init__(self, watermark: int | None) -> None:
+        self.query, self.waits, self.isActive = self, 0, True
+        metrics = {"rows_in": 1200, "late": 1, "invalid": None, "panes": 7, "watermark": watermark}
+        self.recentProgress = [
+            {"runId": "r", "batchId": 3, "observedMetrics": {"panewise": metrics}, "eventTime": {}},
+            {"runId": "r", "batchId": 4, "observedMetrics": {}, "numInputRows": 5, "eventTime": {}},
+        ]
+
+    def awaitTermination(self, timeout: float) -> bool:
+        self.waits += 1
+        self.isActive = self.waits < 2
+        return not self.isActive
+
+    def exception(self) -> None:
+        return None
+
+
+def test_progress_is_lines_or_a_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 46.47"""
+    queries: Any = {"revenue": Query(1_704_067_200_000_000), "t": Query(None)}
+    sql._Display(quiet=False).wait(queries)
+    lines = capsys.readouterr().err.splitlines()
+    figures = "batch 4, rows in 1,205, late 1, invalid 0, panes 7, watermark 2024-01-01 00:00:00Z"
+    assert lines[0] == f"table revenue, state running, {figures}"
+    assert f"table revenue, state ended, {figures}" in lines
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    sql._Display(quiet=False).wait({"revenue": Query(None)})  # type: ignore[dict-item]
+    shown = capsys.readouterr().err
+    assert shown.count("\x1b[2A") == 2
+    assert "\x1b[Ktable    state    batch  rows in  late  invalid  panes  watermark\n" in shown
+
+
 def example_in(folder: Path) -> Path:
     """Returns a copy of the example in a folder, with its orders and its outputs."""
     text = EXAMPLE.read_text(encoding="utf-8")
@@ -77,6 +115,7 @@ def example_in(folder: Path) -> Path:
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_the_example_has_the_output_of_the_page(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

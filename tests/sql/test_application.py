@@ -1,9 +1,12 @@
 """What the statements of a script become, and what is refused before anything runs."""
 
+from random import Random
+
 import pytest
 
 from panewise.errors import SqlError
 from panewise.sql.application import InsertStep, SourceStep, Trigger, compile_script
+from panewise.sql.expressions import tokens_of
 
 TEXT = """
 SET panewise.checkpoint = '/checkpoints/';
@@ -74,6 +77,7 @@ WRONG = [
     ("s.id AND", "s.idd AND", 23, "idd"),
     ("sum(amount) OVER", "sum(product) OVER", 24, "sum takes numbers"),
     ("late 'late'", "late 'lost'", 13, "the table of late rows is created before"),
+    ("late USING json", "late USING csv", 13, "late rows have a struct `row`, which csv cannot contain"),
     ("INTO pairs", "INTO revenue", 21, "a table belongs to one query"),
     ("INTO pairs", "INTO nowhere", 21, "rows are added to a table of the script"),
     ("checkpoint '/pairs'", "checkpoint '/checkpoints/revenue'", 21, "a checkpoint belongs to one query"),
@@ -175,3 +179,32 @@ ON a.k = b.k AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR
 def test_what_is_not_known_is_not_refused(text: str) -> None:
     """semantics 46.43"""
     assert compile_script(text).steps
+
+
+def mutated(text: str, seed: int) -> str:
+    """Returns a text in which some tokens are left out, repeated or exchanged."""
+    random, tokens, parts, at = Random(seed), tokens_of(text), list[str](), 0
+    hits = {random.randrange(len(tokens)) for _ in range(random.choice([1, 1, 2, 3]))}
+    for number, token in enumerate(tokens):
+        word, other = text[token.start : token.end + 1], random.choice(tokens)
+        if number in hits:
+            another = text[other.start : other.end + 1]
+            word = random.choice(["", f"{word} {word}", another, f"{word} {another}", ";", ")", "'", "NULL"])
+        parts += [text[at : token.start], word]
+        at = token.end + 1
+    return "".join(parts) + text[at:]
+
+
+def test_a_mutated_script_has_steps_or_an_error_with_a_place() -> None:
+    """semantics 46.43"""
+    lines = [line_of_error(mutated(TEXT, seed)) for seed in range(100)]
+    assert lines.count("steps") > 5
+    assert None not in lines
+
+
+def line_of_error(text: str) -> int | str | None:
+    try:
+        assert compile_script(text).explain()
+    except SqlError as error:
+        return error.line
+    return "steps"

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
@@ -123,6 +124,13 @@ def test_rows_without_an_operator() -> None:
     bounds = sql("SELECT v, window_end FROM HOP(t, ts, INTERVAL 30 MINUTES, INTERVAL 1 HOUR)", t=ORDERS).rows
     assert bounds["v"].to_list() == [1, 1, 2, 2]
     assert bounds["window_end"].to_list()[:2] == [at(0, 13), at(30)]
+
+
+def test_a_notebook_shows_a_result_as_html() -> None:
+    """semantics 46.50"""
+    output = sql(COUNTS.format("t"), t=ORDERS)
+    shown, _ = InteractiveShell().display_formatter.format(output)
+    assert "<table" in shown["text/html"]
 
 
 REFUSED = [

@@ -6,18 +6,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from panewise.errors import SpecError, SqlError
+from panewise.errors import PanewiseError, SqlError
+from panewise.spark.failures import QueryError
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.settings import PARTITIONS, configure
 from panewise.spark.sinks import Sink
 from panewise.spark.standard_error import log_to
 from panewise.spark.streaming_sql import in_session
-from panewise.spark.table_sinks import FileSink, sink_of
+from panewise.spark.table_sinks import READABLE, FileSink, sink_of
 from panewise.spark.table_sources import source_of
 from panewise.spark.upstream_inputs import frame_of
 from panewise.sql.application import (
@@ -62,8 +63,9 @@ class ScriptRun:
         """Runs all statements, in their order. Queries over streams go on afterwards.
 
         Raises:
-            SqlError: if Spark, or an operator, refuses a statement. The error names its place in the script.
-            StateError: if a checkpoint was made by another query.
+            SqlError: if Spark or an operator refuses a statement, or a checkpoint is that of another query.
+                The error names the place in the script.
+            QueryError: if a query fails while another statement waits for its rows.
         """
         for step in self.application.steps:
             self._checked(step.statement.span, lambda step=step: self._step(step))  # type: ignore[misc]
@@ -80,9 +82,11 @@ class ScriptRun:
             work()
         except SqlError as error:
             raise script.placed(error, span) from error
-        except SpecError as error:
+        except PanewiseError as error:
             raise script.placed(SqlError(error.given, error.rule, error.remedy), span) from error
-        except (AnalysisException, ParseException) as error:
+        except QueryError:
+            raise
+        except PySparkException as error:
             said = str(error).strip().split("\n", 1)[0]
             refused = SqlError(said, "a statement is one that Spark runs", "correct it")
             raise script.placed(refused, span) from error
@@ -129,7 +133,7 @@ class ScriptRun:
         return in_session(self.session, text, tables)
 
     def _read(self, name: str, sink: Any, schema: StructType | None) -> None:
-        if not hasattr(sink, "read"):
+        if not isinstance(sink, READABLE):
             rule = "a table of this format is only written"
             raise SqlError(name, rule, "write its rows to files or to memory, too")
         sink.read(self.session, schema).createOrReplaceTempView(name)
@@ -139,7 +143,8 @@ class ScriptRun:
 
     def _insert(self, step: InsertStep) -> None:
         source, application = self._query(step.statement.query), f"{step.checkpoint}"
-        tables: dict[str | None, SinkStep] = {None: step.sink, **step.outputs}
+        tables: dict[str | None, SinkStep] = {None: step.sink}
+        tables.update(step.outputs)
         if step.outputs and isinstance(source, DataFrame):
             raise SqlError(*no_outputs(step.outputs))
         sinks = {output: sink_of(table, application) for output, table in tables.items()}

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -138,6 +138,9 @@ class AppendingSink:
     def read(self, session: SparkSession, schema: StructType | None) -> DataFrame:
         """Returns the rows that the table contains."""
         return session.read.format(self.format).options(**self.options).load()
+
+
+READABLE: Final = (FileSink, MemorySink, AppendingSink)
 
 
 def sink_of(step: SinkStep, application: str) -> Sink:

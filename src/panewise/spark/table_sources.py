@@ -21,7 +21,7 @@ def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
         reader = reader.schema(ddl(view.columns))
     df = reader.load()
     if view.columns is not None and view.format == "kafka":
-        df = _decoded(df, view.columns, view.options.get("value.format", "json").lower(), included(view))
+        df = decoded(df, view.columns, view.options.get("value.format", "json").lower(), included(view))
     if view.watermark is None:
         return df
     name, delay = view.watermark
@@ -33,7 +33,7 @@ def ddl(columns: tuple[ColumnSyntax, ...]) -> str:
     return ", ".join(f"{quoted(one.name)} {one.type}" for one in columns)
 
 
-def _decoded(
+def decoded(
     messages: DataFrame, columns: tuple[ColumnSyntax, ...], kind: str, others: tuple[str, ...]
 ) -> DataFrame:
     """Returns the columns of the values of messages. In a value that is malformed all of them are null."""

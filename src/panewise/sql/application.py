@@ -50,6 +50,7 @@ _OUTPUT: Final = re.compile(
     r"((first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|operator\d+)_)?"
     r"((left|right)_)?(late|invalid|counts)(@\w+)?"
 )
+_FLAT: Final = frozenset({"csv", "text"})  # formats without structs
 _OWN_OPTIONS: Final = frozenset({"path", "checkpoint", "trigger", "finish"})
 
 
@@ -319,6 +320,10 @@ class _ScriptCompiler:
             if table.lower() not in self.sinks:
                 rule = f"the table of {output} rows is created before it is named"
                 raise self.script.fail(f"{output} = {table!r}", rule, "create it before", spans[output])
+            format_ = self.sinks[table.lower()].statement.format
+            if format_ in _FLAT and not output.endswith("counts"):
+                rule = f"{output} rows have a struct `row`, which {format_} cannot contain"
+                raise self.script.fail(f"{output} = {table!r}", rule, "use json or parquet", spans[output])
         self.sinks[statement.name.lower()] = step
         return step
 
