@@ -72,9 +72,6 @@ ELSEWHERE = {
     "spec/windows/size_in_rows.py": "spec/rules/test_row_numbering.py",
     # The command is run as a module there.
     "cli/__main__.py": "cli/test_state.py",
-    # A text of SQL runs through all of these.
-    "standalone/sql_functions.py": "standalone/test_sql_expressions.py",
-    "standalone/sql_stages.py": "standalone/test_streaming_sql.py",
     "spark/script_progress.py": "spark/test_script_run.py",
     "spark/table_sinks.py": "spark/test_script_run.py",
     "spark/table_sources.py": "spark/test_script_run.py",
