@@ -14,9 +14,14 @@ FIRST = ((0, "a", 1), (5, "a", 2), (7, "b", 3), (130, "a", 5), (None, "b", 1))
 SUMS = [["a", 2, 3], ["a", 1, 5], ["b", 1, 3]]
 STREAMED = [*SUMS, ["c", 1, 9]]
 BATCH = [["a", 3, 103], *STREAMED[1:]]
-# Of texts of SQL over FIRST: panes, rows of OVER, pairs.
+# Of texts of SQL: panes, rows of OVER, and pairs. On the stream the row of "a" with 100 is late.
 TEXTS = [
-    [["a", 10], ["a", 10], ["a", 4], ["a", 4], ["b", 6], ["b", 6]],
+    [["a", 10], ["a", 10], ["b", 6], ["b", 6], ["c", 18], ["c", 18]],
+    [["a", 1, 2], ["a", 2, 4], ["a", 5, 8], ["b", 3, 4], ["c", 9, 10]],
+    [["a", 1, 100], ["a", 1, 2], ["a", 100, 2]],
+]
+STREAMED_TEXTS = [
+    [["a", 10], ["a", 10], ["a", 4], ["a", 4], ["b", 6], ["b", 6], ["c", 18]],
     [["a", 1, 2], ["a", 2, 4], ["a", 5, 8], ["b", 3, 4]],
     [["a", 1, 2]],
 ]
@@ -43,9 +48,9 @@ def files(tmp_path: Path) -> Feed:
 
 
 @pytest.mark.spark
-def test_a_stream_and_a_batch_through_connect(files: Feed) -> None:
+def test_a_stream_through_connect(files: Feed) -> None:
     files.put(*FIRST)
-    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS, SUMS, TEXTS]
+    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS]
 
 
 @pytest.mark.spark
@@ -73,7 +78,7 @@ def test_all_through_connect(files: Feed) -> None:
         "streamed": STREAMED,
         "expressions": ["sum((V * 2))", "sum((v * 2)) FILTER (WHERE ((v % 2) = 1))"],
         "expressed": [[6, 6], [10, 10], [18, 18], [206, 2]],
-        "sql": TEXTS,
+        "sql": [TEXTS, STREAMED_TEXTS],
         "late": ["expired"],
         "invalid": ["event time is null"],
         "batch": BATCH,

@@ -13,10 +13,19 @@ from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
 from panewise.sql.stages import JoinStage, Stage, TableStage, walk
 from panewise.standalone import SqlOutput, SqlQuery, sql
-from tests.sql.player import _sorted, documents, events_of, instant
+from panewise.standalone.streaming_sql import SqlRun
+from tests.sql.player import _sorted, documents, events_of, instant, microseconds
 
-DOCUMENTS = [document for _, document in documents()]
-IDS = [f"{file}: {document['name']}" for file, document in documents()]
+# A table here has the event time that its WATERMARK names, and no other.
+NAMED = [(file, document) for file, document in documents() if "time" not in document]
+DOCUMENTS = [document for _, document in NAMED]
+IDS = [f"{file}: {document['name']}" for file, document in NAMED]
+EMPTY = {
+    "k": pl.Int64,
+    "ts": pl.Datetime("us", "UTC"),
+    "v": pl.Int64,
+    "w": pl.Int64,
+}  # of a table without rows
 
 
 def tables_of(stage: Stage) -> dict[str, str]:
@@ -51,27 +60,24 @@ def wanted(event: Mapping[str, Any]) -> list[str]:
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript(document: dict[str, Any]) -> None:
     """semantics 46.50, 46.51"""
-    names, events = tables_of(compile_sql(document["sql"]).stage), events_of(document)
+    text, events = document["sql"], events_of(document)
+    names = tables_of(compile_sql(text).stage)
     if "events" not in document:
-        assert _sorted(sql(document["sql"], **frames_of(names, events[0])).rows.to_dicts()) == wanted(
-            document
-        )
+        assert _sorted(sql(text, **frames_of(names, events[0])).rows.to_dicts()) == wanted(document)
         return
-    together = {
-        key: [row for event in events for row in event.get(key, [])] for key in {*names, *names.values()}
-    }
-    schemas = {name: dict(frame.schema) for name, frame in frames_of(names, together).items()}
-    query = SqlQuery(document["sql"], **schemas)
+    keys = {*names, *names.values()}
+    together = {key: [row for event in events for row in event.get(key, [])] for key in keys}
+    schemas = {name: dict(frame.schema) or EMPTY for name, frame in frames_of(names, together).items()}
+    # The watermarks of a transcript move by its events.
+    run = SqlRun(text, schemas, document.get("update"), follows=False)
     for event in events:
-        assert _sorted(stepped(query, names, event, schemas).rows.to_dicts()) == wanted(event)
+        assert _sorted(stepped(run, names, event, schemas).rows.to_dicts()) == wanted(event)
 
 
-def stepped(query: SqlQuery, names: Mapping[str, str], event: Mapping[str, Any], schemas: Any) -> SqlOutput:
-    if "watermark" in event:
-        return query.advance(dict.fromkeys(names, event["watermark"]))
-    if "clock" in event:
-        return query.advance(clock=event["clock"])
-    return query.finish() if "finish" in event else query.add(**frames_of(names, event, schemas))
+def stepped(run: SqlRun, names: Mapping[str, str], event: Mapping[str, Any], schemas: Any) -> SqlOutput:
+    watermarks = dict.fromkeys(names, microseconds(event["watermark"])) if "watermark" in event else {}
+    clock = microseconds(event["clock"]) if "clock" in event else None
+    return run.step(frames_of(names, event, schemas), watermarks, clock, finish="finish" in event)
 
 
 def at(minute: int, hour: int = 12) -> datetime:

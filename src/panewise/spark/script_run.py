@@ -168,7 +168,7 @@ def _schemas(source: Any, outputs: list[str]) -> dict[str | None, StructType | N
     kinds = open_ended._outputs()
     for output in outputs:
         if output in kinds:
-            known[output] = open_ended._alone(kinds[output], whole_rows=True).schema
+            known[output] = open_ended._alone(kinds[output]).schema
     return known
 
 

@@ -21,6 +21,7 @@ from panewise.sql.joins import resolved
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     AssignedStage,
+    DeduplicateStage,
     JoinStage,
     OutputColumn,
     OverStage,
@@ -119,7 +120,7 @@ class ColumnCheck:
                 return rows
             case JoinStage():
                 return self._joined(stage)
-            case WindowsStage():
+            case WindowsStage() | DeduplicateStage():
                 return self._windows(stage)
             case OverStage():
                 return self._over(stage)
@@ -157,7 +158,12 @@ class ColumnCheck:
             marked = stage.tables[1][0]
             assert isinstance(marked, TableStage), "the watermark of a query"
             return self._marked(inputs[0], marked)
-        return replace(UNKNOWN, streaming=any(one.streaming for one in inputs))
+        streaming = any(table.streaming for table in inputs)
+        endless = stage.endless
+        if streaming and endless is not None:
+            place = {"start": endless.start, "end": endless.end}
+            raise SqlError(endless.given, endless.rule, endless.remedy, sql=self.sql, **place)
+        return replace(UNKNOWN, streaming=streaming)
 
     def _filtered(self, stage: Any, known: KnownTable) -> KnownTable:
         self._check(known, [] if stage.where is None else [stage.where], stage.alias)
@@ -189,15 +195,17 @@ class ColumnCheck:
         marks = None if known.watermarks is None else known.watermarks & remaining
         return replace(known, columns=columns, watermarks=marks)
 
-    def _windows(self, stage: WindowsStage) -> KnownTable:
+    def _windows(self, stage: WindowsStage | DeduplicateStage) -> KnownTable:
         rows = self._filtered(stage, self.known_table(stage.input))
-        if stage.exploded is not None and rows.columns is not None:
-            rows = replace(rows, columns={**rows.columns, stage.exploded.name: None})
+        exploded = stage.exploded if isinstance(stage, WindowsStage) else None
+        if exploded is not None and rows.columns is not None:
+            rows = replace(rows, columns={**rows.columns, exploded.name: None})
         self._operator(stage, rows)
         names = [one.name or one_line(one.original) for one in stage.outputs]
         times = {f"window_{one}" for one in ("start", "end", "time")}
         columns = {name: _TIMESTAMP if name in times else None for name in names}
-        known = stage.ranked is None and not any(one.text.endswith("*") for one in stage.outputs)
+        ranked = stage.ranked if isinstance(stage, WindowsStage) else None
+        known = ranked is None and not any(one.text.endswith("*") for one in stage.outputs)
         return KnownTable(columns if known else None, rows.streaming, None)
 
     def _over(self, stage: OverStage) -> KnownTable:
@@ -209,7 +217,7 @@ class ColumnCheck:
         both = replace(rows, columns={**rows.columns, **dict.fromkeys(new)}, watermarks=None)
         return both if stage.outputs is None else self._selected(both, stage.outputs, stage.alias, new)
 
-    def _operator(self, stage: WindowsStage | OverStage, rows: KnownTable) -> None:
+    def _operator(self, stage: WindowsStage | OverStage | DeduplicateStage, rows: KnownTable) -> None:
         """Checks the columns that an operator reads."""
         self._check(rows, [one.text for one in stage.computed], stage.alias)
         self._check_spec(stage.spec, {INPUT: rows}, {one.name for one in stage.computed})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Chain, OverOperator, WindowOperator
+from panewise.spec import AnyWindow, Chain, DeduplicateOperator, OverOperator, WindowOperator
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class TableStage:
         alias: the name by which expressions call it.
         columns: the names that an alias gives to its columns.
         watermark: the column of WATERMARK, its delay, and its expression if it is computed.
+        run: how Spark runs the operator that reads it: `finish`, `shards` and `clock`, if given.
     """
 
     text: str
@@ -52,11 +53,23 @@ class TableStage:
     alias: str | None
     columns: tuple[str, ...] = ()
     watermark: tuple[str, Duration, str | None] | None = None
+    run: tuple[tuple[str, Any], ...] = ()
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
         """The stages before it: none."""
         return ()
+
+
+@dataclass(frozen=True)
+class Endless:
+    """Why a query has no result on a stream: the parts of an error, and its place in the text."""
+
+    given: str
+    rule: str
+    remedy: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -66,10 +79,12 @@ class SparkStage:
     Attributes:
         parts: the text, cut where a table stands. Between two parts stands an input.
         tables: the inputs, each with the name by which expressions call it.
+        endless: why it is refused on a stream, None if it is not.
     """
 
     parts: tuple[str, ...]
     tables: tuple[tuple["Stage", str | None], ...]
+    endless: Endless | None = None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -111,10 +126,28 @@ class AssignedStage(FollowingStage):
     Attributes:
         window: the windows.
         time: the column of the event time.
+        partition: the columns of PARTITION BY, in lower case.
     """
 
     window: AnyWindow
     time: str
+    partition: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Equal ranks of equal rows, as RANK and DENSE_RANK give them.
+
+    Attributes:
+        function: "rank" or "dense_rank".
+        n: the greatest rank.
+        lists: the lists with the values of the order. Empty: the structs have them in the field `field`.
+    """
+
+    function: str
+    n: int
+    lists: tuple[str, ...] = ()
+    field: str = "order of the row"
 
 
 @dataclass(frozen=True)
@@ -126,12 +159,14 @@ class Ranked:
         rank: the name of a column with the place, from 1; None if there is none.
         others: further columns: their names, and expressions over panes.
         retracts: whether the rows have the column `op`.
+        ties: how equal rows are ranked; None if each has a rank of its own.
     """
 
     lists: tuple[str, ...]
     rank: str | None
     others: tuple[tuple[str, str], ...]
     retracts: bool
+    ties: Ties | None = None
 
 
 @dataclass(frozen=True)
@@ -190,6 +225,29 @@ class OverStage(FollowingStage):
 
 
 @dataclass(frozen=True)
+class DeduplicateStage(FollowingStage):
+    """A deduplication.
+
+    Attributes:
+        alias: the name by which expressions call it.
+        where: the condition on the rows, None if there is none.
+        computed: the columns that are computed from the rows.
+        spec: the operator.
+        outputs: the SELECT list over its rows.
+        having: as in :class:`WindowsStage`.
+        naming: as in :class:`WindowsStage`.
+    """
+
+    alias: str | None
+    where: str | None
+    computed: tuple[Computed, ...]
+    spec: DeduplicateOperator
+    outputs: tuple[OutputColumn, ...]
+    having: str | None = None
+    naming: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
 class Referring:
     """An expression over the rows of a join, cut where columns stand, as only the tables show whose they are.
 
@@ -223,6 +281,7 @@ class JoinStage:
         items: the SELECT list.
         spark: the same query for Spark alone, for a join with a static table; None if Spark does not have it.
         timestamp: the side whose event time is that of the rows, if another operator reads it.
+        lateness: the allowed lateness of both sides, None if there is none.
     """
 
     left: "Stage"
@@ -237,6 +296,7 @@ class JoinStage:
     items: tuple[Referring, ...]
     spark: SparkStage | None
     timestamp: Literal["left", "right"] | None = None
+    lateness: Duration | None = None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -244,8 +304,9 @@ class JoinStage:
         return (self.left, self.right)
 
 
-Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | WindowsStage | OverStage | JoinStage
-OURS: Any = (WindowsStage, OverStage, JoinStage)
+OurStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage | JoinStage
+Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | OurStage
+OURS: Any = (WindowsStage, OverStage, DeduplicateStage, JoinStage)
 
 
 @dataclass(frozen=True)
@@ -264,16 +325,27 @@ class CompiledQuery:
     sql: str = field(default="", repr=False)
 
     @property
-    def last(self) -> "WindowsStage | OverStage | JoinStage | None":
+    def last(self) -> OurStage | None:
         """The last stage of panewise, None if Spark alone runs the query."""
-        return next((one for one in walk(self.stage) if isinstance(one, OURS)), None)
+        return next((stage for stage in walk(self.stage) if isinstance(stage, OURS)), None)
 
 
 def walk(stage: Stage) -> Iterator[Stage]:
     """Yields a stage and those before it, the last one first."""
     yield stage
-    for one in stage.inputs:
-        yield from walk(one)
+    for before in stage.inputs:
+        yield from walk(before)
+
+
+def run_options(stage: Stage) -> dict[str, Any]:
+    """Returns how Spark runs an operator: the options of the tables that it reads itself."""
+    options: dict[str, Any] = {}
+    for before in stage.inputs:
+        if isinstance(before, TableStage):
+            options |= before.run
+        elif not isinstance(before, OURS):
+            options |= run_options(before)
+    return options
 
 
 def over_rows(
@@ -286,7 +358,7 @@ def over_rows(
     if (
         outputs is not None
         and has_op(input)
-        and not any(_is_star(one) or one.name == "op" for one in outputs)
+        and not any(_is_star(output) or output.name == "op" for output in outputs)
     ):
         outputs = (*outputs, OutputColumn("op", "op", "op"))
     return RowsStage(input, alias, where, outputs)
@@ -298,12 +370,12 @@ def has_op(stage: Stage) -> bool:
         return stage.ranked.retracts
     if isinstance(stage, RowsStage) and stage.outputs is None:
         return has_op(stage.input)
-    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage)) else None
-    named = any(one.name == "op" for one in outputs or ())
+    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage, DeduplicateStage)) else None
+    named = any(output.name == "op" for output in outputs or ())
     whole = isinstance(stage, RowsStage) and any(map(_is_star, outputs or ()))
     return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
 
 
-def _is_star(one: OutputColumn) -> bool:
+def _is_star(output: OutputColumn) -> bool:
     """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
-    return one.text.startswith("*") or one.text.endswith(".*") or ".* EXCEPT" in one.text.upper()
+    return output.text.startswith("*") or output.text.endswith(".*") or ".* EXCEPT" in output.text.upper()

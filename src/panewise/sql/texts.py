@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from sqlglot import TokenType
+from sqlglot import Token, TokenType
 
 from panewise.sql.expressions import tokens_of
 from panewise.sql.syntax import TextSpan
@@ -24,7 +24,7 @@ def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
     '`total` / n'
     """
     parts, at = [], span.start
-    for place in sorted(changes, key=lambda one: one.start):
+    for place in sorted(changes, key=lambda part: part.start):
         parts += [sql[at : place.start], changes[place]]
         at = place.end
     return "".join([*parts, sql[at : span.end]])
@@ -39,11 +39,10 @@ def normal(text: str) -> str:
     return " ".join(_normal(tokens_of(text)))
 
 
-def _normal(tokens: Iterable[object]) -> Iterable[str]:
+def _normal(tokens: Iterable[Token]) -> Iterable[str]:
     for token in tokens:
-        text: str = token.text  # type: ignore[attr-defined]
-        kind = token.token_type  # type: ignore[attr-defined]
-        yield repr(text) if kind == TokenType.STRING else text.lower()
+        text: str = token.text
+        yield repr(text) if token.token_type == TokenType.STRING else text.lower()
 
 
 def one_line(text: str) -> str:

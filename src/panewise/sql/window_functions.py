@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec import AnyWindow, Cumulating, Hopping, Session, Tumbling, rows
+from panewise.spec import AnyWindow, Calendar, Cumulating, Hopping, Session, Tumbling, rows
 from panewise.sql.function_calls import is_interval
+from panewise.sql.intervals import EXACT, CalendarLength, calendar_length
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan
 
@@ -20,6 +21,9 @@ _ORDER: Final[Mapping[str, tuple[str, ...]]] = {
     "CUMULATE": ("step", "size", "offset"),
     "SESSION": ("gap",),
 }
+# Arguments that may be left out. Those of calendars have names.
+_OPTIONAL: Final = ("offset", "zone", "week_start")
+_CALENDAR: Final = ("zone", "week_start")
 _SYNONYMS: Final = {"hop": "slide", "start": "offset", "window_size": "size", "window_slide": "slide"}
 _EXAMPLES: Final = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)",
@@ -52,39 +56,54 @@ def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
     Raises:
         SqlError: for arguments that the function does not have, or that make no windows.
     """
-    found = _arguments(table, parser)
-    made: dict[str, Callable[[], AnyWindow]] = {
-        "TUMBLE": lambda: Tumbling(found["size"], _origin(found.get("offset"))),
-        "HOP": lambda: _hopping(found),
-        "CUMULATE": lambda: Cumulating(found["size"], found["step"], _origin(found.get("offset"))),
-        "SESSION": lambda: _session(found["gap"]),
+    values = _arguments(table, parser)
+    windows: dict[str, Callable[[], AnyWindow]] = {
+        "TUMBLE": lambda: _tumbling(values),
+        "HOP": lambda: _hopping(values),
+        "CUMULATE": lambda: Cumulating(values["size"], values["step"], _origin(values.get("offset"))),
+        "SESSION": lambda: _session(values["gap"]),
     }
-    missing = [one for one in _ORDER[table.function] if one != "offset" and one not in found]
+    missing = [name for name in _ORDER[table.function] if name not in (*_OPTIONAL, *values)]
     if missing:
         rule = f"{table.function} has the arguments {', '.join(_ORDER[table.function]).upper()}"
         raise parser.fail(f"no {missing[0].upper()}", rule, f"write {_EXAMPLES[table.function]}", table.name)
     try:
-        return WindowSyntax(made[table.function](), table.time, table.function, table.span)
+        return WindowSyntax(windows[table.function](), table.time, table.function, table.span)
     except SpecError as error:
         raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
 
 
 def _arguments(table: TableFunction, parser: QueryParser) -> dict[str, Any]:
-    known, found = _ORDER[table.function], dict[str, Any]()
+    known, values = _ORDER[table.function], dict[str, Any]()
     for number, argument in enumerate(table.arguments):
         plain = known[number] if number < len(known) else None
         name = plain if argument.name is None else _SYNONYMS.get(argument.name, argument.name)
-        if name not in known or name in found:
+        tumbles = table.function == "TUMBLE"
+        if name is None or name in values or not (name in known or (tumbles and name in _CALENDAR)):
             rule = f"after the table and the column, {table.function} has {', '.join(known).upper()}"
             remedy = f"write {_EXAMPLES[table.function]}"
             raise parser.fail(parser.characters(argument.value.span), rule, remedy, argument.value.span)
-        found[name] = _value(argument, parser)
-    return found
+        if name in _CALENDAR:
+            values[name] = _text(argument, parser)
+        else:
+            values[name] = _value(argument, parser, calendar=tumbles and name == "size")
+    return values
 
 
-def _value(argument: Argument, parser: QueryParser) -> Any:
+def _text(argument: Argument, parser: QueryParser) -> str:
+    """Returns the text of an argument of a calendar."""
+    node = argument.value.node
+    if not (isinstance(node, exp.Literal) and node.is_string):
+        text = parser.characters(argument.value.span)
+        rule = "the zone and the first day of the week are strings"
+        raise parser.fail(text, rule, "write ZONE => 'Europe/Berlin'", argument.value.span)
+    return str(node.this)
+
+
+def _value(argument: Argument, parser: QueryParser, *, calendar: bool) -> Any:
     if not argument.rows:
-        return parser.duration_of(argument.value)
+        length = calendar_length(parser.characters(argument.value.span)) if calendar else None
+        return parser.duration_of(argument.value) if length is None else length
     try:
         return rows(int(argument.value.node.name))
     except (SpecError, ValueError):
@@ -93,17 +112,32 @@ def _value(argument: Argument, parser: QueryParser) -> Any:
         raise parser.fail(text, rule, "write for example 100 ROWS", argument.value.span) from None
 
 
+def _tumbling(values: Mapping[str, Any]) -> AnyWindow:
+    """Returns windows of a length, or those of a calendar: of months and longer units, or in a time zone."""
+    size, named = values["size"], {name: values[name] for name in _CALENDAR if name in values}
+    if isinstance(size, CalendarLength) and (named or size.unit not in EXACT):
+        if "offset" in values:
+            raise SpecError("OFFSET", "the windows of a calendar begin with its units", "leave it out")
+        return Calendar(size.unit, size.n, **named)
+    if named:
+        rule = "the windows of a calendar have a size in days, weeks, months, quarters or years"
+        raise SpecError(", ".join(named).upper(), rule, "write SIZE => INTERVAL '1' DAY, or leave it out")
+    if isinstance(size, CalendarLength):
+        size = size.exact
+    return Tumbling(size, _origin(values.get("offset")))
+
+
 def _origin(offset: Any) -> int:
     if offset is None:
         return 0
     return offset.us if isinstance(offset, Duration) else int(offset.n)
 
 
-def _hopping(found: Mapping[str, Any]) -> Hopping:
-    size, slide = found["size"], found["slide"]
-    lengths = [one.us if isinstance(one, Duration) else one.n for one in (slide, size)]
+def _hopping(values: Mapping[str, Any]) -> Hopping:
+    size, slide = values["size"], values["slide"]
+    lengths = [length.us if isinstance(length, Duration) else length.n for length in (slide, size)]
     same = isinstance(size, Duration) == isinstance(slide, Duration)
-    return Hopping(size, slide, _origin(found.get("offset")), gaps=same and lengths[0] > lengths[1])
+    return Hopping(size, slide, _origin(values.get("offset")), gaps=same and lengths[0] > lengths[1])
 
 
 def _session(gap: Any) -> Session:
@@ -134,7 +168,11 @@ def window_of_call(
         text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
         column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
         return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
-    values = [parser.duration_of(Expr(one, parser.span_of(one))) for one in arguments[1:]]
+    if len(arguments) == 2 and name == "window":
+        length = calendar_length(parser.characters(parser.span_of(arguments[1])))
+        if length is not None and length.unit not in EXACT:
+            return WindowSyntax(Calendar(length.unit, length.n), time, name.upper(), span)
+    values = [parser.duration_of(Expr(argument, parser.span_of(argument))) for argument in arguments[1:]]
     try:
         return WindowSyntax(_spark_window(name, values), time, name.upper(), span)
     except SpecError as error:
@@ -143,13 +181,13 @@ def window_of_call(
 
 def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowSyntax:
     """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
-    places = [Expr(one, parser.span_of(one)) for one in node.expressions]
+    places = [Expr(place, parser.span_of(place)) for place in node.expressions]
     span = parser.span_of(node)
     if not places or is_interval(places[0].node):
         rule = f"{function} in GROUP BY begins with the column of the event time"
         raise parser.fail(function, rule, f"write {function}(ts, INTERVAL '1' HOUR)", span)
     read = NamedTable(span, None, None, (), None, span)
-    arguments = tuple(Argument(None, one, rows=False) for one in places[1:])
+    arguments = tuple(Argument(None, place, rows=False) for place in places[1:])
     return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)
 
 

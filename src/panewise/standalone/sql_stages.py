@@ -7,7 +7,7 @@ then end the inputs. So what an operator emits enters the operator behind it in 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -19,9 +19,11 @@ from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
     AssignedStage,
+    DeduplicateStage,
     JoinStage,
     OutputColumn,
     OverStage,
+    Ranked,
     RowsStage,
     SparkStage,
     Stage,
@@ -33,8 +35,11 @@ from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.sql_expressions import Scope
 from panewise.standalone.sql_functions import refused
 
-Schema = dict[str, pl.DataType]
-_INSTANTS = frozenset({"window_start", "window_end", "processing_time", "join_time"})
+Schema: TypeAlias = dict[str, pl.DataType]
+SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
+_BOUNDS = frozenset({"window_start", "window_end"})
+_INSTANTS = frozenset({"processing_time", "join_time"})
+_PLACE = "place of the row"
 _INSTANT = pl.Datetime("us", "UTC")
 
 
@@ -200,9 +205,9 @@ class AssignedNode(SqlNode):
 
 
 class OperatorNode(SqlNode):
-    """Windows, or functions over windows."""
+    """Windows, functions over windows, or a deduplication."""
 
-    def __init__(self, stage: WindowsStage | OverStage, source: SqlNode) -> None:
+    def __init__(self, stage: SingleStage, source: SqlNode) -> None:
         if isinstance(stage, OverStage):
             stage = with_free_names(stage, source.schema)
         self.source, self.stage = source, stage
@@ -218,9 +223,9 @@ class OperatorNode(SqlNode):
         schema |= {name: typed.dtype for name, typed in computed.items()}
         self._input = _read(stage.spec, INPUT, schema)
         self.operator = operator_of(stage.spec, {INPUT: self._input})
-        emitted = _emitted(self.operator)
+        self._emitted = emitted = _emitted(self.operator, _times(stage))
         self._ranked = _ranking(stage, emitted)
-        emitted = emitted if self._ranked is None else self._ranked(pl.DataFrame(schema=emitted)).schema
+        emitted = dict(emitted if self._ranked is None else self._ranked(pl.DataFrame(schema=emitted)).schema)
         self._struct = stage.struct if isinstance(stage, WindowsStage) else None
         if self._struct is not None:
             emitted |= {self._struct: pl.Struct({"start": _INSTANT, "end": _INSTANT})}
@@ -242,7 +247,8 @@ class OperatorNode(SqlNode):
             sets = pl.DataFrame({name: numbers}, schema={name: pl.Int32()})
             rows = rows.join(sets, how="cross", maintain_order="left_right")
         rows = rows.with_columns(self._computed).select(list(self._input))
-        emitted = stepped(self.operator, {INPUT: rows}, {INPUT: self.source.watermark}, event, rejected)
+        watermarks = {INPUT: self.source.watermark}
+        emitted = stepped(self.operator, {INPUT: rows}, watermarks, event, rejected, self._emitted)
         self.watermark = self.operator.output_watermark
         if self._ranked is not None:
             emitted = self._ranked(emitted)
@@ -292,18 +298,19 @@ class SqlOperator(StandaloneOperator):
         return dict(self._core.host.operator.plan.pane_schema)
 
 
-def _emitted(operator: SqlOperator) -> Schema:
+def _emitted(operator: SqlOperator, times: frozenset[str]) -> Schema:
     """Returns the columns of the emitted rows, with instants in the place of microseconds."""
     return {
-        name: _INSTANT if name in _times(operator) and dtype == pl.Int64() else dtype
+        name: _INSTANT if name in times and dtype == pl.Int64() else dtype
         for name, dtype in operator.pane_schema.items()
     }
 
 
-def _times(operator: SqlOperator) -> frozenset[str]:
-    """Returns the columns that are instants. The bounds of windows of rows are numbers."""
-    entry = next(iter(operator.spec.ports.values()))
-    return _INSTANTS - {"window_start", "window_end"} if counted(entry.window) else _INSTANTS
+def _times(stage: SingleStage | JoinStage) -> frozenset[str]:
+    """Returns the columns of emitted rows that are instants. The bounds of windows of rows are numbers."""
+    if isinstance(stage, WindowsStage):
+        return _INSTANTS if counted(stage.spec.ports[INPUT].window) else _INSTANTS | _BOUNDS
+    return _INSTANTS | _BOUNDS if isinstance(stage, JoinStage) else frozenset()
 
 
 def stepped(
@@ -312,8 +319,9 @@ def stepped(
     watermarks: Mapping[str, int | None],
     event: StepInput,
     rejected: Rejected,
+    schema: Schema,
 ) -> pl.DataFrame:
-    """Passes a step to an operator, and returns the rows that it emits."""
+    """Passes a step to an operator, and returns the rows that it emits, with these columns."""
     if event.clock is not None:
         operator.advance(clock=event.clock)
     if any(frame.height for frame in rows.values()):
@@ -323,7 +331,6 @@ def stepped(
             operator.advance(watermark=watermark, input=port)
     if event.finish:
         operator.finish()
-    schema = _emitted(operator)
     emissions = operator.drain()
     for emission in emissions:
         rejected.late += [_plain(emission.late)] if emission.late.height else []
@@ -340,7 +347,9 @@ def _plain(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _new_columns(stage: Stage) -> frozenset[str]:
-    """Returns the columns that functions over windows have added."""
+    """Returns the columns that an operator, and those before it, have added to the rows."""
+    if isinstance(stage, DeduplicateStage):
+        return frozenset(("op", *(column.name for column in stage.computed)))
     if not isinstance(stage, OverStage):
         return frozenset()
     inner = stage.input
@@ -348,29 +357,44 @@ def _new_columns(stage: Stage) -> frozenset[str]:
     return before | {column.name for column in stage.spec.columns}
 
 
-def _ranking(
-    stage: WindowsStage | OverStage, emitted: Schema
-) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
+def _ranking(stage: SingleStage, emitted: Schema) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
     """Returns the function that makes rows of the places of the lists of panes; None if there are none."""
     ranked = stage.ranked if isinstance(stage, WindowsStage) else None
     if ranked is None:
         return None
-    lists, scope = list(ranked.lists), Scope(emitted)
-    others = [scope.typed(text).expr.alias(f"other {name}") for name, text in ranked.others]
+    lists, scope, ties = list(ranked.lists), Scope(emitted), ranked.ties
+    others = {name: scope.typed(text).expr.alias(f"other {name}") for name, text in ranked.others}
+    fields = [pl.col(name) for name in lists]
+    if lists == ["rows"]:
+        element: Any = emitted["rows"]
+        names = [field.name for field in element.inner.fields if ties is None or field.name != ties.field]
+        fields = [pl.col("rows").struct.field(name) for name in names]
+    columns = [*fields, *(pl.col(f"other {name}").alias(name) for name in others)]
+    columns += [] if ranked.rank is None else [pl.col(_PLACE).alias(ranked.rank)]
+    columns += [pl.col("op")] if ranked.retracts else []
 
     def rows_of(panes: pl.DataFrame) -> pl.DataFrame:
-        length = pl.col(lists[0]).list.len()
-        made = panes.with_columns(*others, pl.int_ranges(1, length + 1, dtype=pl.Int64).alias("place "))
-        made = made.filter(length > 0).explode(*lists, "place ")
-        fields = [pl.col(name) for name in lists]
-        if lists == ["rows"]:
-            element: Any = emitted["rows"]
-            fields = [pl.col("rows").struct.field(one.name) for one in element.inner.fields]
-        columns = [*fields, *(pl.col(f"other {name}").alias(name) for name, _ in ranked.others)]
-        columns += [] if ranked.rank is None else [pl.col("place ").alias(ranked.rank)]
-        return made.select(*columns, *(["op"] if ranked.retracts else []))
+        places = pl.Series(_PLACE, [_places(pane, ranked) for pane in panes.to_dicts()], pl.List(pl.Int64))
+        rows = panes.with_columns(*others.values(), places)
+        rows = rows.filter(pl.col(lists[0]).list.len() > 0).explode(*lists, _PLACE)
+        rows = rows if ties is None else rows.filter(pl.col(_PLACE) <= ties.n)
+        return rows.select(columns)
 
     return rows_of
+
+
+def _places(pane: Mapping[str, Any], ranked: Ranked) -> list[int]:
+    """Returns the places of the rows of a pane, from 1. With RANK and DENSE_RANK equal rows have one."""
+    ties, first = ranked.ties, pane[ranked.lists[0]] or []
+    if ties is None:
+        return list(range(1, len(first) + 1))
+    if ties.lists:
+        orders = list(zip(*(pane[name] or [] for name in ties.lists), strict=True))
+    else:
+        orders = [row[ties.field] for row in first]
+    different = [order for number, order in enumerate(orders) if order not in orders[:number]]
+    places = different if ties.function == "dense_rank" else orders
+    return [places.index(order) + 1 for order in orders]
 
 
 class JoinNode(SqlNode):
@@ -384,7 +408,7 @@ class JoinNode(SqlNode):
         made = resolved(stage, columns, times)
         self._schemas = {side: _read(made.spec, side, node.schema) for side, node in self.sides.items()}
         self.operator = operator_of(made.spec, self._schemas)
-        emitted = _emitted(self.operator)
+        self._emitted = emitted = _emitted(self.operator, _times(stage))
         scope = Scope(emitted)
         self._where = [scope.typed(text).expr for text in made.where]
         self._columns = selected(scope, made.outputs)
@@ -394,7 +418,7 @@ class JoinNode(SqlNode):
         """Takes a step, and returns the rows of the join."""
         rows = {side: node.step(event, rejected) for side, node in self.sides.items()}
         watermarks = {side: node.watermark for side, node in self.sides.items()}
-        emitted = stepped(self.operator, rows, watermarks, event, rejected)
+        emitted = stepped(self.operator, rows, watermarks, event, rejected, self._emitted)
         self.watermark = self.operator.output_watermark
         for condition in self._where:
             emitted = emitted.filter(condition)
@@ -426,7 +450,7 @@ class NodeBuilder:
                 return RowsNode(stage, self.node(stage.input))
             case AssignedStage():
                 return AssignedNode(stage, self.node(stage.input))
-            case WindowsStage() | OverStage():
+            case WindowsStage() | OverStage() | DeduplicateStage():
                 return OperatorNode(stage, self.node(stage.input))
             case JoinStage():
                 return self._join(stage)

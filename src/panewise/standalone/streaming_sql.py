@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from panewise.chrono import InstantLike, instant_us
+from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
 from panewise.sql.application import query_words
@@ -57,6 +57,7 @@ class SqlQuery:
     Args:
         text: the query.
         args: the values of parameters: a mapping for `:name`, a list for `?`.
+        update: as in :func:`panewise.spark.sql`.
         tables: the columns of each table, with types as those of :class:`StandaloneOperator`.
 
     Raises:
@@ -87,13 +88,15 @@ class SqlQuery:
         text: str,
         /,
         args: Mapping[str, Any] | Sequence[Any] | None = None,
+        *,
+        update: DurationLike | None = None,
         **tables: Mapping[str, Any],
     ) -> None:
         schemas = {
             name: {column: dtype_of(column, dtype) for column, dtype in columns.items()}
             for name, columns in tables.items()
         }
-        self._run = _Run(with_parameters(text, args), schemas, follows=True)
+        self._run = SqlRun(with_parameters(text, args), schemas, update, follows=True)
 
     def add(self, **tables: Frame) -> SqlOutput:
         """Adds rows to tables as one batch, and returns what the query emits.
@@ -127,7 +130,14 @@ class SqlQuery:
         return "\n".join(query_words(self._run.compiled))
 
 
-def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **tables: Frame) -> SqlOutput:
+def sql(
+    text: str,
+    /,
+    args: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    update: DurationLike | None = None,
+    **tables: Frame,
+) -> SqlOutput:
     """Runs a query of SQL over frames in this process, without Spark.
 
     The frames are the whole input: one batch, and then the end. The result is that of Spark over batch
@@ -136,6 +146,7 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
     Args:
         text: the query, as :func:`panewise.spark.sql` takes it.
         args: the values of parameters: a mapping for `:name`, a list for `?`.
+        update: as in :func:`panewise.spark.sql`.
         tables: Polars DataFrames, or tables or record batches of PyArrow, by the names of tables.
 
     Raises:
@@ -152,7 +163,7 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
     """
     frames = {name: _polars(name, frame) for name, frame in tables.items()}
     schemas = {name: dict(frame.schema) for name, frame in frames.items()}
-    run = _Run(with_parameters(text, args), schemas, follows=False)
+    run = SqlRun(with_parameters(text, args), schemas, update, follows=False)
     return run.step(frames, finish=True)
 
 
@@ -165,11 +176,20 @@ def _polars(name: str, frame: Any) -> pl.DataFrame:
     return frame
 
 
-class _Run:
-    """The nodes of a text."""
+class SqlRun:
+    """The nodes of a text.
 
-    def __init__(self, text: str, schemas: Mapping[str, Schema], *, follows: bool) -> None:
-        self.compiled: CompiledQuery = compile_sql(text)
+    Args:
+        text: the query, without parameters.
+        schemas: the columns of the tables, by name.
+        update: as in :func:`sql`.
+        follows: whether the watermarks of tables follow their rows.
+    """
+
+    def __init__(
+        self, text: str, schemas: Mapping[str, Schema], update: DurationLike | None = None, *, follows: bool
+    ) -> None:
+        self.compiled: CompiledQuery = compile_sql(text, update=update)
         if self.compiled.tail is not None:
             place, end = self.compiled.place, self.compiled.place + len(self.compiled.tail)
             rule = "in process rows are not sorted or limited behind a query"
