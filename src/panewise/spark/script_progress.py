@@ -55,8 +55,8 @@ class QueryFigures:
         operators = [_figures(row) for row in (report["observedMetrics"] or {}).values()]
         if operators:
             self.rows_in += operators[0]["rows_in"]
-            self.late += sum(one["late"] for one in operators)
-            self.invalid += sum(one["invalid"] for one in operators)
+            self.late += sum(operator["late"] for operator in operators)
+            self.invalid += sum(operator["invalid"] for operator in operators)
             self.panes += operators[-1]["panes"]
         else:
             self.rows_in += report["numInputRows"]
@@ -73,7 +73,7 @@ def _figures(row: Any) -> dict[str, Any]:
 
 def _watermark(report: Any, operators: Iterable[Mapping[str, Any]]) -> str | None:
     """Returns the watermark of a micro-batch: that of the last operator that has one, else Spark's."""
-    known = [one["watermark"] for one in operators if one.get("watermark") is not None]
+    known = [operator["watermark"] for operator in operators if operator.get("watermark") is not None]
     if known:
         instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=known[-1])
         return f"{instant:%Y-%m-%d %H:%M:%S}Z"
@@ -92,4 +92,4 @@ def cells(figures: QueryFigures) -> tuple[str, ...]:
     """Returns the figures of a query as texts."""
     numbers = (figures.rows_in, figures.late, figures.invalid, figures.panes)
     batch = "-" if figures.batch is None else str(figures.batch)
-    return (figures.name, figures.state, batch, *(f"{one:,}" for one in numbers), figures.watermark)
+    return (figures.name, figures.state, batch, *(f"{number:,}" for number in numbers), figures.watermark)

@@ -175,9 +175,8 @@ def _schemas(source: Any, outputs: list[str]) -> dict[str | None, StructType | N
 def _check_width(step: InsertStep, schema: StructType | None) -> None:
     wanted = step.sink.statement.columns
     if wanted is not None and schema is not None and len(wanted) != len(schema):
-        rule = (
-            f"the columns of a query are those of its table, in their order: {[one.name for one in wanted]}"
-        )
+        names = [column.name for column in wanted]
+        rule = f"the columns of a query are those of its table, in their order: {names}"
         raise SqlError(f"{len(schema)} columns {schema.names}", rule, "select as many")
 
 
@@ -226,7 +225,9 @@ def script_session(
     if active is not None:
         return active, False
     steps = (step.statement for step in application.steps if isinstance(step, SettingStep))
-    settings = {one.key: one.value for one in steps if one.key.startswith("spark.")} | {**conf}
+    settings = {setting.key: setting.value for setting in steps if setting.key.startswith("spark.")} | {
+        **conf
+    }
     defaults = {} if "spark.remote" in settings else {"spark.master": "local[*]"}
     builder = SparkSession.builder.appName("panewise sql")
     for key, value in {**defaults, "spark.ui.showConsoleProgress": "false", **settings}.items():

@@ -151,7 +151,7 @@ def sink_of(step: SinkStep, application: str) -> Sink:
         application: a name of the query that writes it, which stays the same after a restart.
     """
     statement, options = step.statement, step.options
-    columns = tuple((one.name, one.type) for one in statement.columns or ())
+    columns = tuple((column.name, column.type) for column in statement.columns or ())
     path = statement.options.get("path")
     if statement.format in FILES:
         return FileSink(statement.options["path"], statement.format, options, columns)

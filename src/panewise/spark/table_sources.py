@@ -30,7 +30,7 @@ def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
 
 def ddl(columns: tuple[ColumnSyntax, ...]) -> str:
     """Returns columns as Spark's DDL has them."""
-    return ", ".join(f"{quoted(one.name)} {one.type}" for one in columns)
+    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
 
 
 def decoded(
@@ -39,5 +39,5 @@ def decoded(
     """Returns the columns of the values of messages. In a value that is malformed all of them are null."""
     decode = F.from_json if kind == "json" else F.from_csv
     value = decode(F.col("value").cast("string"), ddl(columns)).alias("value")
-    names = (F.col(f"value.{quoted(one.name)}") for one in columns)
+    names = (F.col(f"value.{quoted(column.name)}") for column in columns)
     return messages.select(value, *others).select(*names, *others)

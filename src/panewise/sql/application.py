@@ -278,7 +278,7 @@ class _ScriptCompiler:
         self._check_source(statement)
         columns: Types | None = None
         if statement.columns is not None:
-            columns = {one.name: type_of(one.type) for one in statement.columns}
+            columns = {column.name: type_of(column.type) for column in statement.columns}
             columns |= dict.fromkeys(included(statement))
         marks = frozenset() if statement.watermark is None else frozenset({statement.watermark[0].lower()})
         if columns is not None and not marks <= {name.lower() for name in columns}:
@@ -402,8 +402,8 @@ class _ScriptCompiler:
         outputs = {output: self.sinks[table.lower()] for output, table in sink.outputs.items()}
         if outputs and not self._has_outputs(compiled, statement.query):
             raise self.script.fail(*no_outputs(outputs), span)
-        for one in (sink, *outputs.values()):
-            self._claim("table", one.statement.name.lower(), one.statement.name, span)
+        for table in (sink, *outputs.values()):
+            self._claim("table", table.statement.name.lower(), table.statement.name, span)
         options = sink.statement.options
         trigger = self._trigger_of(options)
         checkpoint = options.get("checkpoint") or self._checkpoint_of(name)
@@ -430,9 +430,8 @@ class _ScriptCompiler:
         wanted = sink.statement.columns
         if wanted is None or known.columns is None or len(known.columns) == len(wanted):
             return
-        rule = (
-            f"the columns of a query are those of its table, in their order: {[one.name for one in wanted]}"
-        )
+        names = [column.name for column in wanted]
+        rule = f"the columns of a query are those of its table, in their order: {names}"
         what = f"{len(known.columns)} columns {list(known.columns)}"
         raise self.script.fail(what, rule, "select as many", statement.name_span)
 
@@ -480,7 +479,7 @@ def _waits(entry: Entry) -> bool:
 
 def _reads_a_table(stage: Stage) -> bool:
     """Returns whether the rows of a stage come from a table, and from no operator."""
-    return not any(isinstance(one, OURS) for one in walk(stage))
+    return not any(isinstance(before, OURS) for before in walk(stage))
 
 
 # Words

@@ -179,18 +179,20 @@ class ColumnCheck:
     ) -> KnownTable:
         outputs = tuple(outputs)
         self._check(
-            known, [one.text for one in outputs if not one.text.endswith(")") or "*" not in one.text], alias
+            known,
+            [output.text for output in outputs if not output.text.endswith(")") or "*" not in output.text],
+            alias,
         )
         if known.columns is None:
             return known
         columns, hidden = Types(), {name.lower() for name in new}
-        for one in outputs:
-            if one.text.endswith("*"):
+        for output in outputs:
+            if output.text.endswith("*"):
                 columns |= {
                     name: type_ for name, type_ in known.columns.items() if name.lower() not in hidden
                 }
             else:
-                columns[one.name or one_line(one.original)] = _of_column(known.columns, one.text)
+                columns[output.name or one_line(output.original)] = _of_column(known.columns, output.text)
         remaining = {name.lower() for name in columns}
         marks = None if known.watermarks is None else known.watermarks & remaining
         return replace(known, columns=columns, watermarks=marks)
@@ -201,17 +203,17 @@ class ColumnCheck:
         if exploded is not None and rows.columns is not None:
             rows = replace(rows, columns={**rows.columns, exploded.name: None})
         self._operator(stage, rows)
-        names = [one.name or one_line(one.original) for one in stage.outputs]
-        times = {f"window_{one}" for one in ("start", "end", "time")}
+        names = [output.name or one_line(output.original) for output in stage.outputs]
+        times = {f"window_{end}" for end in ("start", "end", "time")}
         columns = {name: _TIMESTAMP if name in times else None for name in names}
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
-        known = ranked is None and not any(one.text.endswith("*") for one in stage.outputs)
+        known = ranked is None and not any(output.text.endswith("*") for output in stage.outputs)
         return KnownTable(columns if known else None, rows.streaming, None)
 
     def _over(self, stage: OverStage) -> KnownTable:
         rows = self._filtered(stage, self.known_table(stage.input))
         self._operator(stage, rows)
-        new = [one.name for one in stage.spec.columns]
+        new = [column.name for column in stage.spec.columns]
         if rows.columns is None:
             return replace(rows, watermarks=None)
         both = replace(rows, columns={**rows.columns, **dict.fromkeys(new)}, watermarks=None)
@@ -219,8 +221,8 @@ class ColumnCheck:
 
     def _operator(self, stage: WindowsStage | OverStage | DeduplicateStage, rows: KnownTable) -> None:
         """Checks the columns that an operator reads."""
-        self._check(rows, [one.text for one in stage.computed], stage.alias)
-        self._check_spec(stage.spec, {INPUT: rows}, {one.name for one in stage.computed})
+        self._check(rows, [column.text for column in stage.computed], stage.alias)
+        self._check_spec(stage.spec, {INPUT: rows}, {column.name for column in stage.computed})
 
     def _check_spec(self, spec: Any, rows: Mapping[str, KnownTable], computed: Iterable[str] = ()) -> None:
         computed = {name.lower() for name in computed}
@@ -230,7 +232,7 @@ class ColumnCheck:
                 missing = [name for name in entry.columns_read if name.lower() not in computed]
                 self._check(known, map(quoted_name, missing), None)
         types = {
-            port: {name: one for name, one in (known.columns or {}).items() if one is not None}
+            port: {name: type_ for name, type_ in (known.columns or {}).items() if type_ is not None}
             for port, known in rows.items()
         }
         try:
@@ -244,25 +246,31 @@ class ColumnCheck:
 
     def _joined(self, stage: JoinStage) -> KnownTable:
         sides = {"left": self.known_table(stage.left), "right": self.known_table(stage.right)}
-        streaming = any(one.streaming for one in sides.values())
-        mixed = len({one.streaming for one in sides.values()}) > 1 and stage.spark is not None
-        columns = {side: list(one.columns) for side, one in sides.items() if one.columns is not None}
+        streaming = any(side_table.streaming for side_table in sides.values())
+        mixed = len({side_table.streaming for side_table in sides.values()}) > 1 and stage.spark is not None
+        columns = {
+            side: list(side_table.columns)
+            for side, side_table in sides.items()
+            if side_table.columns is not None
+        }
         if len(columns) < 2 or mixed:
             return replace(UNKNOWN, streaming=streaming)
         times = tuple(
-            one if one is not None else next(iter(sides[side].watermarks or ()), None)
-            for side, one in zip(sides, stage.times, strict=True)
+            time if time is not None else next(iter(sides[side].watermarks or ()), None)
+            for side, time in zip(sides, stage.times, strict=True)
         )
         if None in times:
             return replace(UNKNOWN, streaming=streaming)
         try:
-            made = resolved(stage, columns, times)  # type: ignore[arg-type]
+            join = resolved(stage, columns, times)  # type: ignore[arg-type]
         except SqlError as error:
             raise (error if error.line is not None else self._placed(error)) from None
         except SpecError as error:
             raise self._placed(error) from None
-        self._check_spec(made.spec, sides)
-        return KnownTable({one.name or one_line(one.original): None for one in made.outputs}, streaming, None)
+        self._check_spec(join.spec, sides)
+        return KnownTable(
+            {output.name or one_line(output.original): None for output in join.outputs}, streaming, None
+        )
 
     # Expressions
 
@@ -285,7 +293,7 @@ class ColumnCheck:
     def _place(self, names: Iterable[str]) -> tuple[int | None, int | None]:
         """Returns where one of these names stands in the text first."""
         wanted = {name.lower() for name in names}
-        token = next((one for one in tokens_of(self.sql) if one.text.lower() in wanted), None)
+        token = next((token for token in tokens_of(self.sql) if token.text.lower() in wanted), None)
         return (None, None) if token is None else (token.start, token.end + 1)
 
 

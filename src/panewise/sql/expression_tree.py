@@ -104,45 +104,45 @@ class _TreeReader:
         name = function_name(node)
         if name is not None:
             return self._call(name, *node.expressions)
-        made = self._special(node)
-        if made is None:
+        tree = self._special(node)
+        if tree is None:
             raise self._refused(node)
-        return made
+        return tree
 
     def _call(self, name: str, *arguments: exp.Expr | None) -> CallNode:
-        return CallNode(name, tuple(self.node(one) for one in arguments if one is not None))
+        return CallNode(name, tuple(self.node(argument) for argument in arguments if argument is not None))
 
     def _special(self, node: exp.Expr) -> Node | None:
         """Returns the tree of an operator that has a syntax of its own."""
-        made: Node | None = None
+        tree: Node | None = None
         match node:
             case exp.Star():
-                made = STAR
+                tree = STAR
             case exp.Neg() | exp.Not():
-                made = self._call("negative" if isinstance(node, exp.Neg) else "not", node.this)
+                tree = self._call("negative" if isinstance(node, exp.Neg) else "not", node.this)
             case exp.Is() if isinstance(node.expression, exp.Null):
-                made = self._call("isnull", node.this)
+                tree = self._call("isnull", node.this)
             case exp.In() if node.expressions:
-                made = self._call("in", node.this, *node.expressions)
+                tree = self._call("in", node.this, *node.expressions)
             case exp.Between():
                 low, high = node.args["low"], node.args["high"]
-                made = CallNode("and", (self._call(">=", node.this, low), self._call("<=", node.this, high)))
+                tree = CallNode("and", (self._call(">=", node.this, low), self._call("<=", node.this, high)))
             case exp.Case():
-                made = self._case(node)
+                tree = self._case(node)
             case exp.If():
-                made = self._call("if", node.this, node.args["true"], node.args.get("false"))
+                tree = self._call("if", node.this, node.args["true"], node.args.get("false"))
             case exp.Cast() | exp.TryCast():
                 kind = ConstantNode(node.args["to"].sql("spark").lower())
-                made = CallNode(
+                tree = CallNode(
                     "cast" if type(node) is exp.Cast else "try_cast", (self.node(node.this), kind)
                 )
             case exp.Trim() if [*node.iter_expressions()] == [node.this]:
-                made = self._call("trim", node.this)
+                tree = self._call("trim", node.this)
             case exp.Alias():
-                made = CallNode("as", (self.node(node.this), ConstantNode(node.alias)))
+                tree = CallNode("as", (self.node(node.this), ConstantNode(node.alias)))
             case exp.Dot():
-                made = self._field(node)
-        return made
+                tree = self._field(node)
+        return tree
 
     def _field(self, node: exp.Dot) -> Node | None:
         """Returns a field of a struct."""

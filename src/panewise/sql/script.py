@@ -131,7 +131,7 @@ class SqlScript:
 
         So all places in it are places in the script.
         """
-        before = "".join(one if one == "\n" else " " for one in self.text[: span.start])
+        before = "".join(character if character == "\n" else " " for character in self.text[: span.start])
         return before + self.text[span.start : span.end]
 
     def characters(self, span: TextSpan) -> str:

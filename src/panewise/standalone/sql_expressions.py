@@ -65,16 +65,16 @@ class Scope:
         if first is None:
             rule = f"the columns are {list(self.columns)}"
             raise SqlError(f"a column {'.'.join(names)}", rule, "correct the name")
-        made = Typed(pl.col(first), self.columns[first])
+        value = Typed(pl.col(first), self.columns[first])
         for name in rest[1:]:
-            made = self._field(made, name)
-        return made
+            value = self._field(value, name)
+        return value
 
     def _field(self, value: Typed, name: str) -> Typed:
         fields = value.dtype.fields if isinstance(value.dtype, pl.Struct) else []
-        field = next((one for one in fields if one.name.lower() == name.lower()), None)
+        field = next((known for known in fields if known.name.lower() == name.lower()), None)
         if field is None:
-            rule = f"the fields are {[one.name for one in fields]}"
+            rule = f"the fields are {[known.name for known in fields]}"
             raise SqlError(f"a field {name}", rule, "correct the name")
         return self._typed(value.expr.struct.field(field.name))
 
@@ -94,7 +94,9 @@ class Scope:
         if function is None:
             rule = f"in process there are the functions {', '.join(sorted(FUNCTIONS))}"
             raise refused(f"{name}(...)", rule)
-        return self._apply(name, function, [self._node(one) for one in call.arguments], call.arguments)
+        return self._apply(
+            name, function, [self._node(argument) for argument in call.arguments], call.arguments
+        )
 
     def _apply(self, name: str, function: Function, values: Sequence[Typed], nodes: Sequence[Node]) -> Typed:
         """Returns a call. A constant with a point is a DOUBLE beside one, as on Spark."""

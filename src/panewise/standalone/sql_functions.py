@@ -66,7 +66,7 @@ def refused(what: str, rule: str, remedy: str = _REMEDY) -> SqlError:
 
 
 def _shown(name: str, arguments: Sequence[Typed]) -> str:
-    return f"{name} of {', '.join(str(one.dtype) for one in arguments)}"
+    return f"{name} of {', '.join(str(argument.dtype) for argument in arguments)}"
 
 
 def _check(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -> None:
@@ -142,9 +142,9 @@ def _in(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 
 def _boolean(do: Callable[..., pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = all(isinstance(one.dtype, (pl.Boolean, pl.Null)) for one in arguments)
+        accepted = all(isinstance(argument.dtype, (pl.Boolean, pl.Null)) for argument in arguments)
         _check(name, arguments, accepted=accepted, rule=f"{name} connects conditions")
-        return do(*(one.expr.cast(pl.Boolean) for one in arguments))
+        return do(*(argument.expr.cast(pl.Boolean) for argument in arguments))
 
     return function
 
@@ -152,10 +152,10 @@ def _boolean(do: Callable[..., pl.Expr]) -> Function:
 def _case(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     *branches, default = arguments
     _check_one_type(name, [*branches[1::2], default])
-    made = default.expr
+    choice = default.expr
     for condition, value in reversed([*zip(branches[::2], branches[1::2], strict=True)]):
-        made = pl.when(condition.expr).then(value.expr).otherwise(made)
-    return made
+        choice = pl.when(condition.expr).then(value.expr).otherwise(choice)
+    return choice
 
 
 def _if(name: str, arguments: Sequence[Typed]) -> pl.Expr:
@@ -165,15 +165,15 @@ def _if(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 
 
 def _check_one_type(name: str, values: Sequence[Typed]) -> None:
-    known = [one for one in values if not one.is_null]
-    numbers = all(one.is_integer for one in known) or all(one.is_float for one in known)
-    accepted = numbers or len({str(one.dtype) for one in known}) <= 1
+    known = [value for value in values if not value.is_null]
+    numbers = all(value.is_integer for value in known) or all(value.is_float for value in known)
+    accepted = numbers or len({str(value.dtype) for value in known}) <= 1
     _check(name, values, accepted=accepted, rule="the values of a choice have one type")
 
 
 def _coalesce(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     _check_one_type(name, arguments)
-    return pl.coalesce([one.expr for one in arguments])
+    return pl.coalesce([argument.expr for argument in arguments])
 
 
 def _nullif(name: str, arguments: Sequence[Typed]) -> pl.Expr:
@@ -183,16 +183,18 @@ def _nullif(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 
 def _of_texts(do: Callable[..., pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        _check(name, arguments, accepted=all(one.is_text for one in arguments), rule="it takes texts")
-        return do(*(one.expr.cast(pl.String) for one in arguments))
+        _check(
+            name, arguments, accepted=all(argument.is_text for argument in arguments), rule="it takes texts"
+        )
+        return do(*(argument.expr.cast(pl.String) for argument in arguments))
 
     return function
 
 
 def _concat(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-    accepted = all(one.is_text or one.is_integer for one in arguments)
+    accepted = all(argument.is_text or argument.is_integer for argument in arguments)
     _check(name, arguments, accepted=accepted, rule="texts and whole numbers are concatenated")
-    return pl.concat_str([one.expr.cast(pl.String) for one in arguments])
+    return pl.concat_str([argument.expr.cast(pl.String) for argument in arguments])
 
 
 def _of_number(do: Callable[[pl.Expr], pl.Expr], *, whole: bool) -> Function:
@@ -227,9 +229,9 @@ def like_pattern(pattern: str) -> str:
     '(?s)^a.*.\\.$'
     """
     parts = (
-        ".*" if one == "%" else "." if one == "_" else re.escape(one)
-        for one in re.findall(r"\\?.", pattern, re.DOTALL)
-        for one in [one if one in ("%", "_") else one.removeprefix("\\") or one]
+        ".*" if part == "%" else "." if part == "_" else re.escape(part)
+        for part in re.findall(r"\\?.", pattern, re.DOTALL)
+        for part in [part if part in ("%", "_") else part.removeprefix("\\") or part]
     )
     return f"(?s)^{''.join(parts)}$"
 

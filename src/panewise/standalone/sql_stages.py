@@ -145,13 +145,13 @@ def selected(
 ) -> list[pl.Expr]:
     """Returns the expressions of a SELECT list. `*` has no hidden columns."""
     columns: list[pl.Expr] = []
-    for one in outputs:
-        if one.text == "*" or one.text.endswith(".*"):
+    for output in outputs:
+        if output.text == "*" or output.text.endswith(".*"):
             columns += [pl.col(name) for name in scope.columns if name not in hidden]
-        elif "*" in one.text and "EXCEPT" in one.text.upper():
-            raise refused(one_line(one.text), "in process `*` has no EXCEPT", "name the columns")
+        elif "*" in output.text and "EXCEPT" in output.text.upper():
+            raise refused(one_line(output.text), "in process `*` has no EXCEPT", "name the columns")
         else:
-            columns.append(scope.typed(one.text).expr.alias(one.name or one_line(one.original)))
+            columns.append(scope.typed(output.text).expr.alias(output.name or one_line(output.original)))
     return columns
 
 
@@ -218,7 +218,7 @@ class OperatorNode(SqlNode):
         self._where = (
             None if stage.where is None else Scope(source.schema, stage.alias).typed(stage.where).expr
         )
-        computed = {one.name: scope.typed(one.text) for one in stage.computed}
+        computed = {column.name: scope.typed(column.text) for column in stage.computed}
         self._computed = [typed.expr.alias(name) for name, typed in computed.items()]
         schema |= {name: typed.dtype for name, typed in computed.items()}
         self._input = _read(stage.spec, INPUT, schema)
@@ -253,7 +253,7 @@ class OperatorNode(SqlNode):
         if self._ranked is not None:
             emitted = self._ranked(emitted)
         if self._struct is not None:
-            bounds = [pl.col(f"window_{one}").alias(one) for one in ("start", "end")]
+            bounds = [pl.col(f"window_{end}").alias(end) for end in ("start", "end")]
             emitted = emitted.with_columns(pl.struct(bounds).alias(self._struct))
         return shaped(emitted, self._having, self._columns)
 
@@ -264,7 +264,7 @@ def _numbers(text: str) -> list[int]:
     assert isinstance(tree, CallNode), "explode(array(...))"
     array = tree.arguments[0]
     assert isinstance(array, CallNode), "explode(array(...))"
-    return [one.value for one in array.arguments if isinstance(one, ConstantNode)]
+    return [number.value for number in array.arguments if isinstance(number, ConstantNode)]
 
 
 def _read(spec: Any, port: str, schema: Mapping[str, pl.DataType]) -> Schema:
@@ -280,8 +280,8 @@ def _read(spec: Any, port: str, schema: Mapping[str, pl.DataType]) -> Schema:
 
 def operator_of(spec: Any, schemas: Mapping[str, Schema]) -> "SqlOperator":
     """Returns the operator of a specification."""
-    given = schemas[INPUT] if [*schemas] == [INPUT] else schemas
-    return SqlOperator(spec, given)
+    schema = schemas[INPUT] if [*schemas] == [INPUT] else schemas
+    return SqlOperator(spec, schema)
 
 
 class SqlOperator(StandaloneOperator):
@@ -335,7 +335,7 @@ def stepped(
     for emission in emissions:
         rejected.late += [_plain(emission.late)] if emission.late.height else []
         rejected.invalid += [_plain(emission.invalid)] if emission.invalid.height else []
-    frames = [one.rows for one in emissions if one.rows.height]
+    frames = [emission.rows for emission in emissions if emission.rows.height]
     return pl.concat(frames).cast(schema) if frames else pl.DataFrame(schema=schema)  # type: ignore[arg-type]
 
 
@@ -405,13 +405,13 @@ class JoinNode(SqlNode):
     ) -> None:
         self.sides = {"left": left, "right": right}
         columns = {side: list(node.schema) for side, node in self.sides.items()}
-        made = resolved(stage, columns, times)
-        self._schemas = {side: _read(made.spec, side, node.schema) for side, node in self.sides.items()}
-        self.operator = operator_of(made.spec, self._schemas)
+        join = resolved(stage, columns, times)
+        self._schemas = {side: _read(join.spec, side, node.schema) for side, node in self.sides.items()}
+        self.operator = operator_of(join.spec, self._schemas)
         self._emitted = emitted = _emitted(self.operator, _times(stage))
         scope = Scope(emitted)
-        self._where = [scope.typed(text).expr for text in made.where]
-        self._columns = selected(scope, made.outputs)
+        self._where = [scope.typed(text).expr for text in join.where]
+        self._columns = selected(scope, join.outputs)
         self.schema = schema_of(emitted, self._columns)
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
@@ -466,8 +466,8 @@ class NodeBuilder:
 
     def _join(self, stage: JoinStage) -> SqlNode:
         times = tuple(
-            one if one is not None else _marked(inner)
-            for one, inner in zip(stage.times, (stage.left, stage.right), strict=True)
+            time if time is not None else _marked(inner)
+            for time, inner in zip(stage.times, (stage.left, stage.right), strict=True)
         )
         return JoinNode(stage, self.node(stage.left), self.node(stage.right), (times[0], times[1]))
 

@@ -118,7 +118,7 @@ class SqlQuery:
             watermarks: the watermarks of tables, by their names; a lower one changes nothing.
             clock: processing time; an earlier one changes nothing.
         """
-        reached = {name: instant_us(one, "watermark") for name, one in (watermarks or {}).items()}
+        reached = {name: instant_us(instant, "watermark") for name, instant in (watermarks or {}).items()}
         return self._run.step({}, reached, None if clock is None else instant_us(clock, "clock"))
 
     def finish(self) -> SqlOutput:
@@ -208,7 +208,7 @@ class SqlRun:
     ) -> SqlOutput:
         """Takes a step with all that happens in it."""
         named = {name.lower(): frame for name, frame in tables.items()}
-        reached = {name.lower(): one for name, one in (watermarks or {}).items()}
+        reached = {name.lower(): watermark for name, watermark in (watermarks or {}).items()}
         unknown = sorted((named.keys() | reached.keys()) - self.schemas.keys())
         if unknown:
             rule = f"the tables of this query are {sorted(self.schemas)}"
