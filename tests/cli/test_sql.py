@@ -128,7 +128,7 @@ def test_the_example_has_the_output_of_the_page(
     assert output.out.strip() in page
     assert EXAMPLE.read_text(encoding="utf-8").strip() in page
     last = [line for line in output.err.splitlines() if line.startswith("table revenue, state ended")][-1]
-    assert "rows in 8, late 1, invalid 1," in last
+    assert "rows in 9, late 1, invalid 1," in last
     main_fd, terminal = pty.openpty()
     with os.fdopen(terminal, "w", encoding="utf-8") as standard_error, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", standard_error)
