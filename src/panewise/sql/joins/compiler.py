@@ -64,10 +64,7 @@ class JoinCompiler:
         if not is_join(self.join) and not self.conditions.timed and self.windows is None:
             return None
         self._check()
-        how = HOWS.get(self.join.kind)
-        if how is None:
-            rule = f"a join is one of {', '.join(HOWS)}"
-            raise self._fail(self.join.kind, rule, "use one of these")
+        how = HOWS[self.join.kind]
         stages, match = self._stages_and_match()
         stages, times = self._of_results(stages, match.times)
         keys, condition = self._keys()
@@ -113,6 +110,9 @@ class JoinCompiler:
         return (), condition
 
     def _check(self) -> None:
+        if self.join.kind not in HOWS:
+            rule = f"a join is one of {', '.join(HOWS)}"
+            raise self._fail(self.join.kind, rule, "use one of these")
         names = self.columns.names
         if names[0] == names[1] or not all(names):
             rule = "the sides of a join have different names"
