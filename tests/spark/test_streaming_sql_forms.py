@@ -10,6 +10,7 @@ from tests.spark.test_streaming_sql import ROWS, collected, rows_of
 
 MARKED = "t WATERMARK ts DELAY OF INTERVAL 1 SECOND"
 NEAR = "y.ts BETWEEN x.ts AND x.ts + INTERVAL 20 SECONDS"
+AFTER = "y.k = x.k AND y.v > x.v"
 PAIRS = [
     (
         f"""SELECT x.k, sum(x.v) AS s, max(y.v) AS m, count(*) AS n FROM t x JOIN t y ON x.k = y.k AND {NEAR}
@@ -18,15 +19,16 @@ PAIRS = [
         ON x.k = y.k AND {NEAR} GROUP BY x.k, window(x.ts, '30 seconds')""",
     ),
     (
-        f"SELECT v FROM t x WHERE NOT EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.v > x.v AND {NEAR})",
-        f"SELECT v FROM {{t}} x WHERE NOT EXISTS (SELECT 1 FROM {{t}} y WHERE y.k = x.k AND y.v > x.v AND {NEAR})",
+        f"SELECT v FROM t x WHERE NOT EXISTS (SELECT 1 FROM t y WHERE {AFTER} AND {NEAR})",
+        f"SELECT v FROM {{t}} x WHERE NOT EXISTS (SELECT 1 FROM {{t}} y WHERE {AFTER} AND {NEAR})",
     ),
     (
         f"SELECT v FROM t x WHERE k NOT IN (SELECT k FROM t y WHERE y.v > 4 AND {NEAR}) AND v > 0",
         f"SELECT v FROM {{t}} x WHERE k NOT IN (SELECT k FROM {{t}} y WHERE y.v > 4 AND {NEAR}) AND v > 0",
     ),
     (
-        """SELECT * EXCEPT (r) FROM (SELECT k, v, rank() OVER (ORDER BY k, v > 2 DESC) AS r FROM t) WHERE r <= 3""",
+        """SELECT * EXCEPT (r) FROM (SELECT k, v, rank() OVER (ORDER BY k, v > 2 DESC) AS r FROM t)
+        WHERE r <= 3""",
         """SELECT k, v, '+' AS op FROM (SELECT k, v, rank() OVER (ORDER BY k, v > 2 DESC) AS r FROM {t})
         WHERE r <= 3""",
     ),
@@ -34,28 +36,33 @@ PAIRS = [
         """SELECT k, v, r FROM (SELECT k, v, window_start, dense_rank() OVER (
             PARTITION BY window_start, window_end ORDER BY k) AS r FROM TUMBLE(t, ts, INTERVAL '30' SECONDS))
         WHERE r < 3""",
-        """SELECT k, v, r FROM (SELECT k, v, dense_rank() OVER (PARTITION BY window(ts, '30 seconds') ORDER BY k) r
-        FROM {t}) WHERE r < 3""",
+        """SELECT k, v, r FROM (
+            SELECT k, v, dense_rank() OVER (PARTITION BY window(ts, '30 seconds') ORDER BY k) r FROM {t})
+        WHERE r < 3""",
     ),
     (
         f"SELECT DISTINCT upper(k) AS u FROM {MARKED} WHERE v > 1",
         "SELECT DISTINCT upper(k) AS u FROM {t} WHERE v > 1",
     ),
     (
-        f"""SELECT k, v, n FROM (SELECT *, row_number() OVER (PARTITION BY upper(k) ORDER BY ts) AS n FROM {MARKED})
+        f"""SELECT k, v, n FROM (
+            SELECT *, row_number() OVER (PARTITION BY upper(k) ORDER BY ts) AS n FROM {MARKED})
         WHERE n = 1""",
-        """SELECT k, v, n, '+' AS op FROM (SELECT *, row_number() OVER (PARTITION BY upper(k) ORDER BY ts) AS n
-        FROM {t}) WHERE n = 1""",
+        """SELECT k, v, n, '+' AS op FROM (
+            SELECT *, row_number() OVER (PARTITION BY upper(k) ORDER BY ts) AS n FROM {t}) WHERE n = 1""",
     ),
     (
-        "SELECT window_start, count(*) AS n FROM TUMBLE(t, ts, INTERVAL '1' MONTH) GROUP BY window_start, window_end",
+        """SELECT window_start, count(*) AS n FROM TUMBLE(t, ts, INTERVAL '1' MONTH)
+        GROUP BY window_start, window_end""",
         "SELECT min(date_trunc('month', ts)) AS window_start, count(*) AS n FROM {t}",
     ),
     (
         """SELECT window_start, sum(v) AS s FROM TUMBLE(
-            TABLE (SELECT ts, v FROM t UNION ALL SELECT ts, 2 * v FROM t), DESCRIPTOR(ts), INTERVAL '10' SECONDS)
+            TABLE (SELECT ts, v FROM t UNION ALL SELECT ts, 2 * v FROM t), DESCRIPTOR(ts),
+            INTERVAL '10' SECONDS)
         GROUP BY window_start, window_end""",
-        "SELECT window(ts, '10 seconds').start AS window_start, sum(3 * v) AS s FROM {t} GROUP BY window(ts, '10 seconds')",
+        """SELECT window(ts, '10 seconds').start AS window_start, sum(3 * v) AS s FROM {t}
+        GROUP BY window(ts, '10 seconds')""",
     ),
     (
         "SELECT sum(v) AS s FROM t [RANGE 10 SECONDS SLIDE 10 SECONDS ON ts]",
@@ -63,10 +70,12 @@ PAIRS = [
     ),
     (
         "SELECT x.v, y.v AS w FROM t [NOW ON ts] x JOIN t [RANGE 20 SECONDS ON ts] y ON x.k = y.k",
-        "SELECT x.v, y.v AS w FROM {t} x JOIN {t} y ON x.k = y.k AND y.ts BETWEEN x.ts - INTERVAL 20 SECONDS AND x.ts",
+        """SELECT x.v, y.v AS w FROM {t} x JOIN {t} y
+        ON x.k = y.k AND y.ts BETWEEN x.ts - INTERVAL 20 SECONDS AND x.ts""",
     ),
     (
-        f"SELECT x.v, y.v AS w, z.v AS u FROM t x JOIN t y ON x.k = y.k AND {NEAR} JOIN t z ON y.k = z.k AND y.v < z.v",
+        f"""SELECT x.v, y.v AS w, z.v AS u FROM t x JOIN t y ON x.k = y.k AND {NEAR}
+        JOIN t z ON y.k = z.k AND y.v < z.v""",
         f"""SELECT x.v, y.v AS w, z.v AS u FROM {{t}} x JOIN {{t}} y ON x.k = y.k AND {NEAR}
         JOIN {{t}} z ON y.k = z.k AND y.v < z.v""",
     ),

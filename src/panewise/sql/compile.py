@@ -49,6 +49,7 @@ from panewise.sql.syntax import (
     TextSpan,
 )
 from panewise.sql.top_n import pattern_is_possible
+from panewise.sql.top_n.groups import groups_of_windows
 from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import WindowCompiler
 
@@ -247,7 +248,8 @@ class QueryCompiler(FirstRowsCompiler):
         if isinstance(select.source, NamedTable) and (select.source.name or "").lower() not in known:
             return None
         source = self.single(select.source, known)
-        return chained(self.parser, select, emit, source.stage, source.names)
+        stage = chained(self.parser, select, emit, source.stage, source.names)
+        return stage or groups_of_windows(self.parser, select, emit, source.stage, source.names)
 
     def _rows_of_windows(
         self, select: Select, table: TableFunction, *, over: bool, known: Mapping[str, WithQuery]
