@@ -11,7 +11,7 @@ from panewise.sql.emit import PLAIN
 from panewise.sql.function_calls import windows_in
 from panewise.sql.join_queries import JoinQueryCompiler
 from panewise.sql.options import options_of
-from panewise.sql.rewriting import WrittenText
+from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.sources import OperatorInput, WithQuery
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import Stage, over_rows
@@ -102,7 +102,5 @@ class FirstRowsCompiler(JoinQueryCompiler):
         text.add(")", where.span.end)
         text.add("" if source.alias is None else f" AS `{source.alias}`", source.span.end)
         text.copy(sql, TextSpan(where.span.end, select.span.end), {})
-        if emit is not None:
-            text.add(" ", emit.span.start)
-            text.copy(sql, emit.span, {})
+        add_emit(text, sql, emit)
         return self.rewritten(text, known)

@@ -7,7 +7,7 @@ from sqlglot import exp
 from panewise.spec import PANE_COLUMNS
 from panewise.sql.function_calls import column_name, columns_in
 from panewise.sql.parser import QueryParser
-from panewise.sql.rewriting import WrittenText, clauses
+from panewise.sql.rewriting import WrittenText, add_emit, clauses
 from panewise.sql.syntax import Emit, Select, SelectItem, TextSpan
 from panewise.sql.texts import quoted
 
@@ -53,9 +53,9 @@ class BehindJoin:
             ("HAVING", None if select.having is None else select.having.span),
             ("", named),
             ("QUALIFY", None if select.qualify is None else select.qualify.span),
-            ("", None if self.emit is None else self.emit.span),
         ]
         clauses(text, self.parser.sql, spans, changes)
+        add_emit(text, self.parser.sql, self.emit)
         return text
 
     def _columns(self) -> Iterator[exp.Column]:
