@@ -211,7 +211,7 @@ def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
             "no end, so they cannot be sorted",
         ),
         ("SELECT count(*) FROM {u} GROUP BY window(ts, '1 hour')", "a name in braces is that of a table"),
-        ("SELECT k, count(*) AS n FROM t GROUP BY k", "add EMIT CHANGES.*line 1, column 33"),
+        ("SELECT k, count(*) AS n FROM t GROUP BY k", "add EMIT CHANGES.*line 1, column 41"),
         ("SELECT max(v) AS m FROM t", "add EMIT CHANGES.*line 1, column 1"),
         ("SELECT k FROM t ORDER BY k", "cannot be sorted.*line 1, column 17"),
     ]

@@ -31,6 +31,7 @@ from panewise.sql.stages import (
 from panewise.sql.stream_queries import (
     changes_of,
     check_partition,
+    needs_time,
     streamed_rows,
     syntax_of,
     with_accumulation,
@@ -169,7 +170,8 @@ class QueryCompiler(FirstRowsCompiler):
         partition = {compiler.columns.name_of(expr).lower() for expr in window.partition_by}
         keys = {name.lower() for name in compiler.group.names().values()}
         check_partition(window, partition, keys, self.parser)
-        return compiler.compile(source.stage, source.alias)
+        stage = compiler.compile(source.stage, source.alias)
+        return replace(stage, own_time=needs_time(window, source.time))
 
     def _select(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT that is no join of ours."""

@@ -37,14 +37,10 @@ def syntax_of(window: StreamWindow, time: str | None, parser: QueryParser) -> Wi
         parser: the parser, for errors.
 
     Raises:
-        SqlError: if its length makes no window, or a window of time has no event time.
+        SqlError: if its length makes no window.
     """
     column = window.time or time
     timed = window.kind in ("range", "now")
-    if timed and column is None:
-        rule = "a window of time has an event time"
-        remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
-        raise parser.fail(parser.characters(window.span), rule, remedy, window.span)
     try:
         windows = _window(window)
     except SpecError as error:
@@ -67,6 +63,11 @@ def _window(window: StreamWindow) -> AnyWindow:
     if slide == length:
         return Tumbling(length)
     return Hopping(length, slide, gaps=slide.us > length.us)
+
+
+def needs_time(window: StreamWindow, time: str | None) -> bool:
+    """Returns whether the event time of a window is that of its input, as the query does not name it."""
+    return window.kind in ("range", "now") and window.time is None and time is None
 
 
 def check_partition(window: StreamWindow, partition: set[str], keys: set[str], parser: QueryParser) -> None:
