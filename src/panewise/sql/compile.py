@@ -38,6 +38,7 @@ from panewise.sql.stream_queries import (
 )
 from panewise.sql.syntax import (
     Body,
+    CqlWindow,
     Cte,
     Derived,
     Emit,
@@ -45,7 +46,6 @@ from panewise.sql.syntax import (
     Query,
     Select,
     Streamed,
-    StreamWindow,
     TableFunction,
     TextSpan,
 )
@@ -150,7 +150,7 @@ class QueryCompiler(FirstRowsCompiler):
         return streamed_rows(streamed, stage, self.parser)
 
     def _of_stream_window(
-        self, select: Select, emit: Emit | None, window: StreamWindow, known: Mapping[str, WithQuery]
+        self, select: Select, emit: Emit | None, window: CqlWindow, known: Mapping[str, WithQuery]
     ) -> Stage:
         """Returns the aggregates over a window of CQL."""
         self._refuse(select, distinct=True, qualify=True)

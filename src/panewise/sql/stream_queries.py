@@ -11,6 +11,7 @@ from panewise.sql.function_calls import has_aggregate
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Stage, WindowsStage, has_op
 from panewise.sql.syntax import (
+    CqlWindow,
     Emit,
     Expr,
     NamedTable,
@@ -18,7 +19,6 @@ from panewise.sql.syntax import (
     Query,
     Select,
     Streamed,
-    StreamWindow,
     TextSpan,
 )
 from panewise.sql.window_functions import WindowSyntax
@@ -28,7 +28,7 @@ _OPS: Final = {"ISTREAM": "'+'", "DSTREAM": "'-'"}
 _ACCUMULATIONS: Final = {"ISTREAM": "RETRACTING", "DSTREAM": "RETRACTING", "RSTREAM": "ACCUMULATING"}
 
 
-def syntax_of(window: StreamWindow, time: str | None, parser: QueryParser) -> WindowSyntax:
+def syntax_of(window: CqlWindow, time: str | None, parser: QueryParser) -> WindowSyntax:
     """Returns the windows over which a query aggregates.
 
     Args:
@@ -49,7 +49,7 @@ def syntax_of(window: StreamWindow, time: str | None, parser: QueryParser) -> Wi
     return WindowSyntax(windows, expr, window.kind, window.span)
 
 
-def _window(window: StreamWindow) -> AnyWindow:
+def _window(window: CqlWindow) -> AnyWindow:
     length, slide = window.length, window.slide
     if window.kind == "unbounded":
         return Global()
@@ -65,12 +65,12 @@ def _window(window: StreamWindow) -> AnyWindow:
     return Hopping(length, slide, gaps=slide.us > length.us)
 
 
-def needs_time(window: StreamWindow, time: str | None) -> bool:
+def needs_time(window: CqlWindow, time: str | None) -> bool:
     """Returns whether the event time of a window is that of its input, as the query does not name it."""
     return window.kind in ("range", "now") and window.time is None and time is None
 
 
-def check_partition(window: StreamWindow, partition: set[str], keys: set[str], parser: QueryParser) -> None:
+def check_partition(window: CqlWindow, partition: set[str], keys: set[str], parser: QueryParser) -> None:
     """Refuses windows that count the rows of other keys than those of GROUP BY.
 
     Raises:
