@@ -9,6 +9,7 @@ from sqlglot import exp
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import OverOperator, counted
+from panewise.sql.behind_groups import GroupedSelect
 from panewise.sql.chained import chained, is_ours, timed, window_column
 from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
@@ -209,13 +210,27 @@ class QueryCompiler(FirstRowsCompiler):
             again = self._again(select, emit, known)
             if again is not None:
                 return again
-        if table is not None or calls or emit is not None:
+        over = any(windows_in(item.expr.node) for item in select.items)
+        windowed = table is not None or calls
+        if (windowed or emit is not None) and (over or select.qualify is not None):
+            return self._behind_groups(select, emit, known, windowed=windowed)
+        if windowed or emit is not None:
             return self._windows(select, emit, table, known)
         span = select.span if select.group is None else select.group.span
         rule = "without a window the groups of a stream have no end"
         remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
         endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
         return replace(self.spark(select, known), endless=endless)
+
+    def _behind_groups(
+        self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery], *, windowed: bool
+    ) -> Stage:
+        """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
+        if not windowed:
+            rule = "groups without windows change as long as rows arrive, so no function can read them once"
+            remedy = "add a window to GROUP BY, such as window(ts, '1 hour')"
+            raise self.parser.fail("OVER or QUALIFY", rule, remedy, select.span)
+        return self.rewritten(GroupedSelect(self.parser, select, emit).written(), known)
 
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, WithQuery]
