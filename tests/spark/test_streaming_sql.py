@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SqlError
-from panewise.spark import JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
+from panewise.spark import DeduplicateResult, JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
 from tests.engine.effort import examples
 from tests.nightly import first_here
 from tests.spark.conftest import Feed
@@ -147,7 +147,9 @@ def test_a_batch_has_the_rows_of_another_text_of_spark(feed: Feed, text: str, sa
 def rows_of(made: Any) -> DataFrame:
     if isinstance(made, DataFrame):
         return made
-    rows: DataFrame = made.rows if isinstance(made, (OverResult, JoinResult)) else made.panes
+    rows: DataFrame = (
+        made.rows if isinstance(made, (OverResult, JoinResult, DeduplicateResult)) else made.panes
+    )
     return rows
 
 
@@ -266,7 +268,7 @@ def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
             "no end, so they cannot be sorted",
         ),
         ("SELECT count(*) FROM {u} GROUP BY window(ts, '1 hour')", "a name in braces is that of a table"),
-        ("SELECT k, count(*) AS n FROM t GROUP BY k", "add EMIT CHANGES.*line 1, column 33"),
+        ("SELECT k, count(*) AS n FROM t GROUP BY k", "add EMIT CHANGES.*line 1, column 41"),
         ("SELECT max(v) AS m FROM t", "add EMIT CHANGES.*line 1, column 1"),
         ("SELECT k FROM t ORDER BY k", "cannot be sorted.*line 1, column 17"),
     ]

@@ -12,7 +12,7 @@ from panewise.errors import SqlError
 from panewise.sql.function_calls import function_name, windows_in
 from panewise.sql.functions import is_aggregate
 from panewise.sql.parser import QueryParser
-from panewise.sql.rewriting import WrittenText
+from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, quoted
 
@@ -161,13 +161,13 @@ class GroupedSelect:
             ("WHERE", select.where),
             ("GROUP BY", None if select.group is None else select.group.span),
             ("HAVING", select.having),
-            ("", None if self.emit is None else self.emit.span),
         ]
         for word, clause in clauses:
             place = clause.span if isinstance(clause, Expr) else clause
             if place is not None:
                 text.add(f" {word} ", place.start)
                 text.add(self.parser.characters(place), place.start)
+        add_emit(text, self.parser.sql, self.emit)
 
 
 def _append(text: WrittenText, other: WrittenText) -> None:
