@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise import functions as F
-from panewise.engine.protocol import Operator
 from panewise.families import part
 from panewise.spec import JoinOperator, Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
 from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.windowing import window_operator
+
+if TYPE_CHECKING:  # for an annotation alone: a plugin of pytest imports this without Polars
+    from panewise.engine.protocol import Operator
 
 
 def _no_call(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
@@ -63,7 +65,7 @@ def parts_for_tests(spec: Specification) -> TestingParts:
     return parts
 
 
-def _with_partitions(operator: Operator, op: str, partition: Mapping[str, Any]) -> Any:
+def _with_partitions(operator: "Operator", op: str, partition: Mapping[str, Any]) -> Any:
     partitions = operator.partitions
     assert partitions is not None
     match op:

@@ -32,7 +32,7 @@ from panewise.spec.conditions import (
     SideName,
     sql_text,
 )
-from panewise.spec.conditions.types import digits_of_result
+from panewise.spec.conditions.operand_types import digits_of_result
 
 ColumnNames: TypeAlias = Callable[[SideName, str], str]
 Operator: TypeAlias = Callable[[Any, Any], Any]  # of expressions, or of numbers
