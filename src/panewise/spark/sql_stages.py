@@ -21,7 +21,7 @@ from panewise.spark.sql_names import new_columns, simple_name, source_of, withou
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import EndlessError, SparkText, named_tables
 from panewise.spark.upstream_inputs import Source, default_time, frame_of
-from panewise.spec import Hopping, Tumbling, WindowOperator, parts
+from panewise.spec import Hopping, Tumbling, parts
 from panewise.sql.chained import respecified
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
@@ -40,6 +40,7 @@ from panewise.sql.stages import (
     run_options,
 )
 from panewise.sql.texts import one_line, quoted
+from panewise.sql.windows import is_first
 
 _WINDOW = "__window"
 SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
@@ -235,7 +236,7 @@ class Runner(SparkText):
     def _with_own_time(self, stage: WindowsStage, input: Any) -> WindowsStage:  # noqa: A002
         """Returns the stage, whose event time is the column of the watermark of its input."""
         times = watermark_columns(input) if isinstance(input, DataFrame) else [default_time(input)]
-        if len(times) != 1 or times[0] is None or not isinstance(stage.spec, WindowOperator):
+        if len(times) != 1 or times[0] is None or not is_first(stage.spec):
             rule = "a window of time has an event time"
             remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
             raise SqlError("a window of CQL", rule, remedy)
