@@ -22,10 +22,10 @@ from panewise.spark.sinks import empty
 from panewise.spark.upstream_inputs import Source, frame_of
 from panewise.spec import Hopping, Tumbling, parts
 from panewise.spec.aggregates.expressions import Expression
+from panewise.sql.clauses import STOPS
 from panewise.sql.expressions import tokens_of
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
-from panewise.sql.relations import STOPS
 from panewise.sql.stages import (
     AssignedStage,
     CompiledQuery,

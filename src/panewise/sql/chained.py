@@ -1,19 +1,24 @@
 """Windows over panes of other windows: the event time of panes, and stages of chains (semantics 46.18)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
-from panewise.errors import SqlError
+from panewise.errors import SpecError, SqlError
 from panewise.spec import Chain, WindowOperator
+from panewise.sql.columns import Columns
 from panewise.sql.emit import emission
-from panewise.sql.function_calls import column_name
+from panewise.sql.function_calls import column_name, function_name
+from panewise.sql.group_keys import GroupKeys
+from panewise.sql.grouping_sets import Sets
+from panewise.sql.panes import END, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import JoinStage, OutputColumn, OverStage, Referring, RowsStage, Stage, WindowsStage
-from panewise.sql.syntax import Emit, Expr, Select, TextSpan
+from panewise.sql.syntax import Emit, Expr, Select, TableFunction, TextSpan
 from panewise.sql.window_functions import WindowSyntax
-from panewise.sql.windows import END, Columns, Panes, WindowCompiler, is_first
+from panewise.sql.windows import WindowCompiler, is_first
 
 _TIMES = {END: "window_time", "window_end": "end"}
 TIMESTAMP = "timestamp"
@@ -26,43 +31,49 @@ def timed(stage: Stage, name: str) -> tuple[Stage, str]:
     `name` is the column that the query names. If it is a bound of a window, the panes get a `timestamp`.
     """
     if isinstance(stage, (RowsStage, WindowsStage)) and stage.outputs is not None:
-        found = next((one for one in stage.outputs if (one.name or "").lower() == name.lower()), None)
-        if found is None:
-            return stage, name
-        if isinstance(stage, RowsStage):
-            inner, time = timed(stage.input, found.text.strip("`"))
-            return (
-                (stage, name) if inner is stage.input else (_passing(replace(stage, input=inner), time), time)
-            )
-        meant = "window_time" if found.text.strip("`") == stage.struct else _TIMES.get(found.text)
-        if meant is not None and is_first(stage.spec):
-            return _passing(replace(stage, spec=respecified(stage.spec, timestamp=meant))), TIMESTAMP
-    elif isinstance(stage, JoinStage):
+        return _timed_output(stage, name)
+    if isinstance(stage, JoinStage):
         return _timed_join(stage, name)
-    elif isinstance(stage, RowsStage):
+    if isinstance(stage, RowsStage):
         inner, time = timed(stage.input, name)
         return (stage, name) if inner is stage.input else (replace(stage, input=inner), time)
     return stage, name
 
 
+def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[Stage, str]:
+    """Returns a stage with a SELECT list whose rows have an event time, and its column."""
+    outputs = stage.outputs or ()
+    output = next((output for output in outputs if (output.name or "").lower() == name.lower()), None)
+    if output is None:
+        return stage, name
+    if isinstance(stage, RowsStage):
+        inner, time = timed(stage.input, output.text.strip("`"))
+        unchanged = inner is stage.input
+        return (stage, name) if unchanged else (_passing(replace(stage, input=inner), time), time)
+    timestamp = "window_time" if output.text.strip("`") == stage.struct else _TIMES.get(output.text)
+    if timestamp is None or not is_first(stage.spec):
+        return stage, name
+    return _passing(replace(stage, spec=respecified(stage.spec, timestamp=timestamp))), TIMESTAMP
+
+
 def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
     """Returns a join whose rows have the event time of the side that this column is of."""
-    found = next((one for one in stage.items if (one.name or "").lower() == name.lower()), None)
-    if found is None or len(found.columns) != 1 or found.parts != ("", ""):
+    item = next((item for item in stage.items if (item.name or "").lower() == name.lower()), None)
+    if item is None or len(item.columns) != 1 or item.parts != ("", ""):
         return stage, name
-    table, column = found.columns[0]
+    table, column = item.columns[0]
     for side, known, time in zip(("left", "right"), stage.names, stage.times, strict=True):
         same = table is None or table.lower() == known.lower()
         if same and (time or "").lower() == column.lower() and stage.how not in ("semi", "anti"):
             kind: Any = side
-            item = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
-            return replace(stage, items=(*stage.items, item), timestamp=kind), JOIN_TIME
+            new = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
+            return replace(stage, items=(*stage.items, new), timestamp=kind), JOIN_TIME
     return stage, name
 
 
 def _passing(stage: Any, time: str = TIMESTAMP) -> Any:
     """Returns the stage, whose rows also have the column of the event time."""
-    if any(one.name == time for one in stage.outputs):
+    if any(output.name == time for output in stage.outputs):
         return stage
     return replace(stage, outputs=(*stage.outputs, OutputColumn(time, time, time)))
 
@@ -83,16 +94,38 @@ class _OfPanes(Columns):
 
     def name_of(self, expr: Expr) -> str:
         name = column_name(expr.node, self.aliases)
-        found = self.known.get((name or "").lower())
-        if found is None:
+        known = self.known.get((name or "").lower())
+        if known is None:
             text = self.parser.characters(expr.span)
             rule = f"a query over panes of the same windows reads them as they are: {sorted(self.known)}"
             raise self.parser.fail(text, rule, "compute it in the query in FROM", expr.span)
-        return found
+        return known
 
     def add(self, text: str, name: str | None = None) -> str:
         rule = "a query over panes of the same windows has aggregates of whole columns, without FILTER"
         raise SqlError(text, rule, "compute the column in the query in FROM", sql=self.parser.sql)
+
+
+class _KeysOfPanes(GroupKeys):
+    """GROUP BY of a stage of a chain, whose window is that of the panes."""
+
+    def __init__(
+        self,
+        select: Select,
+        columns: Columns,
+        sets: Sets,
+        table: TableFunction | None,
+        ends: Mapping[str, str],
+    ) -> None:
+        super().__init__(select, columns, sets, table)
+        self.ends = ends
+
+    def is_window(self, expr: Expr) -> bool:
+        name = column_name(expr.node, self.columns.aliases)
+        end = None if name is None else self.ends.get(name.lower())
+        if end is not None:
+            self.bounds.add(end.strip("`"))
+        return end is not None
 
 
 class ChainCompiler(WindowCompiler):
@@ -101,6 +134,10 @@ class ChainCompiler(WindowCompiler):
     Args:
         before: the windows whose panes it reads.
         others: as those of WindowCompiler.
+
+    Attributes:
+        known: the keys and aggregates of the panes, by their lower-case names in the query.
+        ends: the texts of the bounds of the panes' windows, by their lower-case names in the query.
     """
 
     def __init__(
@@ -111,51 +148,58 @@ class ChainCompiler(WindowCompiler):
         names: frozenset[str],
         before: WindowsStage,
     ) -> None:
-        super().__init__(parser, select, emit, None, names)
         self.before, self.known, self.ends = before, dict[str, str](), dict[str, str]()
-        columns = {one.lower(): one for one in (*before.spec.keys, *_aggregates(before.spec))}
-        for one in before.outputs:
-            name, text = (one.name or "").lower(), one.text.strip("`")
-            if one.text in ("window_start", "window_end", END) or text == before.struct:
-                self.ends[name] = one.text
+        columns = {column.lower(): column for column in (*before.spec.keys, *_aggregates(before.spec))}
+        for output in before.outputs:
+            name, text = (output.name or "").lower(), output.text.strip("`")
+            if output.text in ("window_start", "window_end", END) or text == before.struct:
+                self.ends[name] = output.text
             elif text.lower() in columns:
                 self.known[name] = columns[text.lower()]
-        self.columns = _OfPanes(parser, names, self.known)
+        super().__init__(parser, select, emit, None, names)
 
-    def _is_window(self, expr: Expr) -> bool:
-        name = column_name(expr.node, self.columns.aliases)
-        found = name is not None and name.lower() in self.ends
-        if found and name is not None:
-            self.bounds.add(self.ends[name.lower()].strip("`"))
-        return found
+    def _columns(self, names: frozenset[str]) -> Columns:
+        return _OfPanes(self.parser, names, self.known)
+
+    def _group(self) -> GroupKeys:
+        return _KeysOfPanes(self.select, self.columns, self.sets, None, self.ends)
 
     def _window(self) -> WindowSyntax | None:
         return None
 
-    def _panes(self, keys: dict[str, str], window: WindowSyntax | None) -> Panes:
-        panes = super()._panes(keys, window)
-        panes.bounds, panes.struct, panes.ends = True, self.before.struct, self.ends
-        return panes
+    def _pane_window(self, window: WindowSyntax | None) -> PaneWindow:
+        return PaneWindow(True, self.before.struct, None, self.ends)
 
-    def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> Any:
-        first, span = self.before.spec, self.select.span
-        if self.emit is not None:
-            fields = emission(self.emit, self.parser.fail)
-            if not is_first(first):
-                rule = (
-                    "EMIT of the innermost query says when its panes come, and those of the queries over it"
-                )
-                raise self.parser.fail("EMIT", rule, "write it once", self.emit.span)
-            first = self._checked(lambda: respecified(first, **fields), self.emit.span)  # type: ignore[arg-type]
+    def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator | Chain:
+        first, span = emitting(self.before.spec, self.emit, self.parser), self.select.span
         aggregates = list(panes.aggregates.values())
         if not aggregates:
             raise self.parser.fail("no aggregate", "a query over panes aggregates them", "add one", span)
-        return self._checked(lambda: first.then(keys=keys, aggregates=aggregates), span)  # type: ignore[arg-type, return-value]
+        return self._checked(lambda: first.then(keys=keys, aggregates=aggregates), span)
+
+
+def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParser) -> WindowOperator | Chain:
+    """Returns the operator, whose panes come as EMIT of a query over them says.
+
+    Raises:
+        SqlError: if there are stages behind the operator already.
+    """
+    if emit is None:
+        return spec
+    if not is_first(spec):
+        rule = "EMIT of the innermost query says when its panes come, and those of the queries over it"
+        raise parser.fail("EMIT", rule, "write it once", emit.span)
+    try:
+        return respecified(spec, **emission(emit, parser.fail))
+    except SqlError:
+        raise
+    except SpecError as error:
+        raise parser.fail(error.given, error.rule, error.remedy, emit.span) from None
 
 
 def _aggregates(spec: WindowOperator | Chain) -> list[str]:
     last: Any = getattr(spec, "stages", (spec,))[-1]
-    return [one.name for one in last.aggregates]
+    return [aggregate.name for aggregate in last.aggregates]
 
 
 def chained(
@@ -169,22 +213,22 @@ def chained(
     if not isinstance(stage, WindowsStage) or select.group is None:
         return None
     compiler = ChainCompiler(parser, select, emit, names, stage)
-    grouped = [one for one in select.group.expressions if compiler._is_window(one)]
-    if not grouped:
+    bounds = [expr for expr in select.group.expressions if compiler.group.is_window(expr)]
+    if not bounds:
         return None
-    whole = {"window_start", "window_end"} <= compiler.bounds or stage.struct in compiler.bounds
+    names = frozenset(compiler.group.bounds)
+    whole = {"window_start", "window_end"} <= names or stage.struct in names
     if not whole:
         rule = "GROUP BY has both bounds of the window"
-        raise parser.fail("one bound", rule, "add the other", _span(grouped))
-    for given, word in ((select.where, "WHERE"), (stage.having, "HAVING in FROM")):
-        if given is not None:
+        raise parser.fail("one bound", rule, "add the other", _span(bounds))
+    for condition, word in ((select.where, "WHERE"), (stage.having, "HAVING in FROM")):
+        if condition is not None:
             rule = "panes cannot be selected before they are aggregated again by their windows"
             raise parser.fail(
                 word, rule, "use FILTER or HAVING, or a window function over window_time", select.span
             )
-    made = compiler.compile(stage.input, stage.alias)
     return replace(
-        made,
+        compiler.compile(stage.input, stage.alias),
         where=stage.where,
         computed=stage.computed,
         struct=stage.struct,
@@ -206,8 +250,6 @@ def is_ours(stage: Stage) -> bool:
 
 def window_column(node: exp.Expr) -> str | None:
     """Returns the column in a call of `window_time`, None for another expression."""
-    from panewise.sql.function_calls import function_name  # noqa: PLC0415
-
     if function_name(node) != "window_time" or len(node.expressions) != 1:
         return None
     return column_name(node.expressions[0], frozenset())

@@ -11,13 +11,13 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Frame, OverColumn, OverOperator
 from panewise.sql.chained import is_ours, timed
+from panewise.sql.columns import Columns
 from panewise.sql.function_calls import aggregate_call, column_name, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, replaced
 from panewise.sql.texts import quoted as in_backticks
-from panewise.sql.windows import Columns
 
 _ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")
 _WHOLE: Final = "the rows behind the present one have not arrived yet, and a stream has no last row"

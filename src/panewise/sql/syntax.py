@@ -81,6 +81,7 @@ class Derived:
     columns: tuple[str, ...]
     watermark: Watermark | None
     span: TextSpan
+    system_time: Expr | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,111 @@
+"""The columns that an operator reads: plain ones by name, others are computed by Spark before it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from panewise.errors import SpecError, SqlError
+from panewise.spec import Aggregate
+from panewise.sql.function_calls import (
+    CallSyntax,
+    check_no_window,
+    column_name,
+    constant,
+    has_aggregate,
+)
+from panewise.sql.functions import AggregateCall, aggregate_of
+from panewise.sql.parser import QueryParser
+from panewise.sql.stages import Computed
+from panewise.sql.syntax import Expr
+from panewise.sql.texts import normal, one_line, quoted
+
+
+@dataclass
+class Columns:
+    """The columns that an operator reads: plain ones by name, others are computed."""
+
+    parser: QueryParser
+    aliases: frozenset[str]
+    computed: dict[str, Computed] = field(default_factory=dict)
+
+    def name_of(self, expr: Expr) -> str:
+        """Returns the name of the column with the value of an expression."""
+        name = column_name(expr.node, self.aliases)
+        return self.add(self.parser.characters(expr.span)) if name is None else name
+
+    def add(self, text: str, name: str | None = None) -> str:
+        """Returns the name of the column with the value of a text."""
+        shown = one_line(text) if name is None else name
+        return self.computed.setdefault(normal(text), Computed(shown, text)).name
+
+    def mask(self, condition: str, column: str) -> str:
+        """Returns the name of a column that is null where a condition is not true."""
+        texts = {computed.name: computed.text for computed in self.computed.values()}
+        test, value = (texts.get(name, quoted(name)) for name in (condition, column))
+        return self.add(f"CASE WHEN {test} THEN {value} END", f"{column} FILTER (WHERE {condition})")
+
+    def aggregate(self, call: CallSyntax) -> Aggregate:
+        """Returns the aggregate of a call.
+
+        Raises:
+            SqlError: if panewise does not have it.
+        """
+        try:
+            return aggregate_of(self._call(call), self.mask)
+        except SqlError:
+            raise
+        except SpecError as error:
+            raise self.parser.fail(error.given, error.rule, error.remedy, call.span) from None
+
+    def _call(self, call: CallSyntax) -> AggregateCall:
+        self._check_arguments(call)
+        values = list(call.arguments)
+        if call.within is not None:
+            self._check_within(call)
+            values = [*(ordered.this for ordered in call.within.expressions), *values]
+        if call.name == "count" and not call.distinct and len(values) == 1 and _counts_all(values[0]):
+            values = []
+        constants: tuple[Any, ...] = ()
+        while len(values) > 1 and (known := constant(values[-1])) is not None:
+            constants, values = (*known, *constants), values[:-1]
+        places = [self._expr(value) for value in values]
+        columns = tuple(map(self.name_of, places))
+        if call.name == "count" and len(places) > 1:
+            columns = (self._all_of(places, distinct=call.distinct),)
+        condition = None if call.condition is None else self.name_of(self._expr(call.condition))
+        return AggregateCall(call.name, columns, constants, call.distinct, call.ignore_nulls, condition)
+
+    def _expr(self, node: exp.Expr) -> Expr:
+        return Expr(node, self.parser.span_of(node))
+
+    def _check_arguments(self, call: CallSyntax) -> None:
+        """Refuses aggregates and functions over windows in an aggregate."""
+        for node in (*call.arguments, call.condition):
+            if node is not None and has_aggregate(node):
+                rule = "an aggregate is computed from rows, not from aggregates"
+                text = self.parser.characters(call.span)
+                raise self.parser.fail(text, rule, "aggregate again in a query over this one", call.span)
+            if node is not None:
+                check_no_window(node, self.parser, "an aggregate")
+
+    def _check_within(self, call: CallSyntax) -> None:
+        """Refuses an order of WITHIN GROUP that would change the value."""
+        assert call.within is not None
+        if any(ordered.args.get("desc") for ordered in call.within.expressions):
+            rule = f"{call.name} has its values in ascending order"
+            remedy = "leave DESC out; percentile_cont(p) of descending values is that of 1 - p"
+            raise self.parser.fail("WITHIN GROUP (ORDER BY ... DESC)", rule, remedy, call.span)
+
+    def _all_of(self, places: list[Expr], *, distinct: bool) -> str:
+        """Returns the name of a column that is null if one of several values is null."""
+        texts = [self.parser.characters(place.span) for place in places]
+        test = " AND ".join(f"({text}) IS NOT NULL" for text in texts)
+        value = f"struct({', '.join(texts)})" if distinct else "1"
+        return self.add(f"CASE WHEN {test} THEN {value} END", f"({', '.join(map(one_line, texts))})")
+
+
+def _counts_all(node: exp.Expr) -> bool:
+    """Returns whether `count` of this argument counts all rows: of `*`, or of a constant."""
+    known = constant(node)
+    return isinstance(node, exp.Star) or (known is not None and known[0] is not None)

@@ -1,0 +1,119 @@
+"""GROUP BY: the keys, and the window that stands among them (semantics 46.4)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from panewise.sql.columns import Columns
+from panewise.sql.function_calls import (
+    check_no_window,
+    column_name,
+    columns_in,
+    constant,
+    function_name,
+    has_aggregate,
+)
+from panewise.sql.grouping_sets import Sets
+from panewise.sql.panes import BOUNDS, CALLS
+from panewise.sql.syntax import Expr, Select, SelectItem, TableFunction
+from panewise.sql.texts import normal, one_line, quoted
+
+
+class GroupKeys:
+    """The keys of a GROUP BY, and its window.
+
+    Args:
+        select: the SELECT.
+        columns: the columns that the operator reads.
+        sets: the sets of GROUP BY.
+        table: the window function in FROM, if there is one.
+
+    Attributes:
+        call: the call of a window in GROUP BY, once the keys have been read.
+        bounds: the bounds of windows in GROUP BY, once the keys have been read.
+    """
+
+    def __init__(self, select: Select, columns: Columns, sets: Sets, table: TableFunction | None) -> None:
+        self.select, self.columns, self.sets, self.table = select, columns, sets, table
+        self.parser = columns.parser
+        self.call: exp.Expr | None = None
+        self.bounds: set[str] = set()
+
+    def names(self) -> dict[str, str]:
+        """Returns the names of the key columns by the normal texts of their expressions.
+
+        Raises:
+            SqlError: for what is no key.
+        """
+        names: dict[str, str] = {}
+        for number, expr in enumerate(self._grouped()):
+            if self.is_window(expr):
+                self.sets.check_window(number, expr)
+                continue
+            check_no_window(expr.node, self.parser, "GROUP BY")
+            if has_aggregate(expr.node):
+                rule = "a key has a value in each row"
+                raise self.parser.fail("an aggregate in GROUP BY", rule, "leave it out", expr.span)
+            name = column_name(expr.node, self.columns.aliases)
+            text = quoted(name) if name else self.parser.characters(expr.span)
+            names.setdefault(normal(text), self._named(expr, self.sets.key(number, text)))
+        return {**names, **self.sets.number_key}
+
+    def is_window(self, expr: Expr) -> bool:
+        """Returns whether an expression of GROUP BY is the window, or a bound of it."""
+        if function_name(expr.node) in CALLS and self.table is None:
+            if self.call is not None:
+                raise self.parser.fail("two windows", "a query has one window", "leave one out", expr.span)
+            self.call = expr.node
+            return True
+        name = column_name(expr.node, self.columns.aliases)
+        if self.table is not None and name is not None and name.lower() in BOUNDS:
+            self.bounds.add(name.lower())
+            return True
+        return False
+
+    def _named(self, expr: Expr, key: str | None) -> str:
+        """Returns the name of a key: that of its column, or of one that is null in some sets."""
+        name = column_name(expr.node, self.columns.aliases) or one_line(self.parser.characters(expr.span))
+        return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
+
+    def _grouped(self) -> list[Expr]:
+        group = self.select.group
+        if group is None:
+            return []
+        if group.every:
+            return [item.expr for item in self.select.items if not has_aggregate(item.expr.node)]
+        return [self._meant(expr) for expr in group.expressions]
+
+    def _meant(self, expr: Expr) -> Expr:
+        """Returns the expression that a number or a name of the SELECT list in GROUP BY means."""
+        known = constant(expr.node)
+        if known is not None and isinstance(known[0], int) and not isinstance(known[0], bool):
+            return self._numbered(known[0], expr)
+        name = column_name(expr.node, frozenset())
+        if name is not None and name.lower() in self._read():
+            return expr  # as in Spark, columns of the input come first
+        for item in self.select.items:
+            if name is not None and item.alias is not None and item.alias.lower() == name.lower():
+                other = column_name(item.expr.node, self.columns.aliases)
+                return expr if other is not None and other.lower() in BOUNDS else item.expr
+        return expr
+
+    def _numbered(self, number: Any, expr: Expr) -> Expr:
+        items = self.select.items
+        if not 1 <= number <= len(items):
+            rule = f"a number in GROUP BY is that of a column of the SELECT list, 1 to {len(items)}"
+            raise self.parser.fail(str(number), rule, "write such a number, or the expression", expr.span)
+        item: SelectItem = items[number - 1]
+        return item.expr
+
+    def _read(self) -> set[str]:
+        """Returns the columns of the input that the SELECT list reads, in lower case."""
+        return {name.lower() for name in self._plain_columns()}
+
+    def _plain_columns(self) -> Iterator[str]:
+        for item in self.select.items:
+            for node in columns_in(item.expr.node):
+                if column_name(node, self.columns.aliases) is not None:
+                    yield node.name

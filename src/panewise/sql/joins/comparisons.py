@@ -1,0 +1,137 @@
+"""The parts of ON: equal columns, comparisons of a column of each side, and the rest."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlglot import exp
+
+from panewise.sql.function_calls import is_interval
+from panewise.sql.joins.side_columns import SideColumns, without_parentheses
+from panewise.sql.syntax import Expr
+
+MIRRORED: Final[Mapping[Any, Any]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison of a column of each side: `right - left kind us`, the event times without a shift."""
+
+    kind: Any
+    left: str
+    right: str
+    us: int
+    shifted: bool
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The columns in lower case."""
+        return self.left.lower(), self.right.lower()
+
+
+@dataclass
+class Conditions:
+    """The parts of ON: equal columns, comparisons of columns with their nodes, and the rest."""
+
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    compared: list[tuple[Compared, exp.Expr]] = field(default_factory=list)
+    rest: list[exp.Expr] = field(default_factory=list)
+
+    @property
+    def timed(self) -> bool:
+        """Whether a comparison has an interval, so that it is one of times."""
+        return any(compared.shifted for compared, _ in self.compared)
+
+    def add_rest(self, nodes: Iterable[exp.Expr]) -> None:
+        """Adds conditions to the rest, each of these once."""
+        self.rest += {id(node): node for node in nodes}.values()
+
+
+class ConditionReader:
+    """Reads the conditions of a join."""
+
+    def __init__(self, columns: SideColumns) -> None:
+        self.columns = columns
+
+    def read(self, parts: Iterable[exp.Expr], using: tuple[str, ...]) -> Conditions:
+        """Returns the parts of ON; `using` are the columns of USING."""
+        conditions = Conditions([(name, name) for name in using])
+        for part in parts:
+            pair = self._equal(part)
+            if pair is not None:
+                conditions.keys.append(pair)
+                continue
+            comparisons, whole = self._compared(part)
+            conditions.compared += [(comparison, part) for comparison in comparisons]
+            if not whole:
+                conditions.rest.append(part)
+        return conditions
+
+    def _equal(self, node: exp.Expr) -> tuple[str, str] | None:
+        if not isinstance(node, exp.EQ):
+            return None
+        both = [without_parentheses(operand) for operand in (node.this, node.expression)]
+        columns = dict(side for side in map(self.columns.side_of, both) if side)
+        if len(columns) == 2:
+            return columns["left"], columns["right"]
+        names = [operand.name for operand in both if isinstance(operand, exp.Column) and not operand.table]
+        return (names[0], names[1]) if len(names) == 2 and names[0].lower() == names[1].lower() else None
+
+    def _compared(self, node: exp.Expr) -> tuple[list[Compared], bool]:
+        """Returns the comparisons of both sides in a condition, and whether it says nothing else."""
+        node = without_parentheses(node)
+        pairs: list[tuple[Any, Any, Any]] = []
+        if isinstance(node, exp.Between):
+            low, high = node.args["low"], node.args["high"]
+            pairs = [(exp.GTE, node.this, low), (exp.LTE, node.this, high)]
+        elif type(node) in MIRRORED:
+            pairs = [(type(node), node.this, node.expression)]
+        elif isinstance(node, exp.EQ):
+            pairs = [(exp.GTE, node.this, node.expression), (exp.LTE, node.this, node.expression)]
+        comparisons = [comparison for pair in pairs if (comparison := self._comparison(*pair)) is not None]
+        return comparisons, bool(comparisons) and len(comparisons) == len(pairs)
+
+    def _comparison(self, kind: Any, low: exp.Expr, high: exp.Expr) -> Compared | None:
+        distance = self._distance(kind, low, high) or self._distance(MIRRORED[kind], high, low)
+        if distance is not None:
+            return distance
+        first, second = self._shifted(low), self._shifted(high)
+        if first is None or second is None or first[0] == second[0]:
+            return None
+        if first[0] == "left":
+            first, second, kind = second, first, MIRRORED[kind]
+        return Compared(kind, second[1], first[1], second[2] - first[2], bool(first[3] or second[3]))
+
+    def _distance(self, kind: Any, difference: exp.Expr, limit: exp.Expr) -> Compared | None:
+        """Returns what `b.ts - a.ts <= INTERVAL ...` says of the columns."""
+        difference, limit = difference.unnest(), limit.unnest()
+        if not isinstance(difference, exp.Sub) or not is_interval(limit):
+            return None
+        first, second = map(self.columns.side_of, (difference.this, difference.expression))
+        if first is None or second is None or first[0] == second[0]:
+            return None
+        us = self._us(limit)
+        if first[0] == "left":
+            return Compared(MIRRORED[kind], first[1], second[1], -us, shifted=True)
+        return Compared(kind, second[1], first[1], us, shifted=True)
+
+    def _shifted(self, node: exp.Expr) -> tuple[str, str, int, bool] | None:
+        """Returns side, name and shift in microseconds of a column, plus or minus an interval."""
+        node = without_parentheses(node)
+        column = self.columns.side_of(node)
+        if column is not None:
+            return (*column, 0, False)
+        if not isinstance(node, (exp.Add, exp.Sub)):
+            return None
+        value, shift = node.this, node.expression
+        if isinstance(node, exp.Add) and is_interval(value.unnest()):
+            value, shift = shift, value
+        inner = self._shifted(value)
+        if inner is None or not is_interval(shift.unnest()):
+            return None
+        length = self._us(shift)
+        return inner[0], inner[1], inner[2] + (length if isinstance(node, exp.Add) else -length), True
+
+    def _us(self, node: exp.Expr) -> int:
+        parser = self.columns.parser
+        return parser.duration_of(Expr(node, parser.span_of(node))).us

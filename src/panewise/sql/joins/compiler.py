@@ -1,0 +1,146 @@
+"""A SELECT from a join with a range of time, windows or an order of time (semantics 46.20)."""
+
+from sqlglot import exp
+
+from panewise.errors import SqlError
+from panewise.spec import SameWindow
+from panewise.sql.chained import is_ours, timed
+from panewise.sql.emit import emission
+from panewise.sql.function_calls import conjuncts, has_aggregate
+from panewise.sql.joins.comparisons import ConditionReader, Conditions
+from panewise.sql.joins.kinds import HOWS, is_join
+from panewise.sql.joins.matches import MatchReader, TimedMatch
+from panewise.sql.joins.row_conditions import row_condition
+from panewise.sql.joins.side_columns import JoinInput, SideColumns
+from panewise.sql.joins.window_joins import windows_of, without_bounds, without_bounds_keys
+from panewise.sql.parser import QueryParser
+from panewise.sql.stages import AssignedStage, JoinStage, Referring, SparkStage, Stage
+from panewise.sql.syntax import Emit, Expr, Join, Select
+
+
+class JoinCompiler:
+    """Compiles a SELECT from a join.
+
+    Args:
+        parser: the parser, which knows the text.
+        select: the SELECT.
+        join: the join in its FROM.
+        sides: the inputs.
+        spark: the same query for Spark alone, if Spark has it.
+        emit: the EMIT clause, which is for a window join.
+        members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
+    """
+
+    def __init__(
+        self,
+        parser: QueryParser,
+        select: Select,
+        join: Join,
+        sides: tuple[JoinInput, JoinInput],
+        spark: SparkStage | None,
+        *,
+        emit: Emit | None = None,
+        members: frozenset[str] = frozenset(),
+    ) -> None:
+        self.parser, self.select, self.join, self.sides, self.spark = parser, select, join, sides, spark
+        self.emit, self.columns = emit, SideColumns(parser, sides, members)
+        self.conditions = ConditionReader(self.columns).read(self._parts(), join.using)
+        self.matches = MatchReader(join, self.columns, self.conditions)
+        self.windows = windows_of(self.conditions, sides)
+
+    def compile(self) -> JoinStage | None:
+        """Returns the stage, None if ON says nothing about time, and Spark alone can do the join.
+
+        Raises:
+            SqlError: if a part breaks a rule.
+        """
+        if not is_join(self.join) and not self.conditions.timed and self.windows is None:
+            return None
+        self._check()
+        how = HOWS.get(self.join.kind)
+        if how is None:
+            rule = f"a join is one of {', '.join(HOWS)}"
+            raise self._fail(self.join.kind, rule, "use one of these")
+        stages, match = self._stages_and_match()
+        stages, times = self._of_results(stages, match.times)
+        condition, selecting = self._rest(self.conditions, how)
+        if self.select.where is not None and not self._where_is_on():
+            selecting.append(self.columns.referring(self.select.where, None))
+        return JoinStage(
+            *stages,
+            (self.sides[0].name or "", self.sides[1].name or ""),
+            tuple(self.conditions.keys),
+            times,
+            match.match,
+            how,
+            condition,
+            tuple(selecting),
+            self._items(),
+            self.spark,
+        )
+
+    def _check(self) -> None:
+        if self.emit is not None and self.windows is None:
+            rule = (
+                "the rows of a join come as soon as they are known; only a window join waits for its windows"
+            )
+            raise self.parser.fail("EMIT", rule, "leave it out", self.emit.span)
+        names = self.columns.names
+        if names[0] == names[1] or not all(names):
+            rule = "the sides of a join have different names"
+            raise self._fail("a join", rule, "add AS and a name to each")
+
+    def _items(self) -> tuple[Referring, ...]:
+        using = self.join.using
+        return tuple(self.columns.referring(item.expr, item.alias, using) for item in self.select.items)
+
+    def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
+        return self.parser.fail(given, rule, remedy, self.join.span)
+
+    def _parts(self) -> list[exp.Expr]:
+        """Returns the conditions that say how the sides are joined."""
+        where = self.select.where if self._where_is_on() else None
+        conditions = (self.join.on, where, self.join.match_condition)
+        return [part for expr in conditions if expr is not None for part in conjuncts(expr.node)]
+
+    def _where_is_on(self) -> bool:
+        """Returns whether WHERE may say how the sides are joined: in an inner join without further words."""
+        plain = HOWS.get(self.join.kind) == "inner" and not is_join(self.join)
+        return plain and self.select.where is not None and not has_aggregate(self.select.where.node)
+
+    def _stages_and_match(self) -> tuple[tuple[Stage, Stage], TimedMatch]:
+        if self.windows is not None:
+            return self._window_join(*self.windows)
+        return (self.sides[0].stage, self.sides[1].stage), self.matches.read()
+
+    def _window_join(
+        self, left: AssignedStage, right: AssignedStage
+    ) -> tuple[tuple[Stage, Stage], TimedMatch]:
+        """Returns the sides of a window join without the bounds of windows, and its match."""
+        if left.window != right.window:
+            rule = "the sides of a window join have the same windows"
+            raise self._fail("two windows", rule, "write them alike")
+        fields = emission(self.emit, self.parser.fail)
+        fields.pop("on_time", None)  # a window join emits what has changed, and nothing else
+        without_bounds_keys(self.conditions)
+        self.conditions.add_rest(node for _, node in self.conditions.compared)
+        stages = without_bounds(self.sides[0].stage), without_bounds(self.sides[1].stage)
+        match = self.matches.checked(lambda: SameWindow(left.window, **fields))
+        return stages, TimedMatch(match, (left.time, right.time))
+
+    def _of_results(
+        self, stages: tuple[Stage, Stage], times: tuple[str | None, str | None]
+    ) -> tuple[tuple[Stage, Stage], tuple[str | None, str | None]]:
+        """Returns the sides, and their event times: those of operators have them under names of their own."""
+        left, right = (
+            timed(stage, time) if time is not None and is_ours(stage) else (stage, time)
+            for stage, time in zip(stages, times, strict=True)
+        )
+        return (left[0], right[0]), (left[1], right[1])
+
+    def _rest(self, conditions: Conditions, how: str) -> tuple[object, list[Referring]]:
+        """Returns the condition of the join, and conditions on its rows."""
+        if how == "inner" and "ASOF" not in self.join.kind:
+            exprs = [Expr(node, self.parser.span_of(node)) for node in conditions.rest]
+            return None, [self.columns.referring(expr, None) for expr in exprs]
+        return self.matches.checked(lambda: row_condition(conditions.rest, self.columns)), []

@@ -1,0 +1,123 @@
+"""A join whose columns are known: the specification, and its SELECT list over the emitted rows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from panewise.errors import SqlError
+from panewise.spec import JoinOperator, Selected, Side
+from panewise.sql.joins.side_columns import SIDES
+from panewise.sql.stages import JoinStage, OutputColumn, Referring
+from panewise.sql.texts import quoted
+
+# Columns that a join adds to its rows.
+_OF_JOIN: Final = ("window_start", "window_end", "timing", "join_time", "missing", "op")
+
+
+@dataclass(frozen=True)
+class ResolvedJoin:
+    """A join whose columns are known: the specification, the conditions on its rows, and the SELECT list."""
+
+    spec: JoinOperator
+    where: tuple[str, ...]
+    outputs: tuple[OutputColumn, ...]
+
+
+def resolved(
+    stage: JoinStage, columns: Mapping[str, Sequence[str]], times: tuple[str | None, str | None]
+) -> ResolvedJoin:
+    """Returns the specification of a join.
+
+    Args:
+        stage: the join.
+        columns: the columns of "left" and "right".
+        times: the columns of the event times, None where rows have none.
+
+    Raises:
+        SqlError: if a column is of neither side, or of both.
+    """
+    return _Resolver(stage, columns).resolved(times)
+
+
+class _Resolver:
+    def __init__(self, stage: JoinStage, columns: Mapping[str, Sequence[str]]) -> None:
+        self.stage, self.columns = stage, columns
+        self.selected: dict[tuple[str, str], Selected] = {}
+
+    def resolved(self, times: tuple[str | None, str | None]) -> ResolvedJoin:
+        stage = self.stage
+        where = tuple(map(self._text, stage.where))
+        outputs = tuple(output for item in stage.items for output in self._outputs(item))
+        if not self.selected:
+            self._name("left", self.columns["left"][0])
+        sides = [
+            Side(keys=[pair[place] for pair in stage.keys], event_time=times[place]) for place in range(2)
+        ]
+        how: Any = stage.how
+        spec = JoinOperator(
+            left=sides[0],
+            right=sides[1],
+            match=stage.match,
+            how=how,
+            condition=stage.condition,
+            select=self.selected.values(),
+            timestamp=stage.timestamp,
+        )
+        return ResolvedJoin(spec, where, outputs)
+
+    def _outputs(self, item: Referring) -> Iterable[OutputColumn]:
+        if item.columns and item.columns[0][1] == "*":
+            first = [
+                OutputColumn(self._reference(None, name), self._own(name), name) for name in item.parts[1:]
+            ]
+            taken = {name.lower() for name in item.parts[1:]}
+            star = self._star(item.columns[0][0])
+            return [*first, *(output for output in star if output.original not in taken)]
+        return [OutputColumn(self._text(item), item.name, item.original)]
+
+    def _star(self, table: str | None) -> Iterator[OutputColumn]:
+        sides = SIDES[:1] if self.stage.how in ("semi", "anti") else SIDES
+        for side, name in zip(SIDES, self.stage.names, strict=True):
+            if side in sides and (table is None or table.lower() == name.lower()):
+                for column in self.columns[side]:
+                    yield OutputColumn(quoted(self._name(side, column)), column, column.lower())
+
+    def _own(self, column: str) -> str:
+        """Returns the name of a key as the left side writes it."""
+        return next((name for name in self.columns["left"] if name.lower() == column.lower()), column)
+
+    def _text(self, item: Referring) -> str:
+        text = item.parts[0]
+        for reference, part in zip(item.columns, item.parts[1:], strict=True):
+            text += self._reference(*reference) + part
+        return text
+
+    def _reference(self, table: str | None, column: str) -> str:
+        """Returns the name of a column in the rows of the join, in backticks."""
+        if table is not None:
+            names = [name.lower() for name in self.stage.names]
+            return quoted(self._name(SIDES[names.index(table.lower())], column))
+        sides = [side for side in SIDES if column.lower() in map(str.lower, self.columns[side])]
+        if self.stage.how in ("semi", "anti"):
+            sides = sides[:1]
+        keys = {(left.lower(), right.lower()) for left, right in self.stage.keys}
+        if len(sides) == 2 and (column.lower(), column.lower()) in keys:
+            return quoted(self._name("either" if self.stage.how != "inner" else "left", column))
+        if not sides and column.lower() in _OF_JOIN:
+            return quoted(column)
+        if len(sides) != 1:
+            rule = f"a column is of one table: {dict(self.columns)}"
+            raise SqlError(column, rule, "write the name of its table before it")
+        return quoted(self._name(sides[0], column))
+
+    def _name(self, side: str, column: str) -> str:
+        """Returns the name that a column has in the rows of the join."""
+        kind: Any = side
+        left, right = self.stage.names
+        shown = {"left": f"{left}.{column}", "right": f"{right}.{column}", "either": column}[side]
+        known = self.selected.get((side, column.lower()))
+        if known is None:
+            own = (name for name in self.columns.get(side, ()) if name.lower() == column.lower())
+            selected = Selected(kind, next(own, column), shown)
+            known = self.selected[side, column.lower()] = selected
+        return known.name

@@ -1,0 +1,46 @@
+"""A join whose sides have windows, and whose ON compares the bounds of these: a window join."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+from panewise.sql.joins.comparisons import Conditions
+from panewise.sql.joins.side_columns import JoinInput
+from panewise.sql.stages import AssignedStage, RowsStage, Stage
+
+_BOUNDS: Final = {("window_start", "window_start"), ("window_end", "window_end")}
+
+
+def windows_of(
+    conditions: Conditions, sides: tuple[JoinInput, JoinInput]
+) -> tuple[AssignedStage, AssignedStage] | None:
+    """Returns the windows of both sides, None if the bounds of their windows are not compared."""
+    pairs = {(left.lower(), right.lower()) for left, right in conditions.keys}
+    first, second = (_assigned(side.stage) for side in sides)
+    return None if first is None or second is None or not pairs >= _BOUNDS else (first, second)
+
+
+def without_bounds_keys(conditions: Conditions) -> None:
+    """Removes the bounds of windows from the keys."""
+    conditions.keys[:] = [
+        pair for pair in conditions.keys if (pair[0].lower(), pair[1].lower()) not in _BOUNDS
+    ]
+
+
+def _assigned(stage: Stage) -> AssignedStage | None:
+    """Returns the windows of the rows of a stage; None if its rows have none, or it renames their bounds."""
+    if isinstance(stage, RowsStage):
+        names = {output.text for output in stage.outputs or ()}
+        whole = stage.outputs is None or "*" in names or {"window_start", "window_end"} <= names
+        return _assigned(stage.input) if whole else None
+    return stage if isinstance(stage, AssignedStage) else None
+
+
+def without_bounds(stage: Any) -> Stage:
+    """Returns the rows without the bounds of their windows."""
+    if isinstance(stage, AssignedStage):
+        return stage.input
+    assert isinstance(stage, RowsStage)
+    outputs = stage.outputs
+    if outputs is not None:
+        outputs = tuple(output for output in outputs if not output.text.startswith("window_"))
+    return replace(stage, input=without_bounds(stage.input), outputs=outputs)

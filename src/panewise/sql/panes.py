@@ -1,0 +1,171 @@
+"""Expressions over panes: the SELECT list and HAVING of a query with GROUP BY."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlglot import exp
+
+from panewise.spec import PANE_COLUMNS, Aggregate
+from panewise.sql.columns import Columns
+from panewise.sql.function_calls import (
+    CallSyntax,
+    aggregate_call,
+    check_no_window,
+    column_name,
+    function_name,
+)
+from panewise.sql.grouping_sets import Sets
+from panewise.sql.syntax import Expr, TextSpan
+from panewise.sql.texts import normal, one_line, quoted, replaced
+
+BOUNDS: Final = ("window_start", "window_end", "window_time")
+END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
+CALLS: Final = ("window", "session_window", "tumble", "hop", "cumulate", "session")  # in GROUP BY
+STRUCTS: Final = ("window", "session_window")
+_ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
+_META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
+BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(BOUNDS, (*BOUNDS[:2], END), strict=True))
+
+
+@dataclass(frozen=True)
+class PaneWindow:
+    """How expressions over panes call the window.
+
+    Attributes:
+        bounds: whether there are windows with bounds.
+        struct: the name of the column with both bounds, if GROUP BY has Spark's window.
+        call: the normal text of the call of a window in GROUP BY.
+        ends: the texts of the bounds, by the names of columns.
+    """
+
+    bounds: bool
+    struct: str | None = None
+    call: str | None = None
+    ends: Mapping[str, str] = field(default_factory=lambda: BOUND_TEXTS)
+
+
+@dataclass
+class Panes:
+    """Expressions over panes: the SELECT list, HAVING.
+
+    Attributes:
+        columns: the columns that the operator reads.
+        keys: the names of the key columns, by the normal text of the expressions.
+        names: the names that aggregates get, by their normal texts.
+        window: how the expressions call the window.
+        sets: the sets of GROUP BY.
+        aliases: the expressions of the SELECT list by their names, which HAVING may use.
+        aggregates: the aggregates, by their normal texts.
+    """
+
+    columns: Columns
+    keys: dict[str, str]
+    names: dict[str, str]
+    window: PaneWindow
+    sets: Sets
+    aliases: Mapping[str, Expr]
+    aggregates: dict[str, Aggregate] = field(default_factory=dict)
+
+    def text(self, expr: Expr) -> str:
+        """Returns the expression over the columns of panes.
+
+        Raises:
+            SqlError: if it reads a column that is neither a key nor in an aggregate.
+        """
+        changes: dict[TextSpan, str] = {}
+        self._visit(expr.node, changes)
+        return replaced(self.columns.parser.sql, expr.span, changes)
+
+    def having(self, expr: Expr) -> str:
+        """Returns the condition of HAVING, which may also use names of the SELECT list."""
+        changes: dict[TextSpan, str] = {}
+        self._visit(expr.node, changes)
+        parser = self.columns.parser
+        for node in expr.node.find_all(exp.Column):
+            alias = self.aliases.get(node.name.lower()) if not node.table else None
+            span = parser.span_of(node)
+            if alias is not None and not any(part.start <= span.start < part.end for part in changes):
+                changes[span] = f"({self.text(alias)})"
+        return replaced(parser.sql, expr.span, changes)
+
+    def _visit(self, node: exp.Expr, changes: dict[TextSpan, str]) -> None:
+        parser = self.columns.parser
+        if isinstance(node, exp.Query):
+            rule = "it reads other rows"
+            raise parser.fail("a query in an expression", rule, "join it", parser.span_of(node))
+        if isinstance(node, exp.Window):
+            check_no_window(node, parser, "a query with GROUP BY")
+        known = self._known(node)
+        if known is not None:
+            changes[parser.span_of(node)] = known
+            return
+        if isinstance(node, exp.Column):
+            self._refuse(node)
+            return
+        for inner in node.iter_expressions():
+            self._visit(inner, changes)
+
+    def _known(self, node: exp.Expr) -> str | None:
+        """Returns the text that stands for a node, None if what is in it has to be looked at."""
+        if isinstance(node, (exp.Literal, exp.Identifier, exp.DataType, exp.Var)):
+            return None
+        call = aggregate_call(node, self.columns.parser)
+        if call is not None:
+            return quoted(self._aggregate(call))
+        key = self.keys.get(self._normal(node))
+        if key is not None:
+            return quoted(key)
+        called = self._called(node)
+        if called is not None:
+            return called
+        return self._bound(node) if isinstance(node, exp.Column) else None
+
+    def _called(self, node: exp.Expr) -> str | None:
+        """Returns the text that stands for a call of a window or of its bounds, or for `grouping`."""
+        name, window = function_name(node), self.window
+        if name == "window_time" and window.bounds:
+            return END
+        function, _, which = (name or "").partition("_")
+        if window.call is not None and function in CALLS and which in _ENDS:
+            return _ENDS[which]
+        if name in ("grouping", "grouping_id"):
+            return self.sets.grouping(node, list(map(self._normal, node.expressions)), list(self.keys))
+        if name in STRUCTS and window.call == self._normal(node) and window.struct is not None:
+            return quoted(window.struct)
+        return None
+
+    def _bound(self, node: exp.Column) -> str | None:
+        name, window = node.name.lower(), self.window
+        if window.struct is not None and node.parts[0].name.lower() == window.struct:
+            return ".".join([quoted(window.struct), *(quoted(part.name) for part in node.parts[1:])])
+        plain = column_name(node, self.columns.aliases)
+        if plain is None or not window.bounds and name in window.ends:
+            return None
+        if name in window.ends:
+            return window.ends[name]
+        return name if name in _META and not node.table else None
+
+    def _refuse(self, node: exp.Column) -> None:
+        parser, name = self.columns.parser, column_name(node, self.columns.aliases)
+        if name is None and not node.table and not node.this.quoted:
+            return  # a function without parentheses
+        if (name or "").lower() in self.aliases:
+            return
+        span = parser.span_of(node)
+        rule = "a column of a query with GROUP BY is a key, a bound of the window, or in an aggregate"
+        remedy = f"add {node.name} to GROUP BY, or write for example max({node.name})"
+        raise parser.fail(parser.characters(span), rule, remedy, span)
+
+    def _normal(self, node: exp.Expr) -> str:
+        name = column_name(node, self.columns.aliases)
+        parser = self.columns.parser
+        return normal(quoted(name) if name else parser.characters(parser.span_of(node)))
+
+    def _aggregate(self, call: CallSyntax) -> str:
+        text = self.columns.parser.characters(call.span)
+        key = normal(text)
+        if key not in self.aggregates:
+            name = self.names.get(key) or one_line(text)
+            self.aggregates[key] = self.columns.aggregate(call).alias(name)
+        return self.aggregates[key].name

@@ -1,0 +1,181 @@
+"""A Top-N as a ranking: of the rows of each key, in windows or without, or of the panes of each window."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from panewise import functions as F
+from panewise.errors import SpecError, SqlError
+from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
+from panewise.sql.columns import Columns
+from panewise.sql.emit import emission
+from panewise.sql.function_calls import column_name, windows_in
+from panewise.sql.panes import BOUNDS, END
+from panewise.sql.parser import QueryParser
+from panewise.sql.sources import OperatorInput
+from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows
+from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
+from panewise.sql.top_n.of_panes import first_panes
+from panewise.sql.top_n.order import order_of
+from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
+from panewise.sql.window_functions import window_of_table
+from panewise.sql.windows import reads_bounds, retracts
+
+_ROW = "row"
+Reader: TypeAlias = Callable[[Source], OperatorInput]
+
+
+class TopNCompiler:
+    """Compiles a Top-N.
+
+    Args:
+        parser: the parser, which knows the text.
+        pattern: the Top-N.
+        read: a function that returns a source as the input of an operator.
+    """
+
+    def __init__(self, parser: QueryParser, pattern: Pattern, read: Reader) -> None:
+        self.parser, self.pattern, self.read = parser, pattern, read
+        named = {str(window.this.name).lower(): window for window in pattern.inner.windows}
+        alias = pattern.window.args.get("alias")
+        self.described: exp.Expr = pattern.window if alias is None else named.get(alias.name.lower(), alias)
+
+    def compile(self) -> Stage:
+        """Returns the stages.
+
+        Raises:
+            SqlError: if a part breaks a rule.
+        """
+        pattern, source = self.pattern, self.pattern.inner.source
+        if source is None:
+            raise self._fail("no FROM", "a Top-N has a table", "write FROM and a table")
+        if pattern.inner.having is not None or (pattern.inner.others and isinstance(source, TableFunction)):
+            rule = "the query that numbers the rows of a Top-N has FROM and WHERE"
+            raise self._fail("another clause", rule, "write it in a query in FROM")
+        stage = self._ranked(source)
+        if pattern.items is None and pattern.rest is None:
+            return stage
+        return over_rows(stage, pattern.alias, pattern.rest, self._outer())
+
+    def _ranked(self, source: Source) -> Stage:
+        if isinstance(source, TableFunction):
+            rows = self.read(source.data)
+            own = frozenset() if source.alias is None else frozenset({source.alias.lower()})
+            return self._of_rows(rows.stage, source.alias or rows.alias, rows.names | own, source)
+        rows = self.read(source)
+        partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
+        bounds = {"window_start", "window_end"} <= {(name or "").lower() for name in partition}
+        if isinstance(rows.stage, WindowsStage) and bounds:
+            return first_panes(self.parser, self.pattern, self.described, rows.stage, rows.names)
+        return self._of_rows(rows.stage, rows.alias, rows.names, None)
+
+    def _is_the_number(self, node: exp.Expr) -> bool:
+        return is_row_number(node) and same_text(node, self.pattern.window, self.parser)
+
+    def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
+        return self.parser.fail(given, rule, remedy, self.parser.span_of(self.pattern.window))
+
+    def _of_rows(
+        self,
+        input: Stage,  # noqa: A002 - the field's name
+        alias: str | None,
+        names: frozenset[str],
+        table: TableFunction | None,
+    ) -> WindowsStage:
+        """Returns the first rows of each key: in windows, or without them in one global window."""
+        columns = Columns(self.parser, names)
+        keys = self._keys(columns, windows=table is not None)
+        row = columns.add(f"struct({', '.join(self._fields(names))})", _ROW)
+        first = columns.add("0", "all rows")
+        by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
+        aggregate = F.top_n_by(row, by, self.pattern.n).alias(_ROW + "s")
+        spec = self._spec(table, keys, aggregate, names)
+        where = self.pattern.inner.where
+        if where is not None and table is not None and reads_bounds(where, names):
+            rule = "WHERE selects rows before they have windows"
+            raise self._fail("bounds in WHERE", rule, "select them in WHERE of the query over it")
+        return WindowsStage(
+            input,
+            alias,
+            None if where is None else self.parser.characters(where.span),
+            tuple(column for column in columns.computed.values() if column.name in spec.columns_read),
+            spec,
+            (),
+            ranked=Ranked((_ROW + "s",), self.pattern.rank, self._ends(names), retracts(spec)),
+        )
+
+    def _spec(
+        self, table: TableFunction | None, keys: list[str], aggregate: Aggregate, names: frozenset[str]
+    ) -> WindowOperator:
+        fields = emission(self.pattern.emit, self.parser.fail)
+        if table is None:
+            if not fields:
+                fields = {"trigger": AfterWatermark(early=Always(), late=Always()), "on_time": "if_pending"}
+            fields = {"accumulation": "retracting", **fields, "time": "processing", "window": Global()}
+        else:
+            syntax = window_of_table(table, self.parser)
+            fields["window"] = syntax.window
+            if syntax.time is not None:
+                fields["event_time"] = column_name(syntax.time.node, names)
+        try:
+            return WindowOperator(keys=keys, aggregates=[aggregate], **fields)
+        except SpecError as error:
+            raise self._fail(error.given, error.rule, error.remedy) from None
+
+    def _keys(self, columns: Columns, *, windows: bool) -> list[str]:
+        keys, bounds = list[str](), set[str]()
+        for node in self.described.args.get("partition_by") or ():
+            name = (column_name(node, columns.aliases) or "").lower()
+            if windows and name in BOUNDS:
+                bounds.add(name)
+            else:
+                keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
+        if windows and not {"window_start", "window_end"} <= bounds:
+            rule = "the first rows of windows have both bounds in PARTITION BY"
+            raise self._fail("PARTITION BY", rule, "add window_start and window_end")
+        return keys
+
+    def _fields(self, names: frozenset[str]) -> Iterator[str]:
+        """Yields the columns of the inner SELECT, without the number and the bounds of the window."""
+        for item in self.pattern.inner.items:
+            if windows_in(item.expr.node) and not self._is_the_number(item.expr.node):
+                rule = "a Top-N has one function over a window, that which numbers its rows"
+                text = self.parser.characters(item.expr.span)
+                raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
+            name = column_name(item.expr.node, names)
+            if not is_row_number(item.expr.node) and (name or "").lower() not in BOUNDS:
+                yield self._field(item, name)
+
+    def _field(self, item: SelectItem, name: str | None) -> str:
+        text = self.parser.characters(item.expr.span)
+        if isinstance(item.expr.node, exp.Star) or (item.alias is None and name is not None):
+            return text
+        if item.alias is None:
+            rule = "the columns of a Top-N have names"
+            raise self.parser.fail(text, rule, "add AS and a name", item.span)
+        return f"{text} AS `{item.alias}`"
+
+    def _ends(self, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
+        """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""
+        if not isinstance(self.pattern.inner.source, TableFunction):
+            return ()
+        texts, ends = {**{name: name for name in BOUNDS}, "window_time": END}, list[tuple[str, str]]()
+        for item in self.pattern.inner.items:
+            name = (column_name(item.expr.node, names) or "").lower()
+            if isinstance(item.expr.node, exp.Star):
+                ends += texts.items()
+            elif name in texts:
+                ends.append((item.alias or name, texts[name]))
+        return tuple(ends)
+
+    def _outer(self) -> tuple[OutputColumn, ...] | None:
+        items = self.pattern.items
+        if items is None or [self.parser.characters(item.expr.span) for item in items] == ["*"]:
+            return None
+        return tuple(map(self._output, items))
+
+    def _output(self, item: SelectItem) -> OutputColumn:
+        text, node = self.parser.characters(item.expr.span), item.expr.node
+        name: Any = node.name if isinstance(node, exp.Column) else None
+        return OutputColumn(text, item.alias or name, text)

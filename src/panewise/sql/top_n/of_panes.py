@@ -1,0 +1,84 @@
+"""The first panes of each window, as a stage of a chain."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from panewise import functions as F
+from panewise.errors import SpecError, SqlError
+from panewise.spec import Chain
+from panewise.sql.chained import ChainCompiler, emitting
+from panewise.sql.function_calls import column_name
+from panewise.sql.parser import QueryParser
+from panewise.sql.stages import Ranked, WindowsStage
+from panewise.sql.syntax import Expr, Select
+from panewise.sql.top_n.order import order_of
+from panewise.sql.top_n.pattern import Pattern, is_column, is_row_number
+from panewise.sql.windows import retracts
+
+
+def first_panes(
+    parser: QueryParser, pattern: Pattern, described: exp.Expr, before: WindowsStage, names: frozenset[str]
+) -> WindowsStage:
+    """Returns the first panes of each window, as a stage of a chain.
+
+    Raises:
+        SqlError: if a part breaks a rule.
+    """
+    _check(parser, pattern, before)
+    chain = ChainCompiler(parser, pattern.inner, pattern.emit, names, before)
+    partition = described.args.get("partition_by") or ()
+    others = [node for node in partition if (column_name(node, names) or "").lower() not in chain.ends]
+    keys = [chain.columns.name_of(Expr(node, parser.span_of(node))) for node in others]
+    order = order_of(described, chain.columns, pattern.window)
+    wanted = _wanted(pattern.inner, chain)
+    ranked = [name for name, column in wanted.items() if column not in keys]
+    aggregates = [F.top_n_by(wanted[name], order, pattern.n).alias(name) for name in ranked]
+    if not aggregates:
+        aggregates = [F.top_n_by(order[0].column, order, pattern.n).alias("first")]
+    spec = _spec(parser, pattern, before, {"keys": keys, "aggregates": aggregates})
+    constants = tuple((name, f"`{column}`") for name, column in wanted.items() if column in keys)
+    bounds = tuple((name, text) for name, text in chain.ends.items() if _selects(pattern.inner, name))
+    lists = tuple(aggregate.name for aggregate in aggregates)
+    rows = Ranked(lists, pattern.rank, (*constants, *bounds), retracts(spec))
+    return replace(before, spec=spec, outputs=(), ranked=rows, naming=("", ""))
+
+
+def _check(parser: QueryParser, pattern: Pattern, before: WindowsStage) -> None:
+    for condition, word in ((pattern.inner.where, "WHERE"), (before.having, "HAVING in FROM")):
+        if condition is not None:
+            rule = "panes cannot be selected before the first of their windows are taken"
+            remedy = "select them in WHERE of the query over it, or leave it out"
+            raise parser.fail(word, rule, remedy, parser.span_of(pattern.window))
+
+
+def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: Mapping[str, Any]) -> Chain:
+    try:
+        return emitting(before.spec, pattern.emit, parser).then(**fields)
+    except SqlError:
+        raise
+    except SpecError as error:
+        span = parser.span_of(pattern.window)
+        raise parser.fail(error.given, error.rule, error.remedy, span) from None
+
+
+def _wanted(inner: Select, chain: ChainCompiler) -> dict[str, str]:
+    """Returns the columns of the panes that the inner SELECT has, by their new names."""
+    wanted: dict[str, str] = {}
+    for item in inner.items:
+        if is_row_number(item.expr.node):
+            continue
+        if isinstance(item.expr.node, exp.Star):
+            wanted |= chain.known
+            continue
+        name = column_name(item.expr.node, chain.columns.aliases) or ""
+        if name.lower() not in chain.ends:
+            wanted[item.alias or name] = chain.columns.name_of(item.expr)
+    return wanted
+
+
+def _selects(inner: Select, name: str) -> bool:
+    nodes = [item.expr.node for item in inner.items]
+    return any(isinstance(node, exp.Star) or is_column(node, name) for node in nodes)

@@ -1,0 +1,34 @@
+"""ORDER BY of a Top-N as the order of a ranking."""
+
+from sqlglot import exp
+
+from panewise import functions as F
+from panewise.spec.aggregates.order_columns import OrderColumn
+from panewise.sql.columns import Columns
+from panewise.sql.syntax import Expr
+
+
+def order_of(described: exp.Expr, columns: Columns, window: exp.Expr) -> list[OrderColumn]:
+    """Returns the columns of an order, with nulls where the query has them.
+
+    Args:
+        described: what has ORDER BY: the call, or the window that it names.
+        columns: the columns that the operator reads, to which those of the order are added.
+        window: the call, for errors.
+
+    Raises:
+        SqlError: if there is no order.
+    """
+    order, parser = described.args.get("order"), columns.parser
+    if order is None:
+        rule = "it numbers rows in an order"
+        raise parser.fail("ROW_NUMBER", rule, "add ORDER BY", parser.span_of(window))
+    by: list[OrderColumn] = []
+    for ordered in order.expressions:
+        span, descends = parser.span_of(ordered.this), bool(ordered.args.get("desc"))
+        if bool(ordered.args.get("nulls_first")) == descends:  # not where Spark has nulls by default
+            null = columns.add(f"CASE WHEN ({parser.characters(span)}) IS NULL THEN 1 ELSE 0 END")
+            by.append(F.desc(null) if descends else F.asc(null))
+        name = columns.name_of(Expr(ordered.this, span))
+        by.append(F.desc(name) if descends else F.asc(name))
+    return by

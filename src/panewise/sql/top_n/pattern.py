@@ -1,0 +1,142 @@
+"""Recognizes a Top-N: a limit on ROW_NUMBER in an outer query, or in QUALIFY."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from panewise.sql.function_calls import conjuncts, constant, function_name, windows_in
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A Top-N as it is written.
+
+    Attributes:
+        inner: the SELECT with ROW_NUMBER.
+        window: the call of ROW_NUMBER, with OVER.
+        rank: the name of its column, None if it is not selected.
+        n: the number of rows.
+        rest: the condition of the outer query without the limit, None if there is none.
+        alias: the name of the inner query in the outer one.
+        items: the SELECT list of the outer query.
+        emit: the EMIT clause.
+    """
+
+    inner: Select
+    window: exp.Window
+    rank: str | None
+    n: int
+    rest: str | None
+    alias: str | None
+    items: tuple[SelectItem, ...] | None
+    emit: Emit | None
+
+
+def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
+    """Returns the Top-N that a SELECT is, None if it is none."""
+    if select.group is not None or select.having is not None or select.distinct or select.others:
+        return None
+    if select.qualify is not None:
+        return _of_qualify(select, emit, parser)
+    source = select.source
+    if not isinstance(source, Derived) or select.where is None or source.columns:
+        return None
+    query = source.query
+    inner = query.body
+    if not isinstance(inner, Select) or query.ctes or query.tail or inner.qualify or inner.group:
+        return None
+    for item in inner.items:
+        if item.alias is None or not is_row_number(item.expr.node):
+            continue
+        limit = _limit(select.where, _reads(item.alias), parser)
+        if limit is not None:
+            window: Any = item.expr.node
+            emit = emit or query.emit
+            return Pattern(inner, window, item.alias, *limit, source.alias, select.items, emit)
+    return None
+
+
+def pattern_is_possible(query: Query) -> bool:
+    """Returns whether a query numbers rows, so that one over it may be a Top-N."""
+    body = query.body
+    return isinstance(body, Select) and any(is_row_number(item.expr.node) for item in body.items)
+
+
+def is_row_number(node: exp.Expr) -> bool:
+    """Returns whether an expression is ROW_NUMBER() OVER (...), without a frame."""
+    return (
+        isinstance(node, exp.Window)
+        and function_name(node.this) == "row_number"
+        and "spec" not in {name for name, value in node.args.items() if value}
+    )
+
+
+def is_column(node: exp.Expr, name: str) -> bool:
+    """Returns whether an expression is a column of this name."""
+    return isinstance(node, exp.Column) and node.name.lower() == name.lower()
+
+
+def same_text(node: exp.Expr, other: exp.Expr, parser: QueryParser) -> bool:
+    """Returns whether two expressions are written alike."""
+    return parser.characters(parser.span_of(node)) == parser.characters(parser.span_of(other))
+
+
+def _reads(name: str) -> Callable[[exp.Expr], bool]:
+    return lambda node: is_column(node, name)
+
+
+def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
+    assert select.qualify is not None
+    aliases = {item.alias.lower(): item.expr.node for item in select.items if item.alias is not None}
+    calls = [node for node in windows_in(select.qualify.node) if is_row_number(node)]
+    window: Any = calls[0] if calls else None
+    rank = None
+    for name, node in aliases.items():
+        if is_row_number(node) and (window is None or same_text(node, window, parser)):
+            window, rank = node, name
+    if window is None:
+        return None
+
+    def is_rank(node: exp.Expr) -> bool:
+        called = isinstance(node, exp.Window) and is_row_number(node)
+        return called or (rank is not None and is_column(node, rank))
+
+    limit = _limit(select.qualify, is_rank, parser)
+    if limit is None or limit[1] is not None:
+        return None
+    return Pattern(replace(select, qualify=None), window, rank, limit[0], None, None, None, emit)
+
+
+def _limit(
+    where: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser
+) -> tuple[int, str | None] | None:
+    """Returns n and the rest of a condition with `rank <= n`, None if it has no such part."""
+    parts = list(conjuncts(where.node))
+    for number, part in enumerate(parts):
+        n = _bound(part, is_rank)
+        if n is not None and n > 0:
+            others = [parser.span_of(other) for place, other in enumerate(parts) if place != number]
+            return n, " AND ".join(map(parser.characters, others)) or None
+    return None
+
+
+def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
+    """Returns n of `rank <= n`, `rank < n + 1`, `rank = 1`, these mirrored, or BETWEEN 1 AND n."""
+    if isinstance(node, exp.Between) and is_rank(node.this) and constant(node.args["low"]) == (1,):
+        node = exp.LTE(this=node.this, expression=node.args["high"])
+    if not isinstance(node, (exp.LTE, exp.LT, exp.EQ, exp.GTE, exp.GT)):
+        return None
+    left, right, kind = node.this, node.expression, type(node)
+    if is_rank(right):
+        mirrored: dict[Any, Any] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
+        left, right, kind = right, left, mirrored.get(kind, exp.NEQ)
+    known = constant(right)
+    if not is_rank(left) or known is None or not isinstance(known[0], int) or isinstance(known[0], bool):
+        return None
+    if kind is exp.EQ:
+        return 1 if known[0] == 1 else None
+    return {exp.LTE: known[0], exp.LT: known[0] - 1}.get(kind)
