@@ -10,6 +10,7 @@ from panewise.spec import OverOperator, counted
 from panewise.sql.chained import chained, is_ours, timed, window_column
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.join_queries import JoinQueryCompiler
+from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
 from panewise.sql.panes import CALLS
@@ -44,6 +45,14 @@ def compile_sql(sql: str) -> CompiledQuery:
     >>> compile_sql(text).stage.spec.window
     Tumbling(size=Duration('1 hour'), origin=0)
     """
+    with compiling():
+        try:
+            return _compiled(sql)
+        except RecursionError:
+            raise too_deep(sql, 0, len(sql)) from None
+
+
+def _compiled(sql: str) -> CompiledQuery:
     query, parser = parse(sql)
     stage = QueryCompiler(parser).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
     if not query.tail:

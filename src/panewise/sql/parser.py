@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError
 from panewise.errors import SqlError
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.expressions import tokens_of
+from panewise.sql.limits import check_nesting, too_deep
 from panewise.sql.relations import RelationParser
 from panewise.sql.syntax import (
     Body,
@@ -39,6 +40,7 @@ _CLAUSES: Final = (
     *_TAIL,
 )
 _LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
+MAX_SETS: Final = 1_024  # of GROUP BY
 MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
 
 
@@ -184,6 +186,7 @@ class QueryParser(RelationParser):
         while True:
             made = self._grouping(expressions)
             if made is not None:
+                self._check_sets((len(sets) if sets else 1) * len(made))
                 sets = made if sets is None else [(*one, *other) for one in sets for other in made]
             else:
                 expressions.append(self.expr("an expression follows GROUP BY"))
@@ -208,6 +211,7 @@ class QueryParser(RelationParser):
         if self.take_words("WITH", "ROLLUP"):
             return _rollup([(one,) for one in numbers])
         if self.take_words("WITH", "CUBE"):
+            self._check_sets(2 ** len(numbers))
             return _cube([(one,) for one in numbers])
         return self._grouping(expressions) if self._grouping_ahead() else None
 
@@ -223,7 +227,14 @@ class QueryParser(RelationParser):
         self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
         flat = [one for part in parts for one in (part if isinstance(part, list) else [part])]
         made = {"CUBE": _cube, "ROLLUP": _rollup}.get(word)
+        self._check_sets(2 ** len(flat) if word == "CUBE" else len(flat))
         return flat if made is None else made(flat)
+
+    def _check_sets(self, count: int) -> None:
+        """Refuses a GROUP BY that would repeat each row too often."""
+        if count > MAX_SETS:
+            rule = f"each row is repeated for every set of GROUP BY, at most {MAX_SETS:,} times"
+            raise self.unexpected(rule, "name the sets that you need: GROUPING SETS ((a, b), (a))")
 
     def _set(self, expressions: list[Expr]) -> "tuple[int, ...] | list[tuple[int, ...]]":
         inner = self._grouping(expressions)
@@ -334,7 +345,9 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     TextSpan(start=22, end=27)
     """
     parser = QueryParser(dialect="spark")
-    parser.begin(sql, tokens_of(sql))
+    tokens = tokens_of(sql)
+    check_nesting(sql, tokens)
+    parser.begin(sql, tokens)
     made = _guarded(parser, parser.query, sql)
     while parser.take(TokenType.SEMICOLON):
         pass
@@ -356,7 +369,10 @@ def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query
         raise SqlError(given, rule, "correct it", sql=sql, start=start, end=end) from None
     except SqlError:
         raise
-    except (RecursionError, AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
+    except RecursionError:
+        at = parser._curr or parser._prev
+        raise too_deep(sql, at.start, at.end + 1) from None
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
         # sqlglot does not check everything that it reads.
         raised = parser.unexpected("an expression is written as in Spark's SQL", "correct it")
         raise raised from error
