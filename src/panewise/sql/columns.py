@@ -28,6 +28,7 @@ class Columns:
     parser: QueryParser
     aliases: frozenset[str]
     computed: dict[str, Computed] = field(default_factory=dict)
+    computed_names: set[str] = field(default_factory=set)
 
     def name_of(self, expr: Expr) -> str:
         """Returns the name of the column with the value of an expression."""
@@ -37,7 +38,9 @@ class Columns:
     def add(self, text: str, name: str | None = None) -> str:
         """Returns the name of the column with the value of a text."""
         shown = one_line(text) if name is None else name
-        return self.computed.setdefault(normal(text), Computed(shown, text)).name
+        known = self.computed.setdefault(normal(text, self.aliases), Computed(shown, text))
+        self.computed_names.add(known.name)
+        return known.name
 
     def mask(self, condition: str, column: str) -> str:
         """Returns the name of a column that is null where a condition is not true."""

@@ -6,8 +6,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from panewise.errors import SqlError
-from panewise.spec import OverOperator, counted
-from panewise.sql.chained import chained, is_ours, timed, window_column
+from panewise.spec import OverOperator
+from panewise.sql.chained import chained, timed, window_column
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.join_queries import JoinQueryCompiler
 from panewise.sql.limits import compiling, too_deep
@@ -17,7 +17,7 @@ from panewise.sql.panes import CALLS
 from panewise.sql.parser import parse
 from panewise.sql.sources import OperatorInput, WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
-from panewise.sql.stages import OURS, AssignedStage, CompiledQuery, OverStage, SparkStage, Stage, walk
+from panewise.sql.stages import OURS, CompiledQuery, OverStage, SparkStage, Stage, is_ours, walk
 from panewise.sql.syntax import (
     Body,
     Cte,
@@ -31,7 +31,6 @@ from panewise.sql.syntax import (
     TextSpan,
 )
 from panewise.sql.top_n import TopNCompiler, pattern_is_possible, pattern_of
-from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import WindowCompiler
 
 
@@ -196,17 +195,12 @@ class QueryCompiler(JoinQueryCompiler):
     ) -> Stage:
         """Returns the rows with the bounds of their windows, of a SELECT without GROUP BY."""
         self._refuse(select, distinct=True, qualify=not over)
-        source = self.input(select, table, known)
-        syntax = window_of_table(table, self.parser)
-        time = None if syntax.time is None else column_name(syntax.time.node, source.names)
-        if time is None or counted(syntax.window) or select.source is not table or is_ours(source.stage):
-            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
-            remedy = "add GROUP BY window_start, window_end"
-            raise self.parser.fail(table.function, rule, remedy, table.name)
-        stage = AssignedStage(source.stage, syntax.window, time)
+        rows = self.assigned(table, known)
+        if select.source is not table or select.others:
+            return self.spark(select, known)
         if over:
-            return over_stage(self.parser, select, stage, source.alias, source.names)
-        return self.rows_over(select, stage, source.alias)
+            return over_stage(self.parser, select, rows.stage, rows.alias, rows.names)
+        return self.rows_over(select, rows.stage, rows.alias)
 
     def _over(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         self._refuse(select, distinct=True, qualify=False)

@@ -1,4 +1,4 @@
-"""What a text may cost: how deep it is nested, and what a process lends to its compilation (semantics 46.60)."""
+"""How deep a text may be nested, and what a process lends to its compilation (semantics 46.60, 46.61)."""
 
 import gc
 import sys
@@ -70,7 +70,7 @@ _LENT: Final = _Lent()
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Lends the stack that a nested text needs, and holds the collection of garbage until the text is compiled.
+    """Lends the stack that a nested text needs, and collects garbage after the text only.
 
     A syntax tree is made of cycles. So a text of 1 ms sometimes started a collection of all objects of the
     process, which takes 40 ms and more where Spark and Polars are loaded. It comes after the text now.

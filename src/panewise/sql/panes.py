@@ -113,13 +113,19 @@ class Panes:
         call = aggregate_call(node, self.columns.parser)
         if call is not None:
             return quoted(self._aggregate(call))
-        key = self.keys.get(self._normal(node))
+        key = self.keys.get(self._normal(node)) if self._may_be_key(node) else None
         if key is not None:
             return quoted(key)
         called = self._called(node)
         if called is not None:
             return called
         return self._bound(node) if isinstance(node, exp.Column) else None
+
+    def _may_be_key(self, node: exp.Expr) -> bool:
+        """Returns whether a node may be a key: a column is one, and others only if a key is computed."""
+        if isinstance(node, exp.Column):
+            return True
+        return any(name in self.columns.computed_names for name in self.keys.values())
 
     def _called(self, node: exp.Expr) -> str | None:
         """Returns the text that stands for a call of a window or of its bounds, or for `grouping`."""
@@ -160,7 +166,9 @@ class Panes:
     def _normal(self, node: exp.Expr) -> str:
         name = column_name(node, self.columns.aliases)
         parser = self.columns.parser
-        return normal(quoted(name) if name else parser.characters(parser.span_of(node)))
+        if name is not None:
+            return normal(quoted(name))
+        return normal(parser.characters(parser.span_of(node)), self.columns.aliases)
 
     def _aggregate(self, call: CallSyntax) -> str:
         text = self.columns.parser.characters(call.span)

@@ -189,8 +189,9 @@ class QueryParser(RelationParser):
                 self._check_sets((len(sets) if sets else 1) * len(made))
                 sets = made if sets is None else [(*one, *other) for one in sets for other in made]
             else:
-                expressions.append(self.expr("an expression follows GROUP BY"))
-                one = (len(expressions) - 1,)
+                first = len(expressions)
+                expressions += self._keys()
+                one = tuple(range(first, len(expressions)))
                 sets = None if sets is None else [(*each, *one) for each in sets]
             if not self.take(TokenType.COMMA):
                 break
@@ -199,6 +200,14 @@ class QueryParser(RelationParser):
         if sets is None and (made := self._suffix(expressions)) is not None:
             sets = made
         return Group(tuple(expressions), None if sets is None else tuple(sets), False, self.span_from(index))
+
+    def _keys(self) -> list[Expr]:
+        """Parses a key, or several in parentheses."""
+        expr = self.expr("an expression follows GROUP BY")
+        node = expr.node.unnest()
+        if isinstance(node, exp.Tuple):
+            return [Expr(inner, self.span_of(inner)) for inner in node.expressions]
+        return [expr if node is expr.node else Expr(node, self.span_of(node))]
 
     def _grouping_ahead(self) -> bool:
         return self.at_word("GROUPING", "SETS") or any(

@@ -276,6 +276,11 @@ def walk(stage: Stage) -> Iterator[Stage]:
         yield from walk(one)
 
 
+def is_ours(stage: Stage) -> bool:
+    """Returns whether the rows of a stage are those of an operator."""
+    return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
+
+
 def over_rows(
     input: Stage,  # noqa: A002 - the field's name
     alias: str | None,

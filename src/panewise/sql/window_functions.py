@@ -1,6 +1,6 @@
 """TUMBLE, HOP, CUMULATE and SESSION, and Spark's window(...) and session_window(...), as windows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -67,6 +67,22 @@ def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
         return WindowSyntax(made[table.function](), table.time, table.function, table.span)
     except SpecError as error:
         raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
+
+
+def identifies(window: Any, bounds: Iterable[str]) -> bool:
+    """Returns whether these bounds in GROUP BY or PARTITION BY tell the windows of a key apart.
+
+    Windows of CUMULATE have their start in common, all others differ in each bound.
+
+    >>> identifies(Tumbling("1 hour"), ["window_start"])
+    True
+    >>> identifies(Cumulating("1 day", "1 hour"), ["window_start"])
+    False
+    """
+    names = {*bounds}
+    if isinstance(window, Cumulating):
+        return "window_start" in names and len(names) > 1
+    return bool(names)
 
 
 def _arguments(table: TableFunction, parser: QueryParser) -> dict[str, Any]:

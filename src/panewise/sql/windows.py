@@ -26,7 +26,7 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.texts import normal
-from panewise.sql.window_functions import WindowSyntax, window_of_call, window_of_table
+from panewise.sql.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
 
 S = TypeVar("S")
 
@@ -120,12 +120,13 @@ class WindowCompiler:
     def _window(self) -> WindowSyntax | None:
         group = self.group
         if self.table is not None:
-            if not {"window_start", "window_end"} <= group.bounds:
-                rule = "GROUP BY has both bounds of the window"
+            self._check_partition(self.table)
+            syntax = window_of_table(self.table, self.parser)
+            if not identifies(syntax.window, group.bounds):
+                rule = "GROUP BY has the bounds of the window; CUMULATE needs both, others one of them"
                 remedy = "write GROUP BY window_start, window_end, and the keys"
                 raise self.parser.fail(f"{self.table.function} without them", rule, remedy, self.table.name)
-            self._check_partition(self.table)
-            return window_of_table(self.table, self.parser)
+            return syntax
         if group.call is not None:
             return window_of_call(group.call, str(function_name(group.call)), self.parser, self.columns.add)
         if self.emit is None:

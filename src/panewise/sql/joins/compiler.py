@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec import SameWindow
-from panewise.sql.chained import is_ours, timed
+from panewise.sql.chained import timed
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions
@@ -14,7 +14,7 @@ from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.window_joins import windows_of, without_bounds, without_bounds_keys
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import AssignedStage, JoinStage, Referring, SparkStage, Stage
+from panewise.sql.stages import AssignedStage, JoinStage, Referring, SparkStage, Stage, is_ours
 from panewise.sql.syntax import Emit, Expr, Join, Select
 
 

@@ -7,7 +7,8 @@ from sqlglot import exp
 
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
-from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
+from panewise.families import INPUT
+from panewise.spec import AfterWatermark, Aggregate, Always, AnyWindow, Global, WindowOperator
 from panewise.sql.columns import Columns
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
@@ -19,7 +20,7 @@ from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
-from panewise.sql.window_functions import window_of_table
+from panewise.sql.window_functions import identifies, window_of_table
 from panewise.sql.windows import reads_bounds, retracts
 
 _ROW = "row"
@@ -65,8 +66,10 @@ class TopNCompiler:
             return self._of_rows(rows.stage, source.alias or rows.alias, rows.names | own, source)
         rows = self.read(source)
         partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
-        bounds = {"window_start", "window_end"} <= {(name or "").lower() for name in partition}
-        if isinstance(rows.stage, WindowsStage) and bounds:
+        bounds = {(name or "").lower() for name in partition} & {*BOUNDS}
+        if isinstance(rows.stage, WindowsStage) and (
+            identifies(rows.stage.spec.ports[INPUT].window, bounds) or rows.stage.struct in partition
+        ):
             return first_panes(self.parser, self.pattern, self.described, rows.stage, rows.names)
         return self._of_rows(rows.stage, rows.alias, rows.names, None)
 
@@ -85,11 +88,14 @@ class TopNCompiler:
     ) -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
         columns = Columns(self.parser, names)
-        keys = self._keys(columns, windows=table is not None)
+        keys = self._keys(columns, None if table is None else window_of_table(table, self.parser).window)
         row = columns.add(f"struct({', '.join(self._fields(names))})", _ROW)
         first = columns.add("0", "all rows")
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
-        aggregate = F.top_n_by(row, by, self.pattern.n).alias(_ROW + "s")
+        try:
+            aggregate = F.top_n_by(row, by, self.pattern.n).alias(_ROW + "s")
+        except SpecError as error:
+            raise self._fail(error.given, error.rule, error.remedy) from None
         spec = self._spec(table, keys, aggregate, names)
         where = self.pattern.inner.where
         if where is not None and table is not None and reads_bounds(where, names):
@@ -123,16 +129,16 @@ class TopNCompiler:
         except SpecError as error:
             raise self._fail(error.given, error.rule, error.remedy) from None
 
-    def _keys(self, columns: Columns, *, windows: bool) -> list[str]:
+    def _keys(self, columns: Columns, window: AnyWindow | None) -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
             name = (column_name(node, columns.aliases) or "").lower()
-            if windows and name in BOUNDS:
+            if window is not None and name in BOUNDS:
                 bounds.add(name)
             else:
                 keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
-        if windows and not {"window_start", "window_end"} <= bounds:
-            rule = "the first rows of windows have both bounds in PARTITION BY"
+        if window is not None and not identifies(window, bounds):
+            rule = "the first rows of windows have the bounds of these in PARTITION BY"
             raise self._fail("PARTITION BY", rule, "add window_start and window_end")
         return keys
 
