@@ -13,7 +13,6 @@ from panewise.sql.over import with_free_names
 from panewise.sql.recognize import is_query, says_windows
 from panewise.sql.stages import (
     OURS,
-    JoinStage,
     OverStage,
     RowsStage,
     SparkStage,
@@ -294,7 +293,10 @@ def test_what_a_stage_of_a_chain_cannot_have() -> None:
             f"SELECT sum(n) AS s FROM ({inner}) WHERE n > 1 GROUP BY window_start, window_end",
             "cannot be selected before",
         ),
-        (f"SELECT sum(n) AS s FROM ({cumulated}) GROUP BY window_start", "both bounds of the windows of CUMULATE"),
+        (
+            f"SELECT sum(n) AS s FROM ({cumulated}) GROUP BY window_start",
+            "both bounds of the windows of CUMULATE",
+        ),
     ]:
         with pytest.raises(SqlError, match=message):
             compile_sql(select)
@@ -329,43 +331,6 @@ def test_a_gap_that_depends_on_the_row() -> None:
     ]
 
 
-PANES = f"SELECT k, window_start, window_end, count(*) AS n {TUMBLE} {GROUP}"
-NUMBERED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n) AS rn FROM"
-
-
-@pytest.mark.parametrize(
-    ("sql", "message"),
-    [
-        (f"SELECT k FROM ({NUMBERED} ({PANES}) WHERE n > 1) WHERE rn <= 1", "cannot be selected before"),
-        (f"SELECT k FROM ({NUMBERED} ({PANES} HAVING k > 1)) WHERE rn <= 1", "cannot be selected before"),
-        (
-            "SELECT sum(v) OVER (ORDER BY ts) FROM t QUALIFY ROW_NUMBER() OVER (ORDER BY v) <= 1",
-            "one function over a window",
-        ),
-        (
-            "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (ORDER BY v) AS n FROM t HAVING k > 1) WHERE n <= 1",
-            "has FROM and WHERE",
-        ),
-        ("WITH r AS (SELECT ROW_NUMBER() OVER (ORDER BY v DESC) AS n FROM t) SELECT k FROM t", "DESC"),
-    ],
-)
-def test_what_a_top_n_cannot_have(sql: str, message: str) -> None:
-    """semantics 46.13, 46.19"""
-    with pytest.raises(SqlError, match=message):
-        compile_sql(sql)
-
-
-@pytest.mark.parametrize("more", ["JOIN d ON t.k = d.k", "LATERAL VIEW explode(ws) AS w"])
-def test_a_top_n_of_what_spark_joins(more: str) -> None:
-    """semantics 46.19"""
-    numbered = f"SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY w) AS n FROM t {more} WHERE w > 1"
-    rows = compile_sql(f"SELECT k FROM ({numbered}) WHERE n <= 2").stage
-    assert isinstance(rows, RowsStage)
-    assert isinstance(rows.input, WindowsStage)
-    assert isinstance(rows.input.input, SparkStage)
-    assert more[-10:] in rows.input.input.parts[-1]
-
-
 def test_a_union_has_the_windows_of_its_parts() -> None:
     """semantics 46.18"""
     part = "SELECT count(*) AS n FROM t GROUP BY window(ts, '1 hour')"
@@ -382,67 +347,6 @@ def test_functions_over_panes() -> None:
     over = script.last
     assert over is not None
     assert over.spec.ports["input"].event_time == "timestamp"
-
-
-JOIN = "FROM a JOIN b ON a.id = b.id AND b.us BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
-
-
-def test_windows_over_a_join() -> None:
-    """semantics 46.18, 46.20"""
-    stage = windows(f"SELECT count(*) AS n FROM (SELECT a.id, us {JOIN}) GROUP BY window(us, '1 hour')")
-    assert stage.spec.ports["input"].event_time == "join_time"
-    assert isinstance(stage.input, JoinStage)
-    assert (stage.input.timestamp, stage.input.items[-1].name) == ("right", "join_time")
-
-
-def test_a_join_of_a_join() -> None:
-    """semantics 46.18, 46.20"""
-    inner = f"(SELECT a.id, a.ts {JOIN}) x"
-    sql = (
-        f"SELECT x.id, c.w FROM {inner} JOIN c ON x.id = c.id AND c.ts BETWEEN x.ts AND x.ts + INTERVAL 1 DAY"
-    )
-    stage = compile_sql(sql).stage
-    assert isinstance(stage, JoinStage)
-    assert stage.times == ("join_time", "ts")
-    assert stage.spark is not None
-
-
-def test_a_join_without_a_range_of_time_is_sparks() -> None:
-    """semantics 46.20"""
-    stage = compile_sql("SELECT a.id, b.w FROM a JOIN b ON a.id = b.id AND a.v < b.w").stage
-    assert isinstance(stage, SparkStage)
-
-
-@pytest.mark.parametrize(
-    ("sql", "message"),
-    [
-        ("SELECT 1 AS x FROM a JOIN b ON a.id = b.id AND b.ts >= a.ts - INTERVAL 1 DAY", "no upper bound"),
-        (
-            "SELECT 1 AS x FROM a ASOF JOIN b ON a.ts >= b.ts AND a.v > b.w",
-            "one of the comparisons in ON is that of the event times",
-        ),
-        (
-            "SELECT 1 AS x FROM a ASOF JOIN b ON a.ts >= b.ts AND b.ts <= a.ts + INTERVAL 1 DAY",
-            "limits the distance of the times",
-        ),
-        (f"SELECT * EXCEPT (w) {JOIN}", "all columns of a join"),
-        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND 1 IS NULL", "reads a column"),
-        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND NULL < 3", "reads a column"),
-        ("SELECT 1 AS x FROM a ASOF JOIN b ON a.id = b.id", "ON or MATCH_CONDITION compares"),
-        ("SELECT 1 AS x FROM a JOIN a OVER (ROWS 3 PRECEDING) ON a.id = a.id", "have different names"),
-        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND f(a.v)", "compares columns of its tables"),
-        ("SELECT 1 AS x FROM a JOIN b OVER (ROWS x PRECEDING) ON a.id = b.id", "a number of rows follows"),
-        ("SELECT 1 AS x FROM a JOIN b WITHIN x ON a.id = b.id", "an interval is expected"),
-        (
-            "SELECT 1 AS x FROM a JOIN b FOR SYSTEM_TIME AS OF b.ts ON a.id = b.id",
-            "event time of the left side",
-        ),
-    ],
-)
-def test_what_is_wrong_with_a_join(sql: str, message: str) -> None:
-    """semantics 46.13, 46.20"""
-    with pytest.raises(SqlError, match=message):
-        compile_sql(sql)
 
 
 def test_a_function_may_have_the_name_of_a_column() -> None:

@@ -9,11 +9,11 @@ from sqlglot import exp
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
-from panewise.sql.columns import Columns
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, function_name
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
+from panewise.sql.input_columns import Columns
 from panewise.sql.panes import END, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage

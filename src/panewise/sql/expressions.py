@@ -37,6 +37,14 @@ _SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM", "POSITI
 T = TypeVar("T")
 
 
+class PlacedError(ParseError):
+    """An error of sqlglot with the characters at which it was raised."""
+
+    def __init__(self, message: str, place: tuple[int, int]) -> None:
+        super().__init__(message)
+        self.place = place
+
+
 class ExpressionParser(SparkParser):
     """Parses expressions. It works on the tokens of one text, which :meth:`begin` sets."""
 
@@ -61,9 +69,7 @@ class ExpressionParser(SparkParser):
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Raises an error at a token, by default the present one."""
         at = token or self._curr or self._prev
-        error = ParseError(message)
-        error.place = (at.start, at.end + 1)  # type: ignore[attr-defined]
-        raise error
+        raise PlacedError(message, (at.start, at.end + 1))
 
     def fail(self, given: str, rule: str, remedy: str, span: TextSpan) -> SqlError:
         """Returns an error at these characters."""
@@ -100,10 +106,10 @@ class ExpressionParser(SparkParser):
         missing, index = list(words), self._index
         while missing and index < self._tokens_size:
             token = self._tokens[index]
-            found = [] if token.token_type in _QUOTED else token.text.upper().split()
-            if not found or missing[: len(found)] != found:
+            words_of_token = [] if token.token_type in _QUOTED else token.text.upper().split()
+            if not words_of_token or missing[: len(words_of_token)] != words_of_token:
                 return 0
-            missing, index = missing[len(found) :], index + 1
+            missing, index = missing[len(words_of_token) :], index + 1
         return 0 if missing else index - self._index
 
     def at(self, token_type: TokenType) -> bool:
@@ -112,10 +118,10 @@ class ExpressionParser(SparkParser):
 
     def take(self, token_type: TokenType) -> bool:
         """Skips a token of this type if it is next."""
-        found = self.at(token_type)
-        if found:
+        matches = self.at(token_type)
+        if matches:
             self._advance()
-        return found
+        return matches
 
     def span_from(self, index: int) -> TextSpan:
         """Returns the characters from a token to the last one that was taken."""
@@ -185,10 +191,10 @@ class ExpressionParser(SparkParser):
         own = node.meta.get(SPAN)
         if own is not None:
             return TextSpan(self._tokens[own[0]].start, self._tokens[own[1] - 1].end + 1)
-        inner = [self.span_of(one) for one in node.iter_expressions() if _has_place(one)]
+        inner = [self.span_of(child) for child in node.iter_expressions() if _has_place(child)]
         if not inner:
             return TextSpan(node.meta.get("start", 0), node.meta.get("end", len(self.sql) - 1) + 1)
-        return TextSpan(min(one.start for one in inner), max(one.end for one in inner))
+        return TextSpan(min(child.start for child in inner), max(child.end for child in inner))
 
 
 def _has_place(node: exp.Expr) -> bool:

@@ -59,15 +59,15 @@ def aggregate_call(node: exp.Expr, parser: QueryParser) -> CallSyntax | None:
     if name is None or not is_aggregate(name):
         return None
     arguments, distinct = tuple(inner.expressions), False
-    ignore = ignore or any(isinstance(one, exp.IgnoreNulls) for one in arguments)
-    arguments = tuple(_without_nulls(one) for one in arguments)
-    for one in arguments:
-        if isinstance(one, (exp.Order, exp.Limit, exp.HavingMax)):
+    ignore = ignore or any(isinstance(argument, exp.IgnoreNulls) for argument in arguments)
+    arguments = tuple(_without_nulls(argument) for argument in arguments)
+    for argument in arguments:
+        if isinstance(argument, (exp.Order, exp.Limit, exp.HavingMax)):
             rule = "the rows of an aggregate come in the order of their arrival"
             raise parser.fail(f"{name} with an order", rule, "use max_by or min_by", parser.span_of(node))
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         arguments, distinct = tuple(arguments[0].expressions), True
-    if any(isinstance(one, exp.Distinct) for one in arguments):
+    if any(isinstance(argument, exp.Distinct) for argument in arguments):
         rule = "DISTINCT stands before the first argument"
         raise parser.fail(name, rule, f"write {name}(DISTINCT ...)", parser.span_of(node))
     return CallSyntax(name, arguments, distinct, condition, ignore, within, parser.span_of(node))
@@ -167,12 +167,12 @@ def check_no_window(node: exp.Expr, parser: QueryParser, where: str) -> None:
     Raises:
         SqlError: if there is one.
     """
-    found = windows_in(node)
-    if found:
+    windows = windows_in(node)
+    if windows:
         error: SqlError = parser.fail(
             f"OVER in {where}",
             "functions over windows are computed after it",
             "compute it in a query in FROM",
-            parser.span_of(found[0]),
+            parser.span_of(windows[0]),
         )
         raise error

@@ -138,16 +138,16 @@ def aggregate_of(call: AggregateCall, mask: Callable[[str, str], str]) -> Aggreg
     >>> aggregate_of(AggregateCall("sum", ("v",), distinct=True), lambda condition, column: column).fn
     'sum_distinct'
     """
-    made = _made(call)
+    aggregate = _made(call)
     if call.condition is None:
-        return made
-    if made.column is None:
-        return replace(F.count_if(call.condition), name=made.name)
-    if made.takes_nulls:
-        return replace(made, condition=call.condition)
-    if made.by is not None:
-        return replace(made, by=mask(call.condition, made.by))
-    return replace(made, column=mask(call.condition, made.column))
+        return aggregate
+    if aggregate.column is None:
+        return replace(F.count_if(call.condition), name=aggregate.name)
+    if aggregate.takes_nulls:
+        return replace(aggregate, condition=call.condition)
+    if aggregate.by is not None:
+        return replace(aggregate, by=mask(call.condition, aggregate.by))
+    return replace(aggregate, column=mask(call.condition, aggregate.column))
 
 
 def _made(call: AggregateCall) -> Aggregate:

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from panewise.sql.columns import Columns
 from panewise.sql.function_calls import (
     check_no_window,
     column_name,
@@ -15,6 +14,7 @@ from panewise.sql.function_calls import (
     has_aggregate,
 )
 from panewise.sql.grouping_sets import Sets
+from panewise.sql.input_columns import Columns
 from panewise.sql.panes import BOUNDS, CALLS
 from panewise.sql.syntax import Expr, Select, SelectItem, TableFunction
 from panewise.sql.texts import normal, one_line, quoted

@@ -52,7 +52,7 @@ class Sets:
         Raises:
             SqlError: if a set does not have it.
         """
-        if self.sets is not None and not all(number in one for one in self.sets):
+        if self.sets is not None and not all(number in places for places in self.sets):
             rule = "every set of GROUP BY has the window"
             remedy = "write the window before GROUPING SETS, CUBE or ROLLUP"
             raise self.parser.fail(self.parser.characters(expr.span), rule, remedy, expr.span)
@@ -66,7 +66,7 @@ class Sets:
         if self.sets is None:
             return "0"
         wanted = wanted or [key for key in keys if key in self.places]
-        numbers = [self.places.get(one) for one in wanted]
+        numbers = [self.places.get(key) for key in wanted]
         if None in numbers:
             rule = "its arguments are keys of GROUP BY"
             span = self.parser.span_of(node)
@@ -79,5 +79,5 @@ class Sets:
 
     def _with(self, number: int) -> str:
         """Returns the condition that a row is of a set that has this expression."""
-        having = [str(place) for place, one in enumerate(self.sets or ()) if number in one]
+        having = [str(place) for place, places in enumerate(self.sets or ()) if number in places]
         return f"{quoted(SET)} IN ({', '.join(having)})" if having else "FALSE"

@@ -36,7 +36,7 @@ def duration(text: str) -> Duration:
     inner = rest.strip()
     if inner.startswith("'") and inner.endswith("'") and inner.count("'") == 2:
         inner = inner[1:-1]
-        if not any(one.isdigit() for one in inner) or inner.strip().startswith("P"):
+        if not any(character.isdigit() for character in inner) or inner.strip().startswith("P"):
             return Duration(factor * Duration.of(inner, "an interval").us)
         inner = inner.strip().removeprefix("interval ").removeprefix("INTERVAL ")
     return Duration(factor * _sum(text, inner))
@@ -59,8 +59,8 @@ def _sum(text: str, inner: str) -> int:
 
 
 def _of_clock(text: str, sign: str, digits: str, first: str, last: str) -> int:
-    begin, end = (one.lower().removesuffix("s") for one in (first, last))
-    parts = [one for one in re.split(r"[ :]", digits.strip()) if one]
+    begin, end = (part.lower().removesuffix("s") for part in (first, last))
+    parts = [part for part in re.split(r"[ :]", digits.strip()) if part]
     if begin not in _UNITS or end not in _UNITS or _UNITS.index(end) - _UNITS.index(begin) != len(parts) - 1:
         rule = "the parts of such an interval are those from its first unit to its last"
         raise SpecError(text, rule, "write for example INTERVAL '1:30' HOUR TO MINUTE")

@@ -28,7 +28,7 @@ def options_of(source: Source | None, parser: QueryParser) -> dict[str, Any]:
 
 
 def _value(name: str, text: str) -> Any:
-    columns = tuple(one.strip() for one in text.split(","))
+    columns = tuple(column.strip() for column in text.split(","))
     if name == "order":
         return columns
     if name == "max_future_skew":

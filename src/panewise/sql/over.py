@@ -11,8 +11,8 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Frame, OverColumn, OverOperator
 from panewise.sql.chained import timed
-from panewise.sql.columns import Columns
 from panewise.sql.function_calls import aggregate_call, column_name, constant, function_name, windows_in
+from panewise.sql.input_columns import Columns
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan

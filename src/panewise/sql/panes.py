@@ -7,7 +7,6 @@ from typing import Final
 from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS, Aggregate
-from panewise.sql.columns import Columns
 from panewise.sql.function_calls import (
     CallSyntax,
     aggregate_call,
@@ -16,6 +15,7 @@ from panewise.sql.function_calls import (
     function_name,
 )
 from panewise.sql.grouping_sets import Sets
+from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr, TextSpan
 from panewise.sql.texts import normal, one_line, quoted, replaced
 

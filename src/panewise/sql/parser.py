@@ -3,7 +3,7 @@
 It reads the clauses of a query itself, and leaves expressions to :mod:`panewise.sql.expressions`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sqlglot import TokenType, exp
@@ -11,7 +11,7 @@ from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
-from panewise.sql.expressions import tokens_of
+from panewise.sql.expressions import PlacedError, tokens_of
 from panewise.sql.limits import check_nesting, too_deep
 from panewise.sql.relations import RelationParser
 from panewise.sql.syntax import (
@@ -30,7 +30,12 @@ from panewise.sql.syntax import (
     TextSpan,
 )
 
-_SETS: Final = {"UNION": "UNION", "EXCEPT": "EXCEPT", "MINUS": "EXCEPT", "INTERSECT": "INTERSECT"}
+_SETS: Final[Mapping[str, Any]] = {
+    "UNION": "UNION",
+    "EXCEPT": "EXCEPT",
+    "MINUS": "EXCEPT",
+    "INTERSECT": "INTERSECT",
+}
 # Clauses of a SELECT that only Spark reads, with the words that may follow theirs.
 _OTHERS: Final = ("LATERAL VIEW", "PIVOT", "UNPIVOT", "WINDOW", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY")
 _TAIL: Final = ("ORDER BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY", "LIMIT", "OFFSET")
@@ -67,10 +72,10 @@ class QueryParser(RelationParser):
     def _ctes(self) -> tuple[Cte, ...]:
         if self.at_word("RECURSIVE"):
             raise self.unexpected("a recursive query reads its own rows again", "write a query without it")
-        found = [self._cte()]
+        ctes = [self._cte()]
         while self.take(TokenType.COMMA):
-            found.append(self._cte())
-        return tuple(found)
+            ctes.append(self._cte())
+        return tuple(ctes)
 
     def _cte(self) -> Cte:
         name = self.name("a query of WITH has a name")
@@ -84,14 +89,14 @@ class QueryParser(RelationParser):
 
     def _body(self) -> Body:
         index = self._index
-        left = self._operand()
-        while (word := next((one for one in _SETS if self.at_word(one)), None)) is not None:
+        left: Body = self._operand()
+        while (word := next((known for known in _SETS if self.at_word(known)), None)) is not None:
             self._advance()
             every = self.take_words("ALL")
             if not every:
                 self.take_words("DISTINCT")
-            made: Body = SetOperation(_SETS[word], every, left, self._operand(), self.span_from(index))  # type: ignore[arg-type]
-            left = made
+            right = self._operand()
+            left = SetOperation(_SETS[word], every, left, right, self.span_from(index))
         return left
 
     def _operand(self) -> Body:
@@ -143,12 +148,12 @@ class QueryParser(RelationParser):
         if any(self.at_word(word) for word in ("TUMBLING", "HOPPING", "SESSION")):
             remedy = "write FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY k, window_start, window_end"
             raise self.unexpected("windows are functions in FROM (semantics 46.5)", remedy)
-        found = self.separated(self._parse_named_window)
-        if not all(isinstance(one, exp.Window) and one.this is not None for one in found):
+        windows = self.separated(self._parse_named_window)
+        if not all(isinstance(window, exp.Window) and window.this is not None for window in windows):
             raise self.unexpected(
                 "WINDOW has names with windows", "write WINDOW w AS (PARTITION BY k ORDER BY ts)"
             )
-        return tuple(one for one in found if one is not None)
+        return tuple(window for window in windows if window is not None)
 
     def _after(self, word: str) -> Expr | None:
         return self.expr(f"a condition follows {word}") if self.take_words(word) else None
@@ -184,21 +189,25 @@ class QueryParser(RelationParser):
         expressions: list[Expr] = []
         sets: list[tuple[int, ...]] | None = None
         while True:
-            made = self._grouping(expressions)
-            if made is not None:
-                self._check_sets((len(sets) if sets else 1) * len(made))
-                sets = made if sets is None else [(*one, *other) for one in sets for other in made]
+            further = self._grouping(expressions)
+            if further is not None:
+                self._check_sets((len(sets) if sets else 1) * len(further))
+                sets = (
+                    further
+                    if sets is None
+                    else [(*each_set, *further_set) for each_set in sets for further_set in further]
+                )
             else:
                 first = len(expressions)
                 expressions += self._keys()
-                one = tuple(range(first, len(expressions)))
-                sets = None if sets is None else [(*each, *one) for each in sets]
+                each_set = tuple(range(first, len(expressions)))
+                sets = None if sets is None else [(*known_set, *each_set) for known_set in sets]
             if not self.take(TokenType.COMMA):
                 break
             if sets is None and self._grouping_ahead():
                 sets = [tuple(range(len(expressions)))]
-        if sets is None and (made := self._suffix(expressions)) is not None:
-            sets = made
+        if sets is None and (further := self._suffix(expressions)) is not None:
+            sets = further
         return Group(tuple(expressions), None if sets is None else tuple(sets), False, self.span_from(index))
 
     def _keys(self) -> list[Expr]:
@@ -218,10 +227,10 @@ class QueryParser(RelationParser):
         """Parses WITH CUBE, WITH ROLLUP, or GROUPING SETS behind the expressions."""
         numbers = tuple(range(len(expressions)))
         if self.take_words("WITH", "ROLLUP"):
-            return _rollup([(one,) for one in numbers])
+            return _rollup([(number,) for number in numbers])
         if self.take_words("WITH", "CUBE"):
             self._check_sets(2 ** len(numbers))
-            return _cube([(one,) for one in numbers])
+            return _cube([(number,) for number in numbers])
         return self._grouping(expressions) if self._grouping_ahead() else None
 
     def _grouping(self, expressions: list[Expr]) -> list[tuple[int, ...]] | None:
@@ -234,10 +243,10 @@ class QueryParser(RelationParser):
         self.required(TokenType.L_PAREN, f"{word} has its sets in parentheses", f"write {word} ((a, b), (a))")
         parts = self.separated(lambda: self._set(expressions)) if not self.at(TokenType.R_PAREN) else ((),)
         self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
-        flat = [one for part in parts for one in (part if isinstance(part, list) else [part])]
-        made = {"CUBE": _cube, "ROLLUP": _rollup}.get(word)
+        flat = [number_set for part in parts for number_set in (part if isinstance(part, list) else [part])]
+        expand = {"CUBE": _cube, "ROLLUP": _rollup}.get(word)
         self._check_sets(2 ** len(flat) if word == "CUBE" else len(flat))
-        return flat if made is None else made(flat)
+        return flat if expand is None else expand(flat)
 
     def _check_sets(self, count: int) -> None:
         """Refuses a GROUP BY that would repeat each row too often."""
@@ -252,32 +261,32 @@ class QueryParser(RelationParser):
         if not self.at(TokenType.L_PAREN):
             return (self._number(self.expr(), expressions),)
         self._advance()
-        found: tuple[int, ...] = ()
+        numbers: tuple[int, ...] = ()
         if not self.at(TokenType.R_PAREN):
-            found = tuple(self._number(one, expressions) for one in self.separated(self.expr))
+            numbers = tuple(self._number(expr, expressions) for expr in self.separated(self.expr))
         self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
-        return found
+        return numbers
 
     def _number(self, expr: Expr, expressions: list[Expr]) -> int:
         text = self.sql[expr.span.start : expr.span.end].lower()
-        for number, one in enumerate(expressions):
-            if self.sql[one.span.start : one.span.end].lower() == text:
+        for number, known in enumerate(expressions):
+            if self.sql[known.span.start : known.span.end].lower() == text:
                 return number
         expressions.append(expr)
         return len(expressions) - 1
 
     def _tail(self) -> tuple[tuple[tuple[str, TextSpan], ...], tuple[Ordered, ...]]:
-        found: list[tuple[str, TextSpan]] = []
+        clauses: list[tuple[str, TextSpan]] = []
         order: tuple[Ordered, ...] = ()
         while (word := self._clause(_TAIL)) is not None:
             begin = self._index
             if word == "ORDER BY":
                 self.take_words("ORDER", "BY")
                 order = self.separated(self.ordered)
-                found.append((word, self.span_from(begin)))
+                clauses.append((word, self.span_from(begin)))
             else:
-                found.append((word, self._skipped(word)))
-        return tuple(found), order
+                clauses.append((word, self._skipped(word)))
+        return tuple(clauses), order
 
     def _clause(self, words: tuple[str, ...]) -> str | None:
         """Returns the clause that begins here, if it is one of these."""
@@ -320,11 +329,11 @@ class QueryParser(RelationParser):
     def _word_of_emit(self, word: str, values: list[Any]) -> bool:
         """Skips a word of EMIT, or the value that it stands for."""
         if word == ROWS:
-            found = self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW")
-            if found:
+            matches = self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW")
+            if matches:
                 values.append(int(self._curr.text) if self._curr.text.isdigit() else self._curr.text)
                 self._advance(2)
-            return found
+            return matches
         if word != INTERVAL:
             return self.take_words(word)
         if not (self.at(TokenType.INTERVAL) or self.at(TokenType.STRING)):
@@ -334,14 +343,16 @@ class QueryParser(RelationParser):
 
 
 def _rollup(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    return [tuple(one for part in parts[:length] for one in part) for length in range(len(parts), -1, -1)]
+    return [
+        tuple(number for part in parts[:length] for number in part) for length in range(len(parts), -1, -1)
+    ]
 
 
 def _cube(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = [()]
+    sets: list[tuple[int, ...]] = [()]
     for part in reversed(parts):
-        found = [(*part, *one) for one in found] + found
-    return found
+        sets = [(*part, *rest) for rest in sets] + sets
+    return sets
 
 
 def parse(sql: str) -> tuple[Query, QueryParser]:
@@ -357,14 +368,14 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     tokens = tokens_of(sql)
     check_nesting(sql, tokens)
     parser.begin(sql, tokens)
-    made = _guarded(parser, parser.query, sql)
+    query = _guarded(parser, parser.query, sql)
     while parser.take(TokenType.SEMICOLON):
         pass
     if parser._curr:
         text = parser.at(TokenType.STRING)
         remedy = "write a name in backticks" if text else "correct the clause before it, or its order"
         raise parser.unexpected("the query ends before this", remedy)
-    return made, parser
+    return query, parser
 
 
 def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query:
@@ -372,7 +383,7 @@ def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query
     try:
         return parse()
     except ParseError as error:
-        start, end = getattr(error, "place", (None, None))
+        start, end = error.place if isinstance(error, PlacedError) else (None, None)
         rule = "an expression is written as in Spark's SQL"
         given = str(error).split("\n", 1)[0]
         raise SqlError(given, rule, "correct it", sql=sql, start=start, end=end) from None

@@ -93,20 +93,20 @@ class RelationParser(WindowTableParser):
             self.required(TokenType.R_PAREN, rule, "close the parenthesis")
             return "latest", ttl, None
         time = self.name("a column follows ORDER BY") if self.take_words("ORDER", "BY") else None
-        made: tuple[str, Any, str | None]
+        last: tuple[str, Any, str | None]
         if self.take_words("ROWS"):
             if not (self.at(TokenType.NUMBER) and self._curr.text.isdigit()):
                 raise self.unexpected("a number of rows follows ROWS", remedy)
-            made = "rows", int(self._curr.text), time
+            last = "rows", int(self._curr.text), time
             self._advance()
         elif self.take_words("RANGE"):
-            made = "range", self._length(), time
+            last = "range", self._length(), time
         else:
             raise self.unexpected(rule, remedy)
         if not self.take_words("PRECEDING"):
             raise self.unexpected("these rows are before the row that is joined", "write PRECEDING")
         self.required(TokenType.R_PAREN, rule, "close the parenthesis")
-        return made
+        return last
 
     def source(self) -> Source:
         """Parses a table, a query in parentheses or a window function."""

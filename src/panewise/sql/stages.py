@@ -266,14 +266,14 @@ class CompiledQuery:
     @property
     def last(self) -> "WindowsStage | OverStage | JoinStage | None":
         """The last stage of panewise, None if Spark alone runs the query."""
-        return next((one for one in walk(self.stage) if isinstance(one, OURS)), None)
+        return next((stage for stage in walk(self.stage) if isinstance(stage, OURS)), None)
 
 
 def walk(stage: Stage) -> Iterator[Stage]:
     """Yields a stage and those before it, the last one first."""
     yield stage
-    for one in stage.inputs:
-        yield from walk(one)
+    for before in stage.inputs:
+        yield from walk(before)
 
 
 def is_ours(stage: Stage) -> bool:
@@ -291,7 +291,7 @@ def over_rows(
     if (
         outputs is not None
         and has_op(input)
-        and not any(_is_star(one) or one.name == "op" for one in outputs)
+        and not any(_is_star(output) or output.name == "op" for output in outputs)
     ):
         outputs = (*outputs, OutputColumn("op", "op", "op"))
     return RowsStage(input, alias, where, outputs)
@@ -304,11 +304,11 @@ def has_op(stage: Stage) -> bool:
     if isinstance(stage, RowsStage) and stage.outputs is None:
         return has_op(stage.input)
     outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage)) else None
-    named = any(one.name == "op" for one in outputs or ())
+    named = any(output.name == "op" for output in outputs or ())
     whole = isinstance(stage, RowsStage) and any(map(_is_star, outputs or ()))
     return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
 
 
-def _is_star(one: OutputColumn) -> bool:
+def _is_star(output: OutputColumn) -> bool:
     """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
-    return one.text.startswith("*") or one.text.endswith(".*") or ".* EXCEPT" in one.text.upper()
+    return output.text.startswith("*") or output.text.endswith(".*") or ".* EXCEPT" in output.text.upper()

@@ -98,7 +98,9 @@ class TableParser(ClauseParser):
         """Parses a query, or a join, in parentheses."""
         index = self._index
         self._advance()
-        if not (self.at(TokenType.L_PAREN) or any(self.at_word(one) for one in ("SELECT", "WITH", "VALUES"))):
+        if not (
+            self.at(TokenType.L_PAREN) or any(self.at_word(word) for word in ("SELECT", "WITH", "VALUES"))
+        ):
             inner = self.sources()
             self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
             return inner

@@ -25,7 +25,7 @@ def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
     '`total` / n'
     """
     parts, at = [], span.start
-    for place in sorted(changes, key=lambda one: one.start):
+    for place in sorted(changes, key=lambda part: part.start):
         parts += [sql[at : place.start], changes[place]]
         at = place.end
     return "".join([*parts, sql[at : span.end]])

@@ -52,19 +52,19 @@ def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
     Raises:
         SqlError: for arguments that the function does not have, or that make no windows.
     """
-    found = _arguments(table, parser)
-    made: dict[str, Callable[[], AnyWindow]] = {
-        "TUMBLE": lambda: Tumbling(found["size"], _origin(found.get("offset"))),
-        "HOP": lambda: _hopping(found),
-        "CUMULATE": lambda: Cumulating(found["size"], found["step"], _origin(found.get("offset"))),
-        "SESSION": lambda: _session(found["gap"]),
+    values = _arguments(table, parser)
+    windows: dict[str, Callable[[], AnyWindow]] = {
+        "TUMBLE": lambda: Tumbling(values["size"], _origin(values.get("offset"))),
+        "HOP": lambda: _hopping(values),
+        "CUMULATE": lambda: Cumulating(values["size"], values["step"], _origin(values.get("offset"))),
+        "SESSION": lambda: _session(values["gap"]),
     }
-    missing = [one for one in _ORDER[table.function] if one != "offset" and one not in found]
+    missing = [name for name in _ORDER[table.function] if name != "offset" and name not in values]
     if missing:
         rule = f"{table.function} has the arguments {', '.join(_ORDER[table.function]).upper()}"
         raise parser.fail(f"no {missing[0].upper()}", rule, f"write {_EXAMPLES[table.function]}", table.name)
     try:
-        return WindowSyntax(made[table.function](), table.time, table.function, table.span)
+        return WindowSyntax(windows[table.function](), table.time, table.function, table.span)
     except SpecError as error:
         raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
 
@@ -86,16 +86,16 @@ def identifies(window: Any, bounds: Iterable[str]) -> bool:
 
 
 def _arguments(table: TableFunction, parser: QueryParser) -> dict[str, Any]:
-    known, found = _ORDER[table.function], dict[str, Any]()
+    known, values = _ORDER[table.function], dict[str, Any]()
     for number, argument in enumerate(table.arguments):
         plain = known[number] if number < len(known) else None
         name = plain if argument.name is None else _SYNONYMS.get(argument.name, argument.name)
-        if name not in known or name in found:
+        if name not in known or name in values:
             rule = f"after the table and the column, {table.function} has {', '.join(known).upper()}"
             remedy = f"write {_EXAMPLES[table.function]}"
             raise parser.fail(parser.characters(argument.value.span), rule, remedy, argument.value.span)
-        found[name] = _value(argument, parser)
-    return found
+        values[name] = _value(argument, parser)
+    return values
 
 
 def _value(argument: Argument, parser: QueryParser) -> Any:
@@ -115,11 +115,11 @@ def _origin(offset: Any) -> int:
     return offset.us if isinstance(offset, Duration) else int(offset.n)
 
 
-def _hopping(found: Mapping[str, Any]) -> Hopping:
-    size, slide = found["size"], found["slide"]
-    lengths = [one.us if isinstance(one, Duration) else one.n for one in (slide, size)]
+def _hopping(values: Mapping[str, Any]) -> Hopping:
+    size, slide = values["size"], values["slide"]
+    lengths = [length.us if isinstance(length, Duration) else length.n for length in (slide, size)]
     same = isinstance(size, Duration) == isinstance(slide, Duration)
-    return Hopping(size, slide, _origin(found.get("offset")), gaps=same and lengths[0] > lengths[1])
+    return Hopping(size, slide, _origin(values.get("offset")), gaps=same and lengths[0] > lengths[1])
 
 
 def _session(gap: Any) -> Session:
@@ -150,7 +150,7 @@ def window_of_call(
         text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
         column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
         return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
-    values = [parser.duration_of(Expr(one, parser.span_of(one))) for one in arguments[1:]]
+    values = [parser.duration_of(Expr(argument, parser.span_of(argument))) for argument in arguments[1:]]
     try:
         return WindowSyntax(_spark_window(name, values), time, name.upper(), span)
     except SpecError as error:
@@ -159,13 +159,13 @@ def window_of_call(
 
 def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowSyntax:
     """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
-    places = [Expr(one, parser.span_of(one)) for one in node.expressions]
+    places = [Expr(place, parser.span_of(place)) for place in node.expressions]
     span = parser.span_of(node)
     if not places or is_interval(places[0].node):
         rule = f"{function} in GROUP BY begins with the column of the event time"
         raise parser.fail(function, rule, f"write {function}(ts, INTERVAL '1' HOUR)", span)
     read = NamedTable(span, None, None, (), None, span)
-    arguments = tuple(Argument(None, one, rows=False) for one in places[1:])
+    arguments = tuple(Argument(None, place, rows=False) for place in places[1:])
     return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)
 
 

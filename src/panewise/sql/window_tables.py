@@ -12,7 +12,7 @@ WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 
 
 @dataclass
-class _WindowParts:
+class _WindowArguments:
     """The arguments of a window function, as far as they have been parsed."""
 
     data: Source | None = None
@@ -47,7 +47,7 @@ class WindowTableParser(TableParser):
         index = self._index
         function = self._curr.text.upper()
         self._advance(2)
-        parts = _WindowParts()
+        parts = _WindowArguments()
         self._window_argument(parts)
         while self.take(TokenType.COMMA):
             self._window_argument(parts)
@@ -61,7 +61,7 @@ class WindowTableParser(TableParser):
             function, parts.data, parts.partition_by, parts.time, arguments, None, name, span
         )
 
-    def _window_argument(self, parts: _WindowParts) -> None:
+    def _window_argument(self, parts: _WindowArguments) -> None:
         named = None
         if self._next and self._next.token_type == TokenType.FARROW:
             named = self.name("an argument has a name").lower()
@@ -75,7 +75,7 @@ class WindowTableParser(TableParser):
         else:
             parts.arguments.append(self._argument(named))
 
-    def _partition(self, parts: _WindowParts) -> None:
+    def _partition(self, parts: _WindowArguments) -> None:
         """Parses the columns of PARTITION BY, with or without parentheses.
 
         Without these the last name may be that of the event time, which is no part of the list.

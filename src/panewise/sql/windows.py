@@ -8,7 +8,6 @@ from sqlglot import exp
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator
-from panewise.sql.columns import Columns
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -21,6 +20,7 @@ from panewise.sql.function_calls import (
 )
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
+from panewise.sql.input_columns import Columns
 from panewise.sql.panes import BOUNDS, STRUCTS, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Stage, WindowsStage

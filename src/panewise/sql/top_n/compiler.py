@@ -9,9 +9,9 @@ from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, AnyWindow, Global, WindowOperator
-from panewise.sql.columns import Columns
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
+from panewise.sql.input_columns import Columns
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from panewise import functions as F
 from panewise.spec.aggregates.order_columns import OrderColumn
-from panewise.sql.columns import Columns
+from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr
 
 

@@ -1,0 +1,114 @@
+"""Runs parts of a text of SQL in a session: DataFrames stand for tables as temporary views."""
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.errors import SpecError, SqlError
+from panewise.sql.clauses import STOPS
+from panewise.sql.expressions import tokens_of
+from panewise.sql.texts import quoted
+
+T = TypeVar("T")
+
+
+class SparkText:
+    """Runs texts in a session, with errors that show the place in the whole text.
+
+    Args:
+        session: the session.
+        text: the whole text.
+    """
+
+    def __init__(self, session: SparkSession, text: str) -> None:
+        self.session, self.text = session, text
+
+    def guarded(self, make: Callable[[], T]) -> T:
+        """Returns what `make` returns; an error of Spark about the text becomes a SqlError."""
+        try:
+            return make()
+        except (AnalysisException, ParseException) as error:
+            given = str(error).strip().split("\n", 1)[0]
+            start, end = self.place_of(re.findall(r"`([^`]+)`", given))
+            rule, remedy = (
+                "expressions and names are those of Spark's SQL",
+                "correct the expression or the name",
+            )
+            raise SqlError(given, rule, remedy, sql=self.text, start=start, end=end) from error
+
+    def place_of(self, names: Iterable[str]) -> tuple[int | None, int | None]:
+        """Returns where one of these names stands in the text first, None if none of them does."""
+        wanted = {*names}
+        token = next((token for token in tokens_of(self.text) if token.text in wanted), None)
+        return (None, None) if token is None else (token.start, token.end + 1)
+
+    def run_query(self, pieces: Sequence[str], frames: Sequence[tuple[DataFrame, str | None]]) -> DataFrame:
+        """Runs a query of Spark's, in which DataFrames stand between the pieces of the text."""
+        views = self.views({str(number): df for number, (df, _) in enumerate(frames)})
+        text = pieces[0]
+        for number, (_, alias) in enumerate(frames):
+            name = "" if alias is None else f" AS {quoted(alias)}"
+            text += f"{views[str(number)]}{name}{pieces[number + 1]}"
+        return self.run_text(text, views)
+
+    def run_text(self, text: str, views: Mapping[str, str]) -> DataFrame:
+        """Runs a text for Spark, and drops the views for it.
+
+        In a session of Spark Connect they stay, because the server reads the text when a result is wanted.
+        """
+        try:
+            return self.session.sql(text)
+        finally:
+            if hasattr(self.session, "_jsparkSession"):
+                for view in views.values():
+                    self.session.catalog.dropTempView(view)
+
+    def views(self, frames: Mapping[str, DataFrame]) -> dict[str, str]:
+        """Returns the names of new temporary views of DataFrames."""
+        views = {}
+        for name, df in frames.items():
+            view = views[name] = f"panewise_{uuid.uuid4().hex}"
+            df.createOrReplaceTempView(view)
+        return views
+
+    def checked(self, make: Callable[[], T]) -> T:
+        """Returns what `make` returns; an error of the operator gets the place of its column."""
+        try:
+            return make()
+        except SqlError:
+            raise
+        except SpecError as error:
+            start, end = self.place_of(re.findall(r"'([^']+)'", error.given))
+            raise SqlError(
+                error.given, error.rule, error.remedy, sql=self.text, start=start, end=end
+            ) from error
+
+
+def _has_alias(tokens: Sequence[Any], index: int) -> bool:
+    """Returns whether the name of a table is followed by one that the query gives to it."""
+    if index >= len(tokens):
+        return False
+    text = tokens[index].text
+    return text.upper() == "AS" or (text.isidentifier() and text.upper() not in STOPS)
+
+
+def named_tables(text: str, views: Mapping[str, str]) -> str:
+    """Returns a text in which views stand for the tables of these names, also in braces."""
+    tokens, pieces, at = tokens_of(text), list[str](), 0
+    for index, token in enumerate(tokens):
+        if token.text not in views:
+            continue
+        before = tokens[index - 1].text.upper() if index else ""
+        braces = before == "{" and index + 1 < len(tokens) and tokens[index + 1].text == "}"
+        if not braces and before not in ("FROM", "JOIN", ",", "TABLE"):
+            continue
+        last = index + 1 if braces else index
+        start, end = tokens[index - 1].start if braces else token.start, tokens[last].end
+        alias = "" if _has_alias(tokens, last + 1) else f" AS {quoted(token.text)}"
+        pieces += [text[at:start], views[token.text], alias]
+        at = end + 1
+    return "".join([*pieces, text[at:]])
