@@ -222,13 +222,13 @@ ERRORS = [
     ("SELECT * EXCEPT (v), sum(v) OVER (ORDER BY ts) FROM t", "EXCEPT", "all columns", 1, 8),
     ("SELECT DISTINCT k FROM TUMBLE(t, ts, INTERVAL '1' HOUR)", "SELECT DISTINCT", "does not have", 1, 1),
     (
-        "SELECT count(*) FROM t WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k",
+        "SELECT count(*) FROM t GROUP BY k WINDOW TUMBLING (SIZE 1 HOUR)",
         "TUMBLING",
-        "functions in FROM",
+        "stands behind FROM",
         1,
-        31,
+        42,
     ),
-    ("SELECT count(*) FROM t GROUP BY tumble(INTERVAL '1' HOUR)", "TUMBLE", "begins with the column", 1, 33),
+    ("SELECT count(*) FROM t GROUP BY tumble()", "no SIZE", "TUMBLE has the arguments", 1, 33),
     (f"SELECT count(*) {TUMBLE} WHERE window_start > ts {GROUP}", "ts", "a column of a query", 0, 0),
     ("SELECT a FROM t EMIT CHANGES", "EMIT", "the rows of a SELECT|a row is emitted once", 1, 17),
 ]

@@ -12,6 +12,7 @@ from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
+from panewise.spark.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sides_builder import begun
@@ -19,11 +20,12 @@ from panewise.spark.sinks import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import SparkText, named_tables
-from panewise.spark.upstream_inputs import Source, frame_of
+from panewise.spark.upstream_inputs import Source, default_time, frame_of
 from panewise.spec import Hopping, Tumbling, parts
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
+    WATERMARKED,
     AssignedStage,
     CompiledQuery,
     JoinStage,
@@ -114,8 +116,9 @@ class Runner(SparkText):
 
     def _read(self, read: TableStage) -> Source:
         table: Source
-        if read.name is not None and read.name in self.tables:
-            table = self.tables[read.name]
+        name = self._table_name(read.name)
+        if name is not None and name in self.tables:
+            table = self.tables[name]
         elif read.name is not None and not read.text.startswith("{"):
             table = self.session.table(read.text)
         elif read.name is not None:
@@ -126,6 +129,12 @@ class Runner(SparkText):
         if read.columns or read.watermark is not None:
             table = self._marked(frame_of(table).toDF(*read.columns) if read.columns else table, read)
         return table
+
+    def _table_name(self, name: str | None) -> str | None:
+        """Returns the name of a table that is given, None if it is none; case has no effect, as in Spark."""
+        if name is None or name in self.tables:
+            return name
+        return next((known for known in self.tables if known.lower() == name.lower()), None)
 
     def _marked(self, table: Source, read: TableStage) -> Source:
         if read.watermark is None:
@@ -210,10 +219,38 @@ class Runner(SparkText):
         if isinstance(stage, WindowsStage) and stage.exploded is not None:
             column = stage.exploded
             input = input.select("*", SF.expr(column.text).alias(column.name))  # noqa: A001
-        names = {column.name: expression_of(column) for column in stage.computed}
+        names: dict[str, Any] = self._own_names(stage, input)
+        names |= {column.name: expression_of(column) for column in stage.computed}
         spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
         result: OperatorResult = self.checked(lambda: apply(input, spec))
         return self._shaped(result, stage, self._outputs(stage, input))
+
+    def _own_names(self, stage: WindowsStage | OverStage, source: Any) -> dict[str, Any]:
+        """Returns the columns of the input by the names that the query has for them, where these differ.
+
+        Case has no effect. The event time may be that of the watermark, without a name in the query.
+        """
+        columns = frame_of(source).columns
+        names, known = dict[str, Any](), {column.lower(): column for column in reversed(columns)}
+        for name in (*stage.spec.ports[INPUT].time_columns, *stage.spec.columns_read):
+            if name == WATERMARKED:
+                names[name] = self._watermarked(source)
+            elif name not in columns and name.lower() in known:
+                names[name] = known[name.lower()]
+        return names
+
+    def _watermarked(self, source: Any) -> str:
+        """Returns the column of the watermark of an input."""
+        if isinstance(source, DataFrame):
+            marked = watermark_columns(source)
+            time = marked[0] if len(marked) == 1 else None
+        else:
+            time = default_time(source)
+        if time is None:
+            rule = "a window without a column of its event time has that of the watermark of its table"
+            remedy = "write the column, as in TUMBLE(ts, INTERVAL '1' HOUR), or WATERMARK behind the table"
+            raise SqlError("no event time", rule, remedy, sql=self.text, start=0, end=len(self.text))
+        return time
 
     def _outputs(self, stage: WindowsStage | OverStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""

@@ -60,10 +60,12 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
     runner = Runner(session, filled, tables)
     if not is_query(filled):
         return runner.plain()
+    query = None
     try:
-        return runner.script(compile_sql(filled))
+        query = compile_sql(filled)
+        return runner.script(query)
     except SpecError:
-        if not says_windows(filled):
+        if not says_windows(filled) and (query is None or query.last is None):
             return runner.plain()
         batch = _of_spark(runner, filled)
         if batch is None:

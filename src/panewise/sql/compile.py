@@ -17,7 +17,7 @@ from panewise.sql.panes import CALLS
 from panewise.sql.parser import parse
 from panewise.sql.sources import OperatorInput, WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
-from panewise.sql.stages import OURS, CompiledQuery, OverStage, SparkStage, Stage, is_ours, walk
+from panewise.sql.stages import OURS, WATERMARKED, CompiledQuery, OverStage, SparkStage, Stage, is_ours, walk
 from panewise.sql.syntax import (
     Body,
     Cte,
@@ -214,13 +214,9 @@ class QueryCompiler(JoinQueryCompiler):
         """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""
         self._check_plain(emit)
         source = self.input(select, None, known)
-        if source.time is None:
-            rule = "the rows of a SELECT are emitted in the order of their event times"
-            remedy = "add WATERMARK ts DELAY OF INTERVAL ... to the table"
-            raise self.parser.fail("EMIT", rule, remedy, emit.span)
         self._refuse(select, distinct=True, qualify=True)
         rows = self.rows_over(select, source.stage, source.alias)
-        spec = OverOperator(event_time=source.time)
+        spec = OverOperator(event_time=source.time or WATERMARKED)
         return OverStage(source.stage, source.alias, rows.where, (), spec, rows.outputs)
 
     def _check_plain(self, emit: Emit) -> None:

@@ -38,7 +38,8 @@ class GroupKeys:
         self.select, self.columns, self.sets, self.table = select, columns, sets, table
         self.parser = columns.parser
         self.call: exp.Expr | None = None
-        self.bounds: set[str] = set()
+        implied = table is not None and table.implied
+        self.bounds: set[str] = {"window_start", "window_end"} if implied else set()
 
     def names(self) -> dict[str, str]:
         """Returns the names of the key columns by the normal texts of their expressions.

@@ -30,8 +30,10 @@ class JoinQueryCompiler(SparkQueryCompiler):
         if isinstance(join.right, Join) and (timed or is_join(join.right)):
             rule = "the right side of a join of streams is a table or a query"
             raise self.parser.fail("a third table", rule, "write it in a query in FROM", join.right.span)
-        others = (TableFunction,) if nested else (TableFunction, Join)
-        if isinstance(join.left, others) or isinstance(join.right, (TableFunction, Join)):
+        windows = [isinstance(side, TableFunction) for side in (join.left, join.right)]
+        if any(windows) and not (all(windows) and _is_plain(select)):
+            return None
+        if isinstance(join.right, Join) or (isinstance(join.left, Join) and not nested):
             return None
         if not _is_plain(select):
             if timed or nested:
@@ -45,7 +47,9 @@ class JoinQueryCompiler(SparkQueryCompiler):
         return JoinCompiler(self.parser, select, join, sides, spark, emit=emit).compile()
 
     def _side_input(self, source: Source, known: Mapping[str, WithQuery]) -> JoinInput:
-        side = self.single(source, known)
+        side = (
+            self.assigned(source, known) if isinstance(source, TableFunction) else self.single(source, known)
+        )
         return JoinInput(side.stage, side.alias, side.time)
 
     def _nested(self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:

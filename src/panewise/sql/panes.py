@@ -26,6 +26,8 @@ STRUCTS: Final = ("window", "session_window")
 _ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
 _META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
 BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(BOUNDS, (*BOUNDS[:2], END), strict=True))
+# Those of a clause WINDOW have these names, too, as in ksqlDB.
+IMPLIED_BOUNDS: Final = {**BOUND_TEXTS, "windowstart": "window_start", "windowend": "window_end"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class Panes:
             return _ENDS[which]
         if name in ("grouping", "grouping_id"):
             return self.sets.grouping(node, list(map(self._normal, node.expressions)), list(self.keys))
-        if name in STRUCTS and window.call == self._normal(node) and window.struct is not None:
+        if window.struct is not None and name in CALLS and window.call == self._normal(node):
             return quoted(window.struct)
         return None
 

@@ -128,6 +128,8 @@ class QueryParser(RelationParser):
         if self.take_words("FROM"):
             begin = self._index
             source = self.sources()
+            if self.at_window_clause():
+                source = self.window_clause(source)
             source_span = self.span_from(begin)
         others: list[tuple[str, TextSpan]] = []
         while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
@@ -146,8 +148,8 @@ class QueryParser(RelationParser):
     def _named_windows(self) -> tuple[exp.Expr, ...]:
         self._advance()
         if any(self.at_word(word) for word in ("TUMBLING", "HOPPING", "SESSION")):
-            remedy = "write FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY k, window_start, window_end"
-            raise self.unexpected("windows are functions in FROM (semantics 46.5)", remedy)
+            rule = "a clause WINDOW with windows stands behind FROM (semantics 46.63)"
+            raise self.unexpected(rule, "write FROM t WINDOW TUMBLING (SIZE 1 HOUR) WHERE ... GROUP BY k")
         windows = self.separated(self._parse_named_window)
         if not all(isinstance(window, exp.Window) and window.this is not None for window in windows):
             raise self.unexpected(

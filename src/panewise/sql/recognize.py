@@ -8,9 +8,12 @@ from sqlglot import TokenType
 from panewise.sql.expressions import tokens_of
 
 _CALLS: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION", "WINDOW", "SESSION_WINDOW", "OVER"})
-_WORDS: Final = frozenset({"EMIT", "WATERMARK", "OVER", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"})
+_WORDS: Final = frozenset(
+    {"EMIT", "WATERMARK", "OVER", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF", "TUMBLING", "HOPPING"}
+    | {"SYSTEM_TIME"}
+)
 
-_OWN: Final = frozenset({"EMIT", "WATERMARK", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"})
+_OWN: Final = _WORDS - {"OVER"}
 _FUNCTIONS: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
 
 

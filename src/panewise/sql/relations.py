@@ -65,10 +65,13 @@ class RelationParser(WindowTableParser):
         return before, after
 
     def _length(self) -> Duration:
+        return self.duration_of(self.length())
+
+    def length(self) -> Expr:
         """Parses an interval, with or without the word INTERVAL."""
         index = self._index
         if self.at(TokenType.INTERVAL):
-            return self.interval()
+            return self.operand("an interval is expected here")
         if not (self.at(TokenType.NUMBER) or self.at(TokenType.STRING)):
             raise self.unexpected("an interval is expected here", "write INTERVAL '1' HOUR")
         self._advance()
@@ -78,7 +81,7 @@ class RelationParser(WindowTableParser):
             and self._curr.text.upper() not in STOPS
         ):
             self._advance()
-        return self.duration_of(Expr(exp.Null(), self.span_from(index)))
+        return Expr(exp.Null(), self.span_from(index))
 
     def _last_rows(self) -> tuple[str, Any, str | None]:
         """Parses OVER (ROWS n PRECEDING), OVER (ORDER BY ts RANGE d PRECEDING) or OVER (LATEST d)."""

@@ -6,10 +6,12 @@ its rows. All expressions are texts for Spark: characters of the query, in which
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration
 from panewise.spec import AnyWindow, Chain, OverOperator, WindowOperator
+
+WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
 
 @dataclass(frozen=True)
@@ -274,6 +276,12 @@ def walk(stage: Stage) -> Iterator[Stage]:
     yield stage
     for before in stage.inputs:
         yield from walk(before)
+
+
+def struct_names(stage: WindowsStage) -> frozenset[str]:
+    """Returns the names, in lower case, of the columns that are the struct of both bounds of the window."""
+    structs = (output for output in stage.outputs if output.text.strip("`") == stage.struct)
+    return frozenset((output.name or "").lower() for output in structs)
 
 
 def is_ours(stage: Stage) -> bool:

@@ -95,7 +95,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class TableFunction:
-    """TUMBLE, HOP, CUMULATE or SESSION over a table."""
+    """TUMBLE, HOP, CUMULATE or SESSION over a table.
+
+    `implied` says that it was a clause WINDOW, which GROUP BY does not name; `grace` is that of this clause.
+    """
 
     function: str
     data: "Source"
@@ -105,6 +108,8 @@ class TableFunction:
     alias: str | None
     name: TextSpan
     span: TextSpan
+    implied: bool = False
+    grace: Expr | None = None
 
 
 @dataclass(frozen=True)

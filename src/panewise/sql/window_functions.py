@@ -161,12 +161,11 @@ def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowS
     """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
     places = [Expr(place, parser.span_of(place)) for place in node.expressions]
     span = parser.span_of(node)
-    if not places or is_interval(places[0].node):
-        rule = f"{function} in GROUP BY begins with the column of the event time"
-        raise parser.fail(function, rule, f"write {function}(ts, INTERVAL '1' HOUR)", span)
+    untimed = not places or is_interval(places[0].node) or isinstance(places[0].node, exp.Literal)
+    time, lengths = (None, places) if untimed else (places[0], places[1:])
     read = NamedTable(span, None, None, (), None, span)
-    arguments = tuple(Argument(None, place, rows=False) for place in places[1:])
-    return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)
+    arguments = tuple(Argument(None, length, rows=False) for length in lengths)
+    return window_of_table(TableFunction(function, read, (), time, arguments, None, span, span), parser)
 
 
 def _spark_window(name: str, values: list[Duration]) -> AnyWindow:

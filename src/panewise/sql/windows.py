@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
-from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator
+from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -21,9 +21,9 @@ from panewise.sql.function_calls import (
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import BOUNDS, STRUCTS, Panes, PaneWindow
+from panewise.sql.panes import BOUND_TEXTS, BOUNDS, IMPLIED_BOUNDS, STRUCTS, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import OutputColumn, Stage, WindowsStage
+from panewise.sql.stages import WATERMARKED, OutputColumn, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.texts import normal
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
@@ -138,7 +138,7 @@ class WindowCompiler:
     def _check_partition(self, table: TableFunction) -> None:
         """Refuses windows that rows of several keys make, with the keys of GROUP BY (semantics 46.12)."""
         of_rows = any(argument.rows for argument in table.arguments)
-        if table.function != "SESSION" and not of_rows:
+        if table.implied or (table.function != "SESSION" and not of_rows):
             return
         partition = {self.columns.name_of(expr).lower() for expr in table.partition_by}
         keys = {name.lower() for name in self.group.names().values()}
@@ -156,10 +156,14 @@ class WindowCompiler:
     def _pane_window(self, window: WindowSyntax | None) -> PaneWindow:
         call = self.group.call
         if call is None:
-            return PaneWindow(window is not None)
+            implied = self.table is not None and self.table.implied
+            return PaneWindow(window is not None, ends=IMPLIED_BOUNDS if implied else BOUND_TEXTS)
         name = function_name(call)
         text = self.parser.characters(self.parser.span_of(call))
-        return PaneWindow(window is not None, name if name in STRUCTS else None, normal(text))
+        untimed = "window" if window is not None and window.time is None else None
+        return PaneWindow(
+            window is not None, name if name in STRUCTS else untimed, normal(text, self.columns.aliases)
+        )
 
     def _names(self, keys: set[str]) -> dict[str, str]:
         """Returns the names of aggregates that are a whole column of the SELECT list, by normal texts."""
@@ -189,6 +193,13 @@ class WindowCompiler:
             fields = {**fields, **clock}
         elif window.time is not None:
             fields["event_time"] = self._time(window.time)
+        elif not counted(window.window):
+            fields["event_time"] = self.renamed_time or self.time or WATERMARKED
+        if self.table is not None and self.table.grace is not None:
+            if "allowed_lateness" in fields:
+                rule = "the lateness of a query is given once, as GRACE PERIOD or in EMIT"
+                raise self.parser.fail("WITH LATENESS", rule, "leave one of them out", self.table.grace.span)
+            fields["allowed_lateness"] = self.parser.duration_of(self.table.grace)
         aggregates = list(panes.aggregates.values()) or [_count()]
         kind = Global() if window is None else window.window
         span = self.select.span if window is None else window.span
@@ -212,7 +223,7 @@ class WindowCompiler:
         if name is None:
             text, rule = self.parser.characters(time.span), "the event time is a column of its table"
             raise self.parser.fail(text, rule, "compute it in a query in FROM, with WATERMARK", time.span)
-        return name
+        return self.columns.spelling(name)
 
     def _naming(self) -> tuple[str, str]:
         items = ", ".join(self.parser.characters(item.span) for item in self.select.items)

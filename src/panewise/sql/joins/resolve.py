@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from panewise.errors import SqlError
 from panewise.spec import JoinOperator, Selected, Side
+from panewise.spec.conditions import as_condition
+from panewise.spec.conditions.nodes import columns_of, renamed
 from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 from panewise.sql.texts import quoted
@@ -50,20 +52,40 @@ class _Resolver:
         outputs = tuple(output for item in stage.items for output in self._outputs(item))
         if not self.selected:
             self._name("left", self.columns["left"][0])
-        sides = [
-            Side(keys=[pair[place] for pair in stage.keys], event_time=times[place]) for place in range(2)
-        ]
+        sides = [self._side(side, times) for side in SIDES]
         how: Any = stage.how
         spec = JoinOperator(
             left=sides[0],
             right=sides[1],
             match=stage.match,
             how=how,
-            condition=stage.condition,
+            condition=self._condition(),
             select=self.selected.values(),
             timestamp=stage.timestamp,
         )
         return ResolvedJoin(spec, where, outputs)
+
+    def _side(self, side: str, times: tuple[str | None, str | None]) -> Side:
+        place = SIDES.index(side)
+        time = times[place]
+        keys = [self._spelled(side, pair[place]) for pair in self.stage.keys]
+        return Side(keys=keys, event_time=None if time is None else self._spelled(side, time))
+
+    def _spelled(self, side: str, name: str) -> str:
+        """Returns a column as its table spells it. Case has no effect, as in Spark."""
+        columns = self.columns.get(side, ())
+        if name in columns:
+            return name
+        return next((column for column in columns if column.lower() == name.lower()), name)
+
+    def _condition(self) -> Any:
+        if self.stage.condition is None:
+            return None
+        condition = as_condition(self.stage.condition)
+        for side in SIDES:
+            names = {name: self._spelled(side, name) for name in columns_of(condition, side)}
+            condition = renamed(condition, side, names)
+        return condition
 
     def _outputs(self, item: Referring) -> Iterable[OutputColumn]:
         if item.columns and item.columns[0][1] == "*":
@@ -117,7 +139,6 @@ class _Resolver:
         shown = {"left": f"{left}.{column}", "right": f"{right}.{column}", "either": column}[side]
         known = self.selected.get((side, column.lower()))
         if known is None:
-            own = (name for name in self.columns.get(side, ()) if name.lower() == column.lower())
-            selected = Selected(kind, next(own, column), shown)
+            selected = Selected(kind, self._spelled("left" if side == "either" else side, column), shown)
             known = self.selected[side, column.lower()] = selected
         return known.name

@@ -15,7 +15,7 @@ from panewise.sql.input_columns import Columns
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
-from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows
+from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows, struct_names
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import order_of
@@ -68,7 +68,8 @@ class TopNCompiler:
         partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
         bounds = {(name or "").lower() for name in partition} & {*BOUNDS}
         if isinstance(rows.stage, WindowsStage) and (
-            identifies(rows.stage.spec.ports[INPUT].window, bounds) or rows.stage.struct in partition
+            identifies(rows.stage.spec.ports[INPUT].window, bounds)
+            or struct_names(rows.stage) & {name.lower() for name in partition if name is not None}
         ):
             return first_panes(self.parser, self.pattern, self.described, rows.stage, rows.names)
         return self._of_rows(rows.stage, rows.alias, rows.names, None)
