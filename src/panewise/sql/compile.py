@@ -1,17 +1,17 @@
 """Compiles a text of SQL to a tree of stages. It needs neither Spark nor the tables (semantics 46.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
-from panewise.errors import SqlError
+from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
 from panewise.sql.chained import chained, timed, window_column
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.join_queries import JoinQueryCompiler
 from panewise.sql.limits import compiling, too_deep
-from panewise.sql.options import options_of
+from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
 from panewise.sql.panes import CALLS
 from panewise.sql.parser import parse
@@ -54,6 +54,7 @@ def compile_sql(sql: str) -> CompiledQuery:
 def _compiled(sql: str) -> CompiledQuery:
     query, parser = parse(sql)
     stage = QueryCompiler(parser).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
+    check_options_read(parser)
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
@@ -216,8 +217,18 @@ class QueryCompiler(JoinQueryCompiler):
         source = self.input(select, None, known)
         self._refuse(select, distinct=True, qualify=True)
         rows = self.rows_over(select, source.stage, source.alias)
-        spec = OverOperator(event_time=source.time or WATERMARKED)
+        options = options_of(select.source, self.parser)
+        spec = self.specified(
+            lambda: OverOperator(event_time=source.time or WATERMARKED, **options), emit.span
+        )
         return OverStage(source.stage, source.alias, rows.where, (), spec, rows.outputs)
+
+    def specified(self, make: Callable[[], OverOperator], span: TextSpan) -> OverOperator:
+        """Returns what `make` returns; an error of a specification gets this place."""
+        try:
+            return make()
+        except SpecError as error:
+            raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
 
     def _check_plain(self, emit: Emit) -> None:
         words = {phrase.words for phrase in emit.phrases}

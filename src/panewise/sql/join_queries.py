@@ -7,6 +7,7 @@ from sqlglot import exp
 from panewise.sql.function_calls import columns_in, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.joins.kinds import system_time
+from panewise.sql.options import options_of
 from panewise.sql.sources import WithQuery, leaves, names_of
 from panewise.sql.spark_queries import SparkQueryCompiler, expressions_of
 from panewise.sql.stages import Stage
@@ -50,7 +51,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
         side = (
             self.assigned(source, known) if isinstance(source, TableFunction) else self.single(source, known)
         )
-        return JoinInput(side.stage, side.alias, side.time)
+        return JoinInput(side.stage, side.alias, side.time, options_of(source, self.parser))
 
     def _nested(self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns a join of the rows of a join with a table."""

@@ -21,10 +21,23 @@ def options_of(source: Source | None, parser: QueryParser) -> dict[str, Any]:
         return options_of(source.data, parser)
     if not isinstance(source, NamedTable):
         return {}
+    parser.optional.pop(source.span.start, None)
     try:
         return {name: _value(name, text) for name, text in source.options}
     except SpecError as error:
         raise parser.fail(error.given, error.rule, error.remedy, source.span) from None
+
+
+def check_options_read(parser: QueryParser) -> None:
+    """Refuses options of tables that no operator has read.
+
+    Raises:
+        SqlError: at the first such table.
+    """
+    for table in parser.optional.values():
+        rule = "options of a table are those of the operator that reads it, and here Spark alone does"
+        names = ", ".join(name for name, _ in table.options)
+        raise parser.fail(names, rule, "leave WITH out", table.span)
 
 
 def _value(name: str, text: str) -> Any:

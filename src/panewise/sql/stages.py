@@ -4,7 +4,7 @@ A stage of panewise holds a specification, the columns that are computed before 
 its rows. All expressions are texts for Spark: characters of the query, in which only names are replaced.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -225,6 +225,7 @@ class JoinStage:
         items: the SELECT list.
         spark: the same query for Spark alone, for a join with a static table; None if Spark does not have it.
         timestamp: the side whose event time is that of the rows, if another operator reads it.
+        options: further fields of each side.
     """
 
     left: "Stage"
@@ -239,6 +240,7 @@ class JoinStage:
     items: tuple[Referring, ...]
     spark: SparkStage | None
     timestamp: Literal["left", "right"] | None = None
+    options: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

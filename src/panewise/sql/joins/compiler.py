@@ -77,6 +77,7 @@ class JoinCompiler:
             tuple(selecting),
             self._items(),
             self.spark,
+            options=(self.sides[0].options, self.sides[1].options),
         )
 
     def _check(self) -> None:

@@ -12,6 +12,7 @@ from panewise.spec import AfterWatermark, Aggregate, Always, AnyWindow, Global, 
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.input_columns import Columns
+from panewise.sql.options import options_of
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
@@ -116,6 +117,7 @@ class TopNCompiler:
         self, table: TableFunction | None, keys: list[str], aggregate: Aggregate, names: frozenset[str]
     ) -> WindowOperator:
         fields = emission(self.pattern.emit, self.parser.fail)
+        options = options_of(self.pattern.inner.source, self.parser)
         if table is None:
             if not fields:
                 fields = {"trigger": AfterWatermark(early=Always(), late=Always()), "on_time": "if_pending"}
@@ -126,7 +128,7 @@ class TopNCompiler:
             if syntax.time is not None:
                 fields["event_time"] = column_name(syntax.time.node, names)
         try:
-            return WindowOperator(keys=keys, aggregates=[aggregate], **fields)
+            return WindowOperator(keys=keys, aggregates=[aggregate], **fields, **options)
         except SpecError as error:
             raise self._fail(error.given, error.rule, error.remedy) from None
 
