@@ -196,7 +196,7 @@ def test_a_stream_has_the_rows_of_a_batch(feed: Feed, text: str) -> None:
 
 
 def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
-    """semantics 46.13, 46.16"""
+    """semantics 46.13, 46.16, 46.27"""
     feed.put(*ROWS)
     stream = feed.stream().withWatermark("ts", "1 second")
     cases: Iterable[tuple[str, str]] = [
@@ -209,6 +209,9 @@ def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
             "no end, so they cannot be sorted",
         ),
         ("SELECT count(*) FROM {u} GROUP BY window(ts, '1 hour')", "a name in braces is that of a table"),
+        ("SELECT k, count(*) AS n FROM t GROUP BY k", "add EMIT CHANGES.*line 1, column 33"),
+        ("SELECT max(v) AS m FROM t", "add EMIT CHANGES.*line 1, column 1"),
+        ("SELECT k FROM t ORDER BY k", "cannot be sorted.*line 1, column 17"),
     ]
     for text, message in cases:
         with pytest.raises(SqlError, match=f"(?s){message}"):

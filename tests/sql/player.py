@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 import yaml
@@ -18,7 +18,9 @@ from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
 from panewise.sql.joins import resolved
 from panewise.sql.stages import (
+    OURS,
     Computed,
+    DeduplicateStage,
     JoinStage,
     OutputColumn,
     OverStage,
@@ -27,10 +29,12 @@ from panewise.sql.stages import (
     Stage,
     TableStage,
     WindowsStage,
+    walk,
 )
 from panewise.sql.texts import one_line
 from panewise.testing import run
 
+SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
 FOLDER = Path(__file__).resolve().parent / "transcripts"
 NOON = datetime(2024, 1, 1, tzinfo=UTC)
 CLOCK = re.compile(r"(-?)(\d+):(\d\d)(?::(\d\d)(?:\.(\d{6}))?)?")
@@ -89,7 +93,7 @@ class Player:
         """Returns the rows that each event emits."""
         after: list[Any] = []
         stage = self.stage
-        while not isinstance(stage, (WindowsStage, OverStage)):
+        while not isinstance(stage, (WindowsStage, OverStage, DeduplicateStage)):
             assert isinstance(stage, RowsStage), stage
             after.append(stage)
             stage = stage.input
@@ -99,9 +103,9 @@ class Player:
         return outputs
 
     def _operator(
-        self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
+        self, stage: SingleStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
-        if isinstance(stage.input, OverStage):
+        if any(isinstance(inner, OURS) for inner in walk(stage.input)):
             return self._second(stage, events)
         made = []
         for event in events:
@@ -119,18 +123,20 @@ class Player:
         outputs = [output["panes"] for output in run(stage.spec, made, self.runtime)]
         return [self._panes(stage, rows) for rows in outputs]
 
-    def _second(
-        self, stage: WindowsStage | OverStage, events: Iterable[Mapping[str, Any]]
-    ) -> list[list[dict[str, Any]]]:
+    def _second(self, stage: SingleStage, events: Iterable[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         """Returns the rows of an operator over the rows of another one."""
-        given, before = list(events), replace(stage, input=TableStage("t", "t", None), where=None)
-        assert isinstance(stage.input, OverStage)
-        first = self._operator(stage.input, given)
+        given, before = list(events), replace(stage, input=TableStage("t", "t", None))
+        joined = isinstance(stage.input, JoinStage)
+        first = play_join(stage.input, given, self.runtime) if joined else self._before(stage.input, given)
         both: list[Mapping[str, Any]] = []
         for rows, event in zip(first, given, strict=True):
-            both += [{"rows": rows}, {"rows": []} if "rows" in event else event]
+            advances = {"watermark", "clock", "finish"} & event.keys()
+            both += [{"rows": rows}, event if advances else {"rows": []}]
         outputs = self._operator(before, both)
         return [one + other for one, other in zip(outputs[::2], outputs[1::2], strict=True)]
+
+    def _before(self, stage: Stage, events: list[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+        return Player(stage, self.runtime).play(events)
 
     def rows_of(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if isinstance(stage, TableStage):
@@ -160,9 +166,9 @@ class Player:
                 found[name.strip("`") or expr] = _plain({"": _frame([row]).select(_expr(expr)).item()})[""]
         return found
 
-    def _panes(self, stage: WindowsStage | OverStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        bounds = set() if counted(stage.spec.ports["input"].window) else {"window_start", "window_end"}
-        times = {*bounds, *stage.spec.ports["input"].time_columns}
+    def _panes(self, stage: SingleStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        windows = isinstance(stage, WindowsStage) and not counted(stage.spec.ports["input"].window)
+        times = {*({"window_start", "window_end"} if windows else ()), *_event_times(stage)}
         made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
         if ranked is not None:
@@ -171,6 +177,8 @@ class Player:
         for row in made if struct is not None else ():
             row[struct or ""] = {"start": row["window_start"], "end": row["window_end"]}
         new = [one.name for one in stage.spec.columns] if isinstance(stage, OverStage) else []
+        if isinstance(stage, DeduplicateStage):
+            new = ["op", *(one.name for one in stage.computed)]
         return self.projected(made, stage.having, stage.outputs, new)
 
     def projected(
@@ -198,6 +206,12 @@ class Player:
 _OWN = ("processing_time",)
 
 
+def _event_times(stage: SingleStage) -> tuple[str, ...]:
+    if isinstance(stage, DeduplicateStage):
+        return () if stage.spec.event_time is None else (stage.spec.event_time,)
+    return tuple(stage.spec.ports["input"].time_columns)
+
+
 def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
     """Yields a row for each place of the lists of a pane."""
     lists = [row[name] or [] for name in ranked.lists]
@@ -209,7 +223,7 @@ def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
         yield {name: _time(name, value, {"ts"}) for name, value in fields.items()} | others | rank | op
 
 
-def _exploded(rows: list[dict[str, Any]], stage: WindowsStage | OverStage) -> list[dict[str, Any]]:
+def _exploded(rows: list[dict[str, Any]], stage: SingleStage) -> list[dict[str, Any]]:
     """Returns the rows, each for every set of GROUPING SETS."""
     exploded = stage.exploded if isinstance(stage, WindowsStage) else None
     if exploded is None:
@@ -246,8 +260,13 @@ def _expr(text: str) -> pl.Expr:
     return pl.sql_expr(named)
 
 
-def play_join(stage: JoinStage, events: list[dict[str, Any]], runtime: str) -> list[list[dict[str, Any]]]:
-    """Returns the rows of a join after each event. The rows of an event are by the names of the tables."""
+def play_join(
+    stage: JoinStage, events: list[dict[str, Any]], runtime: str, time: str | None = None
+) -> list[list[dict[str, Any]]]:
+    """Returns the rows of a join after each event. The rows of an event are by the names of the tables.
+
+    `time` is the column of the event time that the tables have, if the text does not name it.
+    """
     if isinstance(stage.left, JoinStage):
         return _of_nested(stage, play_join(stage.left, events, runtime), events, runtime)
     player, given = Player(stage, runtime), dict[str, list[list[dict[str, Any]]]]()
@@ -255,20 +274,22 @@ def play_join(stage: JoinStage, events: list[dict[str, Any]], runtime: str) -> l
         rows = [event.get(name, []) for event in events]
         given[side] = [player.rows_of(inner, one) for one in rows]
     columns = {side: _names(all_rows) for side, all_rows in given.items()}
-    made = resolved(stage, columns, (stage.times[0], stage.times[1]))
+    made = resolved(stage, columns, (stage.times[0] or time, stage.times[1] or time))
     played: list[dict[str, Any]] = []
     for number, event in enumerate(events):
         if "watermark" in event:
             played.append({"op": "watermark", "to": microseconds(event["watermark"])})
         elif "finish" in event:
             played.append({"op": "finish"})
+        elif "clock" in event:
+            played.append({"op": "clock", "to": microseconds(event["clock"])})
         else:
             rows = {side: list(map(_plain, all_rows[number])) for side, all_rows in given.items()}
             played.append({"op": "add", "rows": rows})
     outputs = [output["panes"] for output in run(made.spec, played, runtime)]
     known = ("ts", *filter(None, stage.times))
     times = {one.name for one in made.spec.select or () if one.column in known}
-    times |= {"window_start", "window_end"}
+    times |= {"window_start", "window_end", "join_time"}
     shown = [
         [{name: _time(name, value, times) for name, value in row.items()} for row in rows] for rows in outputs
     ]
@@ -291,10 +312,10 @@ def _of_nested(
 
 def play(document: Mapping[str, Any], runtime: str) -> None:
     """Plays a document, and compares the rows after each event."""
-    script = compile_sql(document["sql"])
+    script = compile_sql(document["sql"], update=document.get("update"))
     events = events_of(document)
     if isinstance(script.stage, JoinStage):
-        outputs = play_join(script.stage, events, runtime)
+        outputs = play_join(script.stage, events, runtime, document.get("time"))
     else:
         outputs = Player(script.stage, runtime).play(events)
     if "events" not in document:

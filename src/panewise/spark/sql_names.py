@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from panewise.spark.results.operator_result import OperatorResult
-from panewise.sql.stages import OutputColumn, OverStage, Stage
+from panewise.sql.stages import DeduplicateStage, OutputColumn, OverStage, Stage
 
 _SIMPLE = re.compile(r"\s*(count|sum|min|max|avg)\s*\(\s*([A-Za-z_]\w*|\*)\s*\)\s*", re.IGNORECASE)
 
@@ -37,6 +37,8 @@ def simple_name(text: str) -> str | None:
 
 def new_columns(stage: Stage) -> frozenset[str]:
     """Returns the columns that functions over windows have added, of this operator and of those before it."""
+    if isinstance(stage, DeduplicateStage):
+        return frozenset(column.name for column in stage.computed)
     if not isinstance(stage, OverStage):
         return frozenset()
     before = (

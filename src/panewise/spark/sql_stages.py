@@ -19,7 +19,7 @@ from panewise.spark.sides_builder import begun
 from panewise.spark.sinks import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
-from panewise.spark.sql_text import SparkText, named_tables
+from panewise.spark.sql_text import EndlessError, SparkText, named_tables
 from panewise.spark.upstream_inputs import Source, default_time, frame_of
 from panewise.spec import Hopping, Tumbling, parts
 from panewise.sql.joins import resolved
@@ -28,6 +28,7 @@ from panewise.sql.stages import (
     WATERMARKED,
     AssignedStage,
     CompiledQuery,
+    DeduplicateStage,
     JoinStage,
     OutputColumn,
     OverStage,
@@ -40,6 +41,7 @@ from panewise.sql.stages import (
 from panewise.sql.texts import one_line, quoted
 
 _WINDOW = "__window"
+SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
 Made: TypeAlias = DataFrame | OperatorResult
 
 
@@ -111,7 +113,7 @@ class Runner(SparkText):
                 return self._assigned(stage)
             case JoinStage():
                 return self._joined(stage)
-            case WindowsStage() | OverStage():
+            case WindowsStage() | OverStage() | DeduplicateStage():
                 return self._operator(stage)
 
     def _read(self, read: TableStage) -> Source:
@@ -152,7 +154,12 @@ class Runner(SparkText):
             assert isinstance(marked, TableStage)
             return self._marked(self.run(inner), marked)
         frames = [(frame_of(self.run(stage)), alias) for stage, alias in query.tables]
-        return self.run_query(query.parts, frames)
+        df = self.run_query(query.parts, frames)
+        endless = query.endless
+        if endless is not None and df.isStreaming:
+            place: dict[str, Any] = {"sql": self.text, "start": endless.start, "end": endless.end}
+            raise EndlessError(endless.given, endless.rule, endless.remedy, **place)
+        return df
 
     def _rows(self, stage: RowsStage) -> Made:
         rows_before = self.run(stage.input)
@@ -206,7 +213,7 @@ class Runner(SparkText):
         rows = selected(rows, join.outputs)
         return replace(result, steps=rows.steps, words=words_of(join))
 
-    def _operator(self, stage: WindowsStage | OverStage) -> OperatorResult:
+    def _operator(self, stage: SingleStage) -> OperatorResult:
         source: Any = self.run(stage.input)
         input = source  # noqa: A001 - the field's name
         if isinstance(source, DataFrame):
@@ -225,7 +232,7 @@ class Runner(SparkText):
         result: OperatorResult = self.checked(lambda: apply(input, spec))
         return self._shaped(result, stage, self._outputs(stage, input))
 
-    def _own_names(self, stage: WindowsStage | OverStage, source: Any) -> dict[str, Any]:
+    def _own_names(self, stage: SingleStage, source: Any) -> dict[str, Any]:
         """Returns the columns of the input by the names that the query has for them, where these differ.
 
         Case has no effect. The event time may be that of the watermark, without a name in the query.
@@ -252,7 +259,7 @@ class Runner(SparkText):
             raise SqlError("no event time", rule, remedy, sql=self.text, start=0, end=len(self.text))
         return time
 
-    def _outputs(self, stage: WindowsStage | OverStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
+    def _outputs(self, stage: SingleStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""
         if stage.outputs is None:
             return None
@@ -270,7 +277,7 @@ class Runner(SparkText):
             for output, name in zip(outputs, [*names, "op"], strict=False)
         )
 
-    def _names(self, stage: WindowsStage | OverStage, df: DataFrame) -> list[str] | None:
+    def _names(self, stage: SingleStage, df: DataFrame) -> list[str] | None:
         known = {name.lower() for name in df.columns}
         time = SF.lit(None).cast("timestamp")
         bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
@@ -285,7 +292,7 @@ class Runner(SparkText):
     def _shaped(
         self,
         result: OperatorResult,
-        stage: WindowsStage | OverStage,
+        stage: SingleStage,
         outputs: tuple[OutputColumn, ...] | None,
     ) -> OperatorResult:
         rows = ResultRows(result, result.steps)

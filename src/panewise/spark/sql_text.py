@@ -19,6 +19,10 @@ _CLAUSES: Final = frozenset(
 )
 
 
+class EndlessError(SqlError):
+    """A query has no result on a stream, though it has one on a batch."""
+
+
 class SparkText:
     """Runs texts in a session, with errors that show the place in the whole text.
 

@@ -5,16 +5,25 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from panewise.chrono import DurationLike
 from panewise.errors import SetupError, SpecError, SqlError
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.sql_stages import Runner
+from panewise.spark.sql_text import EndlessError
 from panewise.spark.upstream_inputs import Source
 from panewise.sql import compile_sql
 from panewise.sql.parameters import with_parameters
 from panewise.sql.recognize import is_query, is_sparks, says_windows
 
 
-def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **tables: Source) -> Any:
+def sql(
+    text: str,
+    /,
+    args: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    update: DurationLike | None = None,
+    **tables: Source,
+) -> Any:
     """Runs a query of SQL over DataFrames, streaming or batch, and returns its result.
 
     Spark's SQL has these further clauses: `WATERMARK ts DELAY OF INTERVAL ...` behind a table, the window
@@ -25,6 +34,8 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
     Args:
         text: the query.
         args: the values of parameters: a mapping for `:name`, a list for `?`.
+        update: when the rows of a join `OVER (...)` are released, if its text has no EMIT: a period of
+            processing time, or "each" with their batch. Default: rows are joined when they arrive.
         tables: the tables by name, as DataFrames or results of operators. In the text they stand by their
             names, or as `{name}`. Other tables are those of the session.
 
@@ -62,8 +73,10 @@ def sql(text: str, /, args: Mapping[str, Any] | Sequence[Any] | None = None, **t
         return runner.plain()
     query = None
     try:
-        query = compile_sql(filled)
+        query = compile_sql(filled, update=update)
         return runner.script(query)
+    except EndlessError:
+        raise
     except SpecError:
         if not says_windows(filled) and (query is None or query.last is None):
             return runner.plain()

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from sqlglot import TokenType
+from sqlglot import TokenType, exp
 
+from panewise.chrono import Duration
 from panewise.sql.emit import FIRST_WORDS
 from panewise.sql.expressions import ExpressionParser
-from panewise.sql.syntax import Ordered, Query, Source
+from panewise.sql.syntax import Expr, Ordered, Query, Source
 
 # Words behind a table that are no alias of it.
 STOPS: Final = frozenset(
@@ -129,6 +130,34 @@ class ClauseParser(ExpressionParser):
         elif self.take_words("NULLS", "LAST"):
             first = False
         return Ordered(expr, descending, first)
+
+    def count(self, rule: str, remedy: str) -> int:
+        """Parses a whole number.
+
+        Raises:
+            SqlError: if there is none.
+        """
+        if not (self.at(TokenType.NUMBER) and self._curr.text.isdigit()):
+            raise self.unexpected(rule, remedy)
+        self._advance()
+        return int(self._prev.text)
+
+    def length(self) -> Duration:
+        """Parses an interval, with or without the word INTERVAL.
+
+        Raises:
+            SqlError: if there is none, or it has no exact length.
+        """
+        index = self._index
+        if self.at(TokenType.INTERVAL):
+            return self.interval()
+        if not (self.at(TokenType.NUMBER) or self.at(TokenType.STRING)):
+            raise self.unexpected("an interval is expected here", "write INTERVAL '1' HOUR")
+        self._advance()
+        unit = self._curr and self._curr.token_type in self.ID_VAR_TOKENS
+        if unit and self._curr.text.upper() not in (*STOPS, "SLIDE", "EMIT"):
+            self._advance()
+        return self.duration_of(Expr(exp.Null(), self.span_from(index)))
 
     def sources(self) -> Source:
         """Parses what follows FROM."""

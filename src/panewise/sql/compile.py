@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from sqlglot import exp
 
+from panewise.chrono import DurationLike
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
 from panewise.sql.chained import chained, timed, window_column
+from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
 from panewise.sql.join_queries import JoinQueryCompiler
 from panewise.sql.limits import compiling, too_deep
@@ -17,7 +20,25 @@ from panewise.sql.panes import CALLS
 from panewise.sql.parser import parse
 from panewise.sql.sources import OperatorInput, WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
-from panewise.sql.stages import OURS, WATERMARKED, CompiledQuery, OverStage, SparkStage, Stage, is_ours, walk
+from panewise.sql.stages import (
+    OURS,
+    WATERMARKED,
+    CompiledQuery,
+    Endless,
+    OverStage,
+    SparkStage,
+    Stage,
+    is_ours,
+    over_rows,
+    walk,
+)
+from panewise.sql.stream_queries import (
+    changes_of,
+    check_partition,
+    streamed_rows,
+    syntax_of,
+    with_accumulation,
+)
 from panewise.sql.syntax import (
     Body,
     Cte,
@@ -27,15 +48,22 @@ from panewise.sql.syntax import (
     Query,
     Select,
     Source,
+    Streamed,
+    StreamWindow,
     TableFunction,
     TextSpan,
 )
-from panewise.sql.top_n import TopNCompiler, pattern_is_possible, pattern_of
+from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
 from panewise.sql.windows import WindowCompiler
 
 
-def compile_sql(sql: str) -> CompiledQuery:
+def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuery:
     """Returns the stages of a query.
+
+    Args:
+        sql: the text.
+        update: the update policy of joins `OVER (...)` that say none: a period of processing time, or "each".
+            Default: rows are joined when they arrive (semantics 46.25).
 
     Raises:
         SqlError: if the text breaks a rule. The error shows the place.
@@ -46,21 +74,24 @@ def compile_sql(sql: str) -> CompiledQuery:
     """
     with compiling():
         try:
-            return _compiled(sql)
+            return _compiled(sql, update)
         except RecursionError:
             raise too_deep(sql, 0, len(sql)) from None
 
 
-def _compiled(sql: str) -> CompiledQuery:
+def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     query, parser = parse(sql)
-    stage = QueryCompiler(parser).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
+    stage = QueryCompiler(parser, update).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
     check_options_read(parser)
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not any(isinstance(inner, OURS) for inner in walk(stage)):
-        return CompiledQuery(QueryCompiler(parser).query(query, {}), sql=sql)
+        return CompiledQuery(QueryCompiler(parser, update).query(query, {}), sql=sql)
     return CompiledQuery(stage, parser.characters(span), span.start, sql)
+
+
+_UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
 
 
 class QueryCompiler(JoinQueryCompiler):
@@ -86,9 +117,14 @@ class QueryCompiler(JoinQueryCompiler):
             words = self.parser.characters(first)
             raise self.parser.fail(words, rule, "leave it out, or use ROW_NUMBER() OVER (...)", first)
         text = self.parser.characters(TextSpan(first.start, last.end))
+        sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)
+        endless = None
+        if sorts is not None:
+            rule, remedy = "the rows of a stream have no last one, so they cannot be sorted", _UNSORTED
+            endless = Endless(self.parser.characters(sorts), rule, remedy, sorts.start, sorts.end)
         if query.ctes:
-            return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),))
-        return self.tailed(query, known, text)
+            return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
+        return replace(self.tailed(query, known, text), endless=endless)
 
     def _with(self, cte: Cte, known: Mapping[str, WithQuery]) -> WithQuery:
         """Returns a query of WITH. One that is a part of a Top-N need not stand alone."""
@@ -109,33 +145,84 @@ class QueryCompiler(JoinQueryCompiler):
             return self.query(body if emit is None else replace(body, emit=body.emit or emit), known)
         if isinstance(body, Select):
             return self.join(body, emit, known) or self._select(body, emit, known)
+        if isinstance(body, Streamed):
+            return self._streamed(body, emit, known)
         if emit is not None:
             rule = "EMIT belongs to a SELECT with windows"
             raise self.parser.fail("EMIT", rule, "write it into each SELECT, in parentheses", emit.span)
         return self.spark(body, known)
+
+    def _streamed(self, streamed: Streamed, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
+        """Returns ISTREAM, DSTREAM or RSTREAM of a query."""
+        if emit is not None:
+            inner = replace(streamed.query, emit=streamed.query.emit or emit)
+            streamed = replace(streamed, query=inner)
+        stage = self.query(with_accumulation(streamed), known)
+        return streamed_rows(streamed, stage, self.parser)
+
+    def _of_stream_window(
+        self, select: Select, emit: Emit | None, window: StreamWindow, known: Mapping[str, WithQuery]
+    ) -> Stage:
+        """Returns the aggregates over a window of CQL."""
+        self._refuse(select, distinct=True, qualify=True)
+        source = self.input(select, None, known)
+        if window.kind == "unbounded":
+            emit = emit or changes_of(window.span)
+        compiler = WindowCompiler(
+            self.parser,
+            select,
+            emit,
+            None,
+            source.names,
+            time=source.time,
+            options=options_of(select.source, self.parser),
+            window=syntax_of(window, source.time, self.parser),
+        )
+        partition = {compiler.columns.name_of(expr).lower() for expr in window.partition_by}
+        keys = {name.lower() for name in compiler.group.names().values()}
+        check_partition(window, partition, keys, self.parser)
+        return compiler.compile(source.stage, source.alias)
 
     def _select(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT that is no join of ours."""
         top_n = self._top_n(select, emit, known)
         if top_n is not None:
             return top_n
-        table, calls = self._window_table(select), _calls_window(select)
-        over = any(windows_in(expr.node) for expr in expressions_of(select))
         grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
-        again = self._again(select, emit, known) if table is None and not calls and grouped else None
-        if again is not None:
-            return again
-        if table is not None and not grouped and emit is None:
+        if grouped:
+            return self._grouped(select, emit, known)
+        distinct = self._distinct(select, emit, known) if select.distinct else None
+        if distinct is not None:
+            return distinct
+        table = self._window_table(select)
+        over = any(windows_in(expr.node) for expr in expressions_of(select))
+        if table is not None and emit is None:
             return self._rows_of_windows(select, table, over=over, known=known)
-        if table is not None or calls or (emit is not None and grouped):
+        if table is not None:
             return self._windows(select, emit, table, known)
-        if over and not grouped:
+        if over:
             return self._over(select, emit, known)
         if emit is not None:
             return self._ordered(select, emit, known)
-        if self.is_simple(select, grouped=grouped):
-            return self.rows(select, known)
-        return self.spark(select, known)
+        return self.rows(select, known) if self.is_simple(select) else self.spark(select, known)
+
+    def _grouped(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
+        """Returns the stage of a SELECT with GROUP BY or aggregates."""
+        table, calls = self._window_table(select), _calls_window(select)
+        window = select.source.window if isinstance(select.source, NamedTable) else None
+        if table is None and not calls:
+            if window is not None:
+                return self._of_stream_window(select, emit, window, known)
+            again = self._again(select, emit, known)
+            if again is not None:
+                return again
+        if table is not None or calls or emit is not None:
+            return self._windows(select, emit, table, known)
+        span = select.span if select.group is None else select.group.span
+        rule = "without a window the groups of a stream have no end"
+        remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
+        endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
+        return replace(self.spark(select, known), endless=endless)
 
     def _top_n(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
         """Returns a Top-N, None if the SELECT is none."""
@@ -149,12 +236,45 @@ class QueryCompiler(JoinQueryCompiler):
         if pattern is None:
             return None
         numbered = pattern.inner
+        first = self._first_rows(pattern, inner)
+        if first is not None:
+            return first
 
         def read(source: Source) -> OperatorInput:
             whole = source is numbered.source
             return self.input(numbered, None, inner) if whole else self.single(source, inner)
 
         return TopNCompiler(self.parser, pattern, read).compile()
+
+    def _first_rows(self, pattern: Pattern, known: Mapping[str, WithQuery]) -> Stage | None:
+        """Returns the first row of each key as a deduplication, None if it is none."""
+        inner = pattern.inner
+        if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
+            return None
+        source = self.input(inner, None, known)
+        by = order_of_first(pattern, source.time, self.parser)
+        if by is None or is_ours(source.stage):
+            return None
+        options = options_of(inner.source, self.parser)
+        stage = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options).first_rows(pattern, by)
+        if pattern.items is None and pattern.rest is None:
+            return stage
+        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
+
+    def _distinct(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
+        """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
+        if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
+            return None
+        stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+        if stars or any(windows_in(expr.node) for expr in expressions_of(select)):
+            return None
+        source = self.input(select, None, known)
+        if source.time is None:
+            return None
+        if emit is not None:
+            self._check_plain(emit)
+        options = options_of(select.source, self.parser)
+        return DeduplicateCompiler(self.parser, select, source, None, options).distinct()
 
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, WithQuery]

@@ -92,6 +92,11 @@ FORMS: Final[Mapping[tuple[str, ...], EmitForm]] = {
     ("WITH", "ALLOWED", "LATENESS", INTERVAL): _LATENESS,
     ("WITH", "LATENESS", "UNLIMITED"): EmitForm("lateness", "unlimited", "windows accept rows forever"),
 }
+# What a query of single rows may say: rows that are final, and changes.
+PLAIN: Final = frozenset(
+    {("AFTER", "WATERMARK"), ("FINAL",), ("ON", "WINDOW", "CLOSE"), ("AFTER", "WINDOW", "CLOSE")}
+)
+CHANGES: Final = frozenset({("CHANGES",), ("ON", "UPDATE")})
 FIRST_WORDS: Final = frozenset(words[0] for words in FORMS) | {"STREAM"}
 
 Failure: TypeAlias = Callable[[str, str, str, Any], SqlError]

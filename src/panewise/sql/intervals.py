@@ -9,6 +9,7 @@ from panewise.errors import SpecError
 _TERM: Final = re.compile(r"\s*'?\s*([+-]?\d+)(?:\.(\d{1,6}))?\s*'?\s*([A-Za-z]+)\s*")
 _SIGN: Final = re.compile(r"\s*([+-]?)\s*INTERVAL\b", re.IGNORECASE)
 _CLOCK: Final = re.compile(r"\s*'([+-]?)\s*([\d:. ]+)'\s*([A-Za-z]+)\s+TO\s+([A-Za-z]+)\s*", re.IGNORECASE)
+_TIME: Final = re.compile(r"\s*([+-]?)(\d+:\d\d(:\d\d(?:\.\d{1,9})?)?)\s*(?=$|\s)")
 _PRECISION: Final = re.compile(r"\b(DAY|HOUR|MINUTE|SECOND)\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\)", re.IGNORECASE)
 _UNITS: Final = ("day", "hour", "minute", "second")
 _US: Final = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
@@ -24,6 +25,8 @@ def duration(text: str) -> Duration:
     (Duration('10 minutes'), Duration('1 hour 30 minutes'), Duration('-5 seconds'))
     >>> duration("INTERVAL '90' SECOND(3)")
     Duration('1 minute 30 seconds')
+    >>> duration("INTERVAL '1 day 02:00:00'"), duration("INTERVAL '1 02:00:00.5' DAY TO SECOND")
+    (Duration('1 day 2 hours'), Duration('1 day 2 hours 500 milliseconds'))
     >>> duration("INTERVAL '1:30' HOUR TO MINUTE"), duration("INTERVAL '0.25' SECOND")
     (Duration('1 hour 30 minutes'), Duration('250 milliseconds'))
     """
@@ -45,6 +48,11 @@ def duration(text: str) -> Duration:
 def _sum(text: str, inner: str) -> int:
     total, at = 0, 0
     while at < len(inner):
+        time = _TIME.match(inner, at)
+        if time is not None:
+            total += _of_clock(text, time[1], time[2], "hour", "second" if time[3] else "minute")
+            at = time.end()
+            continue
         term = _TERM.match(inner, at)
         if term is None:
             rule = "an interval has numbers and units, from weeks to microseconds"

@@ -1,17 +1,34 @@
 """SELECTs from joins: which of them are operators, and joins of the rows of joins (semantics 46.20)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
-from panewise.sql.function_calls import columns_in, has_aggregate, windows_in
+from panewise.errors import SqlError
+from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
-from panewise.sql.joins.kinds import system_time
+from panewise.sql.joins.behind_joins import BehindJoin, over_joined
+from panewise.sql.joins.kinds import HOWS, system_time
+from panewise.sql.joins.subqueries import as_join, subquery_of
+from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
+from panewise.sql.parser import parse
+from panewise.sql.rewriting import WrittenText
 from panewise.sql.sources import WithQuery, leaves, names_of
 from panewise.sql.spark_queries import SparkQueryCompiler, expressions_of
-from panewise.sql.stages import Stage
-from panewise.sql.syntax import Emit, Expr, Join, Select, SelectItem, Source, TableFunction
+from panewise.sql.stages import JoinStage, Stage, walk
+from panewise.sql.syntax import (
+    Derived,
+    Emit,
+    Expr,
+    Join,
+    NamedTable,
+    Select,
+    SelectItem,
+    Source,
+    TableFunction,
+)
 
 
 class JoinQueryCompiler(SparkQueryCompiler):
@@ -24,28 +41,36 @@ class JoinQueryCompiler(SparkQueryCompiler):
             SqlError: if a part breaks a rule.
         """
         join = select.source
+        if join is not None and not select.others and (subquery := subquery_of(select)) is not None:
+            stage = self.rewritten(as_join(self.parser, select, emit, subquery), known)
+            return stage if any(isinstance(inner, JoinStage) for inner in walk(stage)) else None
         if not isinstance(join, Join):
             return None
-        timed = is_join(join)
-        nested = isinstance(join.left, Join) and (timed or is_join(join.left))
-        if isinstance(join.right, Join) and (timed or is_join(join.right)):
+        if not _is_plain(select):
+            return self._behind(select, join, emit, known)
+        self._check_right(join)
+        windows = [isinstance(side, TableFunction) for side in (join.left, join.right)]
+        if isinstance(join.right, Join) or (any(windows) and not all(windows)):
+            return None
+        if isinstance(join.left, Join):
+            return self._nested(select, join, emit, known)
+        sides = self._side_input(join.left, known), self._right_input(join, known)
+        spark = None if is_join(join) else self.spark(select, known)
+        compiler = JoinCompiler(self.parser, select, join, sides, spark, emit=emit, update=self.update)
+        return compiler.compile()
+
+    def rewritten(self, text: WrittenText, known: Mapping[str, WithQuery]) -> Stage:
+        """Returns the stage of a query that is written again. Its errors show the text of the user."""
+        try:
+            query, parser = parse(text.sql)
+            return type(self)(parser, self.update).query(query, known)
+        except SqlError as error:
+            raise text.error_of(error, self.parser) from None
+
+    def _check_right(self, join: Join) -> None:
+        if isinstance(join.right, Join) and (is_join(join) or is_join(join.left)):
             rule = "the right side of a join of streams is a table or a query"
             raise self.parser.fail("a third table", rule, "write it in a query in FROM", join.right.span)
-        windows = [isinstance(side, TableFunction) for side in (join.left, join.right)]
-        if any(windows) and not (all(windows) and _is_plain(select)):
-            return None
-        if isinstance(join.right, Join) or (isinstance(join.left, Join) and not nested):
-            return None
-        if not _is_plain(select):
-            if timed or nested:
-                rule = "a query with a join selects columns of its rows"
-                raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
-            return None
-        if nested:
-            return self._nested(select, join, emit, known)
-        sides = self._side_input(join.left, known), self._side_input(join.right, known)
-        spark = None if timed else self.spark(select, known)
-        return JoinCompiler(self.parser, select, join, sides, spark, emit=emit).compile()
 
     def _side_input(self, source: Source, known: Mapping[str, WithQuery]) -> JoinInput:
         side = (
@@ -53,29 +78,100 @@ class JoinQueryCompiler(SparkQueryCompiler):
         )
         return JoinInput(side.stage, side.alias, side.time, options_of(source, self.parser))
 
-    def _nested(self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
-        """Returns a join of the rows of a join with a table."""
-        left, members = join.left, frozenset(name.lower() for name in names_of(join.left))
-        columns = self._columns_of(select, join, members)
-        items = tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
-        inner = Select(items, False, left, None, None, None, None, (), left.span, left.span)
-        stage = self.join(inner, None, known) if items else None
-        if stage is None:
-            texts = [f"{self.parser.characters(expr.span)} AS `{name}`" for name, expr in columns.items()]
-            before = f"SELECT {', '.join(texts) or '*'} FROM "
-            stage = self.cut(left.span, list(leaves(left)), known, before)
-        sides = JoinInput(stage, ", ".join(sorted(members)), None), self._side_input(join.right, known)
-        compiler = JoinCompiler(self.parser, select, join, sides, None, emit=emit, members=members)
-        outer = compiler.compile()
-        if outer is None:
-            rule = "a join of more than two tables says for each how its times fit"
-            raise self.parser.fail("a third table", rule, "join two of them in a query in FROM", join.span)
-        return outer
+    def _right_input(self, join: Join, known: Mapping[str, WithQuery]) -> JoinInput:
+        """Returns the right side. With FOR SYSTEM_TIME it may be a query of the newest rows of a table."""
+        source = join.right
+        if system_time(join) is None or not isinstance(source, (NamedTable, Derived)):
+            return self._side_input(source, known)
+        named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
+        query = source.query if isinstance(source, Derived) else None if named is None else named.query
+        versions = None if query is None else versions_of(query, self.parser)
+        if versions is None:
+            return self._side_input(source, known)
+        if named is not None:
+            named.inlined, known = True, named.known
+        name = source.alias or (source.name if isinstance(source, NamedTable) else None)
+        return JoinInput(self.rows(versions.select, known), name, versions.time)
 
-    def _columns_of(self, select: Select, join: Join, members: frozenset[str]) -> dict[str, Expr]:
-        """Returns the columns of these tables that a SELECT reads, by the names that they get."""
+    def _behind(
+        self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, WithQuery]
+    ) -> Stage | None:
+        """Returns GROUP BY, OVER or DISTINCT over the rows of a join, None if the join is Spark's."""
+        own = any(is_join(inner) for inner in _joins(join))
+        if select.others or any(isinstance(leaf, TableFunction) for leaf in leaves(join)):
+            if own:
+                rule = "a query with a join selects columns of its rows"
+                raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
+            return None
+        probe = Select((), False, join, select.where, None, None, None, (), join.span, join.span)
+        if not own and self.join(probe, None, known) is None:
+            return None
+        tables = frozenset(name.lower() for name in names_of(join))
+        return self.rewritten(BehindJoin(self.parser, select, emit, tables).written(), known)
+
+    def _nested(
+        self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, WithQuery]
+    ) -> Stage | None:
+        """Returns a join of the rows of a join with a table, None if both are Spark's."""
+        left, members = join.left, frozenset(name.lower() for name in names_of(join.left))
+        select, pushed = self._split(select, join, members)
+        probe = Select((), False, left, pushed, None, None, None, (), left.span, left.span)
+        columns = self._columns_of(select, join, members, probe, known)
+        if columns is None:
+            return None
+        items = tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
+        inner = self.join(replace(probe, items=items), None, known) if items else None
+        stage = self._spark_side(left, pushed, columns, known) if inner is None else inner
+        sides = JoinInput(stage, ", ".join(sorted(members)), None), self._right_input(join, known)
+        outer = JoinCompiler(
+            self.parser, select, join, sides, None, emit=emit, members=members, update=self.update
+        ).compile()
+        if outer is not None or inner is None:
+            return outer
+        return self.rewritten(over_joined(self.parser, select, left.span, members), known)
+
+    def _spark_side(
+        self, left: Source, where: Expr | None, columns: Mapping[str, Expr], known: Mapping[str, WithQuery]
+    ) -> Stage:
+        """Returns a join of Spark's, with these columns."""
+        texts = [f"{self.parser.characters(expr.span)} AS `{name}`" for name, expr in columns.items()]
+        stage = self.cut(left.span, list(leaves(left)), known, f"SELECT {', '.join(texts) or '*'} FROM ")
+        if where is None:
+            return stage
+        parts = [self.parser.span_of(part) for part in conjuncts(where.node)]
+        text = " AND ".join(f"({self.parser.characters(span)})" for span in parts)
+        return replace(stage, parts=(*stage.parts[:-1], f"{stage.parts[-1]} WHERE {text}"))
+
+    def _split(self, select: Select, join: Join, members: frozenset[str]) -> tuple[Select, Expr | None]:
+        """Returns the SELECT without the parts of WHERE that are about the inner join, and these parts.
+
+        In an inner join without further words WHERE says how the tables are joined.
+        """
+        plain = all(HOWS.get(one.kind) == "inner" and not is_join(one) for one in _joins(join))
+        if select.where is None or not plain:
+            return select, None
+        parts = list(conjuncts(select.where.node))
+        inner = [part for part in parts if _tables_of(part) and _tables_of(part) <= members]
+        outer = [part for part in parts if part not in inner]
+        where = _all(outer, select.where)
+        return replace(select, where=where), _all(inner, select.where)
+
+    def _columns_of(
+        self,
+        select: Select,
+        join: Join,
+        members: frozenset[str],
+        probe: Select,
+        known: Mapping[str, WithQuery],
+    ) -> dict[str, Expr] | None:
+        """Returns the columns of these tables that a SELECT reads, by the names that they get.
+
+        None if the SELECT does not name its columns, and Spark joins the tables.
+        """
         exprs = [*expressions_of(select), join.on, join.match_condition, system_time(join)]
         if join.using or any(isinstance(item.expr.node, exp.Star) for item in select.items):
+            if not any(map(is_join, _joins(join))) and self.join(probe, None, known) is None:
+                return None
             rule = "a join of more than two tables names its columns with their tables"
             raise self.parser.fail("* or USING", rule, "write them, and ON", join.span)
         return {
@@ -85,6 +181,28 @@ class JoinQueryCompiler(SparkQueryCompiler):
             for node in columns_in(expr.node)
             if node.table.lower() in members
         }
+
+
+def _joins(source: Source) -> Iterable[Join]:
+    """Yields a join, and those on its left."""
+    while isinstance(source, Join):
+        yield source
+        source = source.left
+
+
+def _tables_of(node: exp.Expr) -> set[str]:
+    """Returns the tables of the columns in an expression; a column without one has the name ''."""
+    return {column.table.lower() for column in columns_in(node)}
+
+
+def _all(parts: list[exp.Expr], whole: Expr) -> Expr | None:
+    """Returns the condition that all these parts of another one are true."""
+    if not parts:
+        return None
+    condition = parts[0]
+    for part in parts[1:]:
+        condition = exp.And(this=condition, expression=part)
+    return Expr(condition, whole.span)
 
 
 def _is_plain(select: Select) -> bool:

@@ -27,6 +27,7 @@ from panewise.sql.syntax import (
     Select,
     SelectItem,
     SetOperation,
+    Streamed,
     TextSpan,
 )
 
@@ -44,6 +45,7 @@ _CLAUSES: Final = (
     *_OTHERS,
     *_TAIL,
 )
+STREAMED: Final = ("ISTREAM", "DSTREAM", "RSTREAM")
 _LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
 MAX_SETS: Final = 1_024  # of GROUP BY
 MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
@@ -107,6 +109,9 @@ class QueryParser(RelationParser):
             return inner
         if self.at_word("SELECT"):
             return self._select()
+        word = next((word for word in STREAMED if self.at_word(word)), None)
+        if word is not None and self._next.token_type == TokenType.L_PAREN:
+            return self._streamed(word)
         if self.at_word("VALUES") or self.at_word("TABLE"):
             self._advance()
             self.skip(_CLAUSES)
@@ -114,6 +119,14 @@ class QueryParser(RelationParser):
         raise self.unexpected(
             "a query begins with SELECT, WITH, VALUES or TABLE", "write SELECT ... FROM ..."
         )
+
+    def _streamed(self, word: Any) -> Streamed:
+        """Parses ISTREAM(SELECT ...) and the like."""
+        index = self._index
+        self._advance(2)
+        query = self.query()
+        self.required(TokenType.R_PAREN, f"{word} has a query in parentheses", "close the parenthesis")
+        return Streamed(word, query, self.span_from(index))
 
     def _select(self) -> Select:
         index = self._index
@@ -138,12 +151,13 @@ class QueryParser(RelationParser):
         group = self._group() if self.take_words("GROUP", "BY") else None
         having = self._after("HAVING")
         qualify = self._after("QUALIFY")
+        begin = self._index
         windows = self._named_windows() if self._clause(("WINDOW",)) else ()
+        windows_span = self.span_from(begin) if windows else None
         qualify = qualify or self._after("QUALIFY")
         span = self.span_from(index)
-        return Select(
-            items, distinct, source, where, group, having, qualify, tuple(others), span, source_span, windows
-        )
+        clauses = items, distinct, source, where, group, having, qualify, tuple(others)
+        return Select(*clauses, span, source_span, windows, windows_span)
 
     def _named_windows(self) -> tuple[exp.Expr, ...]:
         self._advance()

@@ -1,12 +1,11 @@
 """FROM: tables, queries in parentheses, window functions and joins."""
 
-from typing import Any, Final
+from typing import Final
 
-from sqlglot import TokenType, exp
+from sqlglot import TokenType
 
 from panewise.chrono import Duration
-from panewise.sql.clauses import STOPS
-from panewise.sql.syntax import Expr, Join, Source
+from panewise.sql.syntax import Expr, Join, JoinedRows, Source
 from panewise.sql.window_tables import WINDOWS, WindowTableParser
 
 _JOINS: Final = (
@@ -38,13 +37,14 @@ class RelationParser(WindowTableParser):
         while (words := next((words for words in _JOINS if self.at_word(*words)), None)) is not None:
             self._advance(len(words))
             right = self.source()
-            last = self._last_rows() if self.at_word("OVER") else None
+            last = self._joined_rows() if self.at_word("OVER") else None
             within = self._within() if self.take_words("WITHIN") else None
+            grace = self.length() if within is not None and self.take_words("GRACE", "PERIOD") else None
             match = self._match_condition() if self.take_words("MATCH_CONDITION") else None
             on = self.expr("a condition follows ON") if self.take_words("ON") else None
             using = self.column_names() if on is None and self.take_words("USING") else ()
             span, kind = self.span_from(index), " ".join(words)
-            left = Join(left, right, kind, on, using, span, match, within, last)
+            left = Join(left, right, kind, on, using, span, match, within, last, grace)
         return left
 
     def _match_condition(self) -> Expr:
@@ -56,34 +56,15 @@ class RelationParser(WindowTableParser):
 
     def _within(self) -> tuple[Duration, Duration]:
         if not self.take(TokenType.L_PAREN):
-            length = self._length()
+            length = self.length()
             return length, length
-        before = self._length()
+        before = self.length()
         self.required(TokenType.COMMA, "WITHIN (...) has two intervals", "write WITHIN (1 HOUR, 2 HOURS)")
-        after = self._length()
+        after = self.length()
         self.required(TokenType.R_PAREN, "WITHIN (...) has two intervals", "close the parenthesis")
         return before, after
 
-    def _length(self) -> Duration:
-        return self.duration_of(self.length())
-
-    def length(self) -> Expr:
-        """Parses an interval, with or without the word INTERVAL."""
-        index = self._index
-        if self.at(TokenType.INTERVAL):
-            return self.operand("an interval is expected here")
-        if not (self.at(TokenType.NUMBER) or self.at(TokenType.STRING)):
-            raise self.unexpected("an interval is expected here", "write INTERVAL '1' HOUR")
-        self._advance()
-        if (
-            self._curr
-            and self._curr.token_type in self.ID_VAR_TOKENS
-            and self._curr.text.upper() not in STOPS
-        ):
-            self._advance()
-        return Expr(exp.Null(), self.span_from(index))
-
-    def _last_rows(self) -> tuple[str, Any, str | None]:
+    def _joined_rows(self) -> JoinedRows:
         """Parses OVER (ROWS n PRECEDING), OVER (ORDER BY ts RANGE d PRECEDING) or OVER (LATEST d)."""
         self._advance()
         rule, remedy = (
@@ -92,24 +73,20 @@ class RelationParser(WindowTableParser):
         )
         self.required(TokenType.L_PAREN, rule, remedy)
         if self.take_words("LATEST"):
-            ttl = None if self.at(TokenType.R_PAREN) else self._length()
+            ttl = None if self.at(TokenType.R_PAREN) else self.length()
             self.required(TokenType.R_PAREN, rule, "close the parenthesis")
-            return "latest", ttl, None
+            return JoinedRows("latest", ttl, None)
         time = self.name("a column follows ORDER BY") if self.take_words("ORDER", "BY") else None
-        last: tuple[str, Any, str | None]
         if self.take_words("ROWS"):
-            if not (self.at(TokenType.NUMBER) and self._curr.text.isdigit()):
-                raise self.unexpected("a number of rows follows ROWS", remedy)
-            last = "rows", int(self._curr.text), time
-            self._advance()
+            rows = JoinedRows("rows", self.count("a number of rows follows ROWS", remedy), time)
         elif self.take_words("RANGE"):
-            last = "range", self._length(), time
+            rows = JoinedRows("range", self.length(), time)
         else:
             raise self.unexpected(rule, remedy)
         if not self.take_words("PRECEDING"):
             raise self.unexpected("these rows are before the row that is joined", "write PRECEDING")
         self.required(TokenType.R_PAREN, rule, "close the parenthesis")
-        return last
+        return rows
 
     def source(self) -> Source:
         """Parses a table, a query in parentheses or a window function."""

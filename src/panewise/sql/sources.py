@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from panewise.chrono import Duration
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
-from panewise.spec import Hopping, Tumbling, counted
+from panewise.spec import counted
 from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import AssignedStage, SparkStage, Stage, TableStage, is_ours
@@ -60,10 +60,15 @@ class OperatorInput:
 
 
 class SourceCompiler:
-    """Compiles what follows FROM."""
+    """Compiles what follows FROM.
 
-    def __init__(self, parser: QueryParser) -> None:
-        self.parser = parser
+    Args:
+        parser: the parser, which knows the text.
+        update: the update policy of joins that say none.
+    """
+
+    def __init__(self, parser: QueryParser, update: DurationLike | None = None) -> None:
+        self.parser, self.update = parser, update
 
     def query(self, query: Query, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a query."""
@@ -137,13 +142,15 @@ class SourceCompiler:
         """
         rows, syntax = self.single(table.data, known), window_of_table(table, self.parser)
         time = None if syntax.time is None else column_name(syntax.time.node, rows.names)
-        fixed = isinstance(syntax.window, (Tumbling, Hopping)) and not counted(syntax.window)
-        if time is None or not fixed or is_ours(rows.stage):
+        if time is None or counted(syntax.window) or is_ours(rows.stage):
             rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
             remedy = "add GROUP BY window_start, window_end"
             raise self.parser.fail(table.function, rule, remedy, table.name)
         own = frozenset() if table.alias is None else frozenset({table.alias.lower()})
-        stage = AssignedStage(rows.stage, syntax.window, time)
+        partition = frozenset(
+            (column_name(expr.node, rows.names) or "").lower() for expr in table.partition_by
+        )
+        stage = AssignedStage(rows.stage, syntax.window, time, partition)
         return OperatorInput(stage, table.alias or rows.alias, rows.names | own, rows.time)
 
     def cut(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from panewise.chrono import DurationLike
 from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import SourceCompiler, WithQuery, leaves
@@ -26,8 +27,8 @@ from panewise.sql.syntax import (
 class SparkQueryCompiler(SourceCompiler):
     """Compiles queries of Spark's, and SELECTs without state."""
 
-    def __init__(self, parser: QueryParser) -> None:
-        super().__init__(parser)
+    def __init__(self, parser: QueryParser, update: DurationLike | None = None) -> None:
+        super().__init__(parser, update)
         self.ours: dict[int, bool] = {}  # the parts of UNION that have windows, by identity
 
     def body(self, body: Body, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
@@ -38,14 +39,14 @@ class SparkQueryCompiler(SourceCompiler):
         """Returns a query of Spark's, in which tables and queries with windows are inputs."""
         return self.cut(body.span, list(self._leaves_of(body, known)), known, "")
 
-    def tailed(self, query: Query, known: Mapping[str, WithQuery], text: str) -> Stage:
+    def tailed(self, query: Query, known: Mapping[str, WithQuery], text: str) -> SparkStage:
         """Returns a query of Spark's with its tail, which may use columns that it does not select."""
         stage = self.spark(query.body, known)
         return SparkStage((*stage.parts[:-1], f"{stage.parts[-1]} {text}"), stage.tables)
 
-    def is_simple(self, select: Select, *, grouped: bool) -> bool:
-        """Returns whether a SELECT is a filter and a SELECT list over one table."""
-        plain = not (grouped or select.distinct or select.others or select.having or select.qualify)
+    def is_simple(self, select: Select) -> bool:
+        """Returns whether a SELECT without aggregates is a filter and a SELECT list over one table."""
+        plain = not (select.distinct or select.others or select.having or select.qualify)
         single = isinstance(select.source, (NamedTable, Derived))
         return plain and single and not any(expr.node.find(exp.Query) for expr in expressions_of(select))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Chain, OverOperator, WindowOperator
+from panewise.spec import AnyWindow, Chain, DeduplicateOperator, OverOperator, WindowOperator
 
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
@@ -62,16 +62,29 @@ class TableStage:
 
 
 @dataclass(frozen=True)
+class Endless:
+    """Why a query has no result on a stream: the parts of an error, and its place in the text."""
+
+    given: str
+    rule: str
+    remedy: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class SparkStage:
     """A query that Spark runs.
 
     Attributes:
         parts: the text, cut where a table stands. Between two parts stands an input.
         tables: the inputs, each with the name by which expressions call it.
+        endless: why it is refused on a stream, None if it is not.
     """
 
     parts: tuple[str, ...]
     tables: tuple[tuple["Stage", str | None], ...]
+    endless: Endless | None = None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -113,10 +126,12 @@ class AssignedStage(FollowingStage):
     Attributes:
         window: the windows.
         time: the column of the event time.
+        partition: the columns of PARTITION BY, in lower case.
     """
 
     window: AnyWindow
     time: str
+    partition: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -192,6 +207,29 @@ class OverStage(FollowingStage):
 
 
 @dataclass(frozen=True)
+class DeduplicateStage(FollowingStage):
+    """A deduplication.
+
+    Attributes:
+        alias: the name by which expressions call it.
+        where: the condition on the rows, None if there is none.
+        computed: the columns that are computed from the rows.
+        spec: the operator.
+        outputs: the SELECT list over its rows.
+        having: as in :class:`WindowsStage`.
+        naming: as in :class:`WindowsStage`.
+    """
+
+    alias: str | None
+    where: str | None
+    computed: tuple[Computed, ...]
+    spec: DeduplicateOperator
+    outputs: tuple[OutputColumn, ...]
+    having: str | None = None
+    naming: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
 class Referring:
     """An expression over the rows of a join, cut where columns stand, as only the tables show whose they are.
 
@@ -225,6 +263,7 @@ class JoinStage:
         items: the SELECT list.
         spark: the same query for Spark alone, for a join with a static table; None if Spark does not have it.
         timestamp: the side whose event time is that of the rows, if another operator reads it.
+        lateness: the allowed lateness of both sides, None if there is none.
         options: further fields of each side.
     """
 
@@ -240,6 +279,7 @@ class JoinStage:
     items: tuple[Referring, ...]
     spark: SparkStage | None
     timestamp: Literal["left", "right"] | None = None
+    lateness: Duration | None = None
     options: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
 
     @property
@@ -248,8 +288,9 @@ class JoinStage:
         return (self.left, self.right)
 
 
-Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | WindowsStage | OverStage | JoinStage
-OURS: Any = (WindowsStage, OverStage, JoinStage)
+OurStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage | JoinStage
+Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | OurStage
+OURS: Any = (WindowsStage, OverStage, DeduplicateStage, JoinStage)
 
 
 @dataclass(frozen=True)
@@ -268,7 +309,7 @@ class CompiledQuery:
     sql: str = field(default="", repr=False)
 
     @property
-    def last(self) -> "WindowsStage | OverStage | JoinStage | None":
+    def last(self) -> OurStage | None:
         """The last stage of panewise, None if Spark alone runs the query."""
         return next((stage for stage in walk(self.stage) if isinstance(stage, OURS)), None)
 
@@ -313,7 +354,7 @@ def has_op(stage: Stage) -> bool:
         return stage.ranked.retracts
     if isinstance(stage, RowsStage) and stage.outputs is None:
         return has_op(stage.input)
-    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage)) else None
+    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage, DeduplicateStage)) else None
     named = any(output.name == "op" for output in outputs or ())
     whole = isinstance(stage, RowsStage) and any(map(_is_star, outputs or ()))
     return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))

@@ -56,6 +56,27 @@ class Watermark:
 
 
 @dataclass(frozen=True)
+class StreamWindow:
+    """A window of CQL behind a table.
+
+    Attributes:
+        kind: "rows", "range", "unbounded" or "now".
+        length: the number of rows, or a duration; None for the others.
+        slide: how far two windows are apart, None if each row makes one.
+        partition_by: the columns by which rows are counted.
+        time: the column of the event time, None if it is that of WATERMARK.
+        span: its characters.
+    """
+
+    kind: str
+    length: Any
+    slide: Any
+    partition_by: tuple[Expr, ...]
+    time: str | None
+    span: TextSpan
+
+
+@dataclass(frozen=True)
 class NamedTable:
     """A table by its name, or anything else of which only Spark knows what it is, such as VALUES.
 
@@ -70,6 +91,7 @@ class NamedTable:
     span: TextSpan
     options: tuple[tuple[str, str], ...] = ()
     system_time: Expr | None = None
+    window: StreamWindow | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +135,21 @@ class TableFunction:
 
 
 @dataclass(frozen=True)
+class JoinedRows:
+    """Which rows of a table are joined: `OVER (...)` behind it.
+
+    Attributes:
+        kind: "rows", "range" or "latest".
+        length: a number of rows, a duration, or how long the newest row can be joined.
+        time: the column of ORDER BY, None if there is none.
+    """
+
+    kind: str
+    length: Any
+    time: str | None
+
+
+@dataclass(frozen=True)
 class Join:
     """A join of two sources.
 
@@ -125,8 +162,8 @@ class Join:
         span: its characters.
         match_condition: the condition of MATCH_CONDITION.
         within: the lengths of WITHIN: how far the right row may be before and after the left one.
-        last: the rows of `OVER (...)`: "rows" and a number; "range", a length and the column of ORDER BY;
-            or "latest" and how long a row can be joined.
+        grace: the length of GRACE PERIOD behind it, the allowed lateness of both sides.
+        last: the rows of `OVER (...)`.
     """
 
     left: "Source"
@@ -137,7 +174,8 @@ class Join:
     span: TextSpan
     match_condition: Expr | None = None
     within: tuple[Duration, Duration] | None = None
-    last: tuple[str, Any, str | None] | None = None
+    last: JoinedRows | None = None
+    grace: Duration | None = None
 
 
 Source: TypeAlias = NamedTable | Derived | TableFunction | Join
@@ -191,6 +229,7 @@ class Select:
     span: TextSpan
     source_span: TextSpan | None = None
     windows: tuple[exp.Expr, ...] = ()
+    windows_span: TextSpan | None = None
 
 
 @dataclass(frozen=True)
@@ -211,7 +250,16 @@ class Opaque:
     span: TextSpan
 
 
-Body: TypeAlias = "Select | SetOperation | Opaque | Query"
+@dataclass(frozen=True)
+class Streamed:
+    """ISTREAM, DSTREAM or RSTREAM of a query: its insertions, its deletions, or its whole contents."""
+
+    word: Literal["ISTREAM", "DSTREAM", "RSTREAM"]
+    query: "Query"
+    span: TextSpan
+
+
+Body: TypeAlias = "Select | SetOperation | Opaque | Query | Streamed"
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from typing import Final
 
 from sqlglot import TokenType, exp
 
-from panewise.sql.clauses import ClauseParser
+from panewise.sql.stream_windows import StreamWindowParser
 from panewise.sql.syntax import Derived, Expr, NamedTable, Source, Watermark
 
 OPTIONS: Final = frozenset({"order", "position", "null_keys", "max_future_skew"})  # of WITH, for operators
 
 
-class TableParser(ClauseParser):
+class TableParser(StreamWindowParser):
     """Parses tables."""
 
     def alias_and_columns(self) -> tuple[str | None, tuple[str, ...]]:
@@ -33,15 +33,17 @@ class TableParser(ClauseParser):
         )
         if options and not {*options} & OPTIONS:
             text, options = self.span_from(index), {}
-        watermark = self._watermark()
-        system = self._system_time()
+        window = self.stream_window()
+        watermark, system = self._watermark(), self._system_time()
         alias, columns = self.alias_and_columns()
-        watermark = watermark or self._watermark()
-        system = system or self._system_time()
+        watermark, system = watermark or self._watermark(), system or self._system_time()
+        window = window or self.stream_window()
         if self._curr and self.at_word("TABLESAMPLE"):
             raise self.unexpected("a sample of a stream has no size", "use WHERE rand() < 0.1")
         span = self.span_from(index)
-        table = NamedTable(text, name, alias, columns, watermark, span, tuple(options.items()), system)
+        table = NamedTable(
+            text, name, alias, columns, watermark, span, tuple(options.items()), system, window
+        )
         if options:
             self.optional[span.start] = table
         return table

@@ -107,11 +107,9 @@ class WindowTableParser(TableParser):
         if part in lengths or (words == () and word != "SESSION"):
             self._retreat(begin)
             raise self.unexpected(f"WINDOW {word} has other parts", f"write {_CLAUSE_EXAMPLES[word]}")
-        lengths[part] = self.length()
-
-    def length(self) -> Expr:
-        """Parses an interval, with or without the word INTERVAL."""
-        raise AssertionError("RelationParser has it")
+        index = self._index
+        self.length()
+        lengths[part] = Expr(exp.Null(), self.span_from(index))
 
     def _window_argument(self, parts: _WindowArguments) -> None:
         named = None

@@ -43,9 +43,10 @@ class WindowCompiler:
         time: the column of WATERMARK, if there is one.
         renamed_time: the column of the event time, if the rows call it otherwise than the query does.
         options: further fields of the specification.
+        window: the windows, if neither FROM nor GROUP BY has them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the query
         self,
         parser: QueryParser,
         select: Select,
@@ -56,9 +57,10 @@ class WindowCompiler:
         time: str | None = None,
         renamed_time: str | None = None,
         options: Mapping[str, Any] | None = None,
+        window: WindowSyntax | None = None,
     ) -> None:
         self.parser, self.select, self.emit, self.table, self.time = parser, select, emit, table, time
-        self.renamed_time, self.options = renamed_time, options or {}
+        self.renamed_time, self.options, self.window = renamed_time, options or {}, window
         self.columns = self._columns(names)
         self.sets = Sets(parser, None if select.group is None else select.group.sets)
         self.group = self._group()
@@ -119,6 +121,8 @@ class WindowCompiler:
 
     def _window(self) -> WindowSyntax | None:
         group = self.group
+        if self.window is not None:
+            return self.window
         if self.table is not None:
             self._check_partition(self.table)
             syntax = window_of_table(self.table, self.parser)
@@ -187,27 +191,33 @@ class WindowCompiler:
         return OutputColumn(panes.text(item.expr), name, original)
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator | Chain:
-        fields = {**emission(self.emit, self.parser.fail), **self.options}
-        if window is None:
-            clock = {"time": "processing"} if self.time is None else {"event_time": self.time}
-            fields = {**fields, **clock}
-        elif window.time is not None:
-            fields["event_time"] = self._time(window.time)
-        elif not counted(window.window):
-            fields["event_time"] = self.renamed_time or self.time or WATERMARKED
-        if self.table is not None and self.table.grace is not None:
-            if "allowed_lateness" in fields:
-                rule = "the lateness of a query is given once, as GRACE PERIOD or in EMIT"
-                raise self.parser.fail("WITH LATENESS", rule, "leave one of them out", self.table.grace.span)
-            fields["allowed_lateness"] = self.parser.duration_of(self.table.grace)
+        fields = self._fields(window)
         aggregates = list(panes.aggregates.values()) or [_count()]
         kind = Global() if window is None else window.window
+        if isinstance(kind, Global) and self.time is None:
+            fields["time"] = "processing"
         span = self.select.span if window is None else window.span
         if self.emit is not None and window is None:
             span = self.emit.span
         return self._checked(
             lambda: WindowOperator(window=kind, keys=keys, aggregates=aggregates, **fields), span
         )
+
+    def _fields(self, window: WindowSyntax | None) -> dict[str, Any]:
+        """Returns the fields that EMIT, the options of the table and the window say."""
+        fields = {**emission(self.emit, self.parser.fail), **self.options}
+        if window is None:
+            clock = {"time": "processing"} if self.time is None else {"event_time": self.time}
+            fields = {**fields, **clock}
+        elif window.time is not None:
+            fields["event_time"] = self._time(window.time)
+        elif not counted(window.window) and not isinstance(window.window, Global):
+            fields["event_time"] = self.renamed_time or self.time or WATERMARKED
+        grace = None if self.table is None else self.table.grace
+        if grace is not None and "allowed_lateness" in fields:
+            rule = "the lateness of a query is given once, as GRACE PERIOD or in EMIT"
+            raise self.parser.fail("WITH LATENESS", rule, "leave one of them out", grace.span)
+        return fields if grace is None else {**fields, "allowed_lateness": self.parser.duration_of(grace)}
 
     def _checked(self, make: Callable[[], S], span: TextSpan) -> S:
         """Returns what `make` returns; an error of a specification gets this place."""

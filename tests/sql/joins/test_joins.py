@@ -66,3 +66,63 @@ def test_what_is_wrong_with_a_join(sql: str, message: str) -> None:
     """semantics 46.13, 46.20"""
     with pytest.raises(SqlError, match=message):
         compile_sql(sql)
+
+
+SESSIONS = """(SELECT * FROM SESSION(a, ts, INTERVAL 1 HOUR)) a
+JOIN (SELECT * FROM SESSION(b, ts, INTERVAL 1 HOUR)) b
+ON a.k = b.k AND a.window_start = b.window_start AND a.window_end = b.window_end"""
+RANGE = "b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
+
+
+def test_spark_joins_the_rows_of_a_join_with_a_further_table() -> None:
+    """semantics 46.28"""
+    both = f"a JOIN b ON a.k = b.k AND {RANGE}"
+    sql = f"SELECT a.k, b.v AS w, d.name FROM {both} JOIN d ON d.k = a.k WHERE d.v > 1"
+    stage = compile_sql(sql).stage
+    assert isinstance(stage, SparkStage)
+    assert isinstance(stage.tables[0][0], JoinStage)
+    assert stage.parts[-1] == " ON d.k = joined.`a.k` WHERE d.v > 1"
+    assert isinstance(
+        compile_sql("SELECT * FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k").stage, SparkStage
+    )
+
+
+def test_spark_has_queries_in_where_without_a_range_of_time() -> None:
+    """semantics 46.29"""
+    for where in (
+        "k IN (SELECT k FROM b)",
+        "EXISTS (SELECT 1 FROM b WHERE b.k = a.k)",
+        "v > (SELECT max(v) FROM b)",
+    ):
+        assert isinstance(compile_sql(f"SELECT v FROM a WHERE {where}").stage, SparkStage)
+
+
+def test_errors_behind_a_join_show_the_text_of_the_user() -> None:
+    """semantics 46.13, 46.28"""
+    sql = (
+        f"SELECT a.k, sum(b.w) AS s\nFROM a JOIN b ON a.k = b.k AND {RANGE}\nGROUP BY a.k, window(a.ts, 'x')"
+    )
+    with pytest.raises(SqlError) as caught:
+        compile_sql(sql)
+    assert (caught.value.line, caught.value.column) == (3, 28)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        (f"SELECT *, count(*) FROM a JOIN b ON {RANGE} GROUP BY window(a.ts, '1 hour')", "names its columns"),
+        (f"SELECT * FROM a JOIN b ON {RANGE} JOIN c ON a.k = c.k", "names its columns with their tables"),
+        ("SELECT 1 AS x FROM a [ROW] JOIN b ON a.k = b.k", "a number of rows follows ROWS"),
+        ("SELECT 1 AS x FROM a [PARTITION BY k NOW] JOIN b ON a.k = b.k", "for windows of rows"),
+        (
+            "SELECT 1 AS x FROM a JOIN b OVER (ROWS 3 PRECEDING) ON a.k = b.k EMIT FINAL",
+            "are released by EMIT",
+        ),
+        (f"SELECT 1 AS x FROM a JOIN b ON {RANGE} EMIT WITH LATENESS UNLIMITED", "a limited lateness"),
+        (f"SELECT 1 AS x FROM {SESSIONS}", "the sessions of a window join"),
+    ],
+)
+def test_what_is_wrong_with_windows_and_policies_of_joins(sql: str, message: str) -> None:
+    """semantics 46.13, 46.24, 46.25, 46.28, 46.31"""
+    with pytest.raises(SqlError, match=message):
+        compile_sql(sql)

@@ -14,6 +14,7 @@ from panewise.spec.conditions import left, right
 from panewise.sql import compile_sql, to_sql
 from panewise.sql.joins import resolved
 from panewise.sql.stages import JoinStage
+from panewise.streamwindow import time
 from panewise.testing.joins import join_specs
 from tests.engine.effort import examples
 
@@ -82,7 +83,13 @@ SIDES: Any = {"left": Side(keys=["id"], event_time="t"), "right": Side(keys=["ke
                 "ON a.`id` = b.`key` AND ((a.`v` = b.`w`) OR (b.`w` IS NULL))"
             ),
         ),
-        (LastRows(3), {}, "t a JOIN u b OVER (ROWS 3 PRECEDING)\nON a.`id` = b.`key`"),
+        (LastRows(3), {"how": "left"}, "t a LEFT JOIN u b OVER (ROWS 3 PRECEDING)\nON a.`id` = b.`key`"),
+        (LastRows(1), {}, "t a JOIN u FOR SYSTEM_TIME AS OF PROCTIME() b\nON a.`id` = b.`key`"),
+        (
+            LastRows(3, 2),
+            {},
+            "t [PARTITION BY `id` ROWS 2] a JOIN u [PARTITION BY `key` ROWS 3] b\nON a.`id` = b.`key`",
+        ),
         (
             Latest("1 day"),
             {"how": "full"},
@@ -99,7 +106,7 @@ SIDES: Any = {"left": Side(keys=["id"], event_time="t"), "right": Side(keys=["ke
             ),
         ),
     ],
-    ids=["interval", "as of", "last rows", "latest", "same window"],
+    ids=["interval", "as of", "last rows", "version", "windows of rows", "latest", "same window"],
 )
 def test_each_match(match: Any, more: dict[str, Any], text: str) -> None:
     """semantics 46.70"""
@@ -112,7 +119,7 @@ def test_each_match(match: Any, more: dict[str, Any], text: str) -> None:
     ("fields", "given"),
     [
         ({"match": AsOf("nearest")}, "match=AsOf"),
-        ({"match": LastRows(0, 3)}, "match=LastRows"),
+        ({"match": LastRows(time("1 hour"))}, "match=LastRows"),
         ({"match": Latest(deletes="v"), "select": [Selected("left", "v")]}, "match=Latest"),
         ({"match": Interval(None, 5, retain_rows=3)}, "match=Interval"),
         ({"match": Interval(0, 5, late="join")}, "match.late='join'"),

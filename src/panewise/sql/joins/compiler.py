@@ -1,17 +1,22 @@
 """A SELECT from a join with a range of time, windows or an order of time (semantics 46.20)."""
 
+from typing import Any
+
 from sqlglot import exp
 
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
-from panewise.spec import SameWindow
+from panewise.spec import SameWindow, Session, left, right
 from panewise.sql.chained import timed
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions
 from panewise.sql.joins.kinds import HOWS, is_join
 from panewise.sql.joins.matches import MatchReader, TimedMatch
+from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
 from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
+from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.joins.window_joins import windows_of, without_bounds, without_bounds_keys
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import AssignedStage, JoinStage, Referring, SparkStage, Stage, is_ours
@@ -29,6 +34,7 @@ class JoinCompiler:
         spark: the same query for Spark alone, if Spark has it.
         emit: the EMIT clause, which is for a window join.
         members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
+        update: the update policy of a text that says none.
     """
 
     def __init__(
@@ -41,12 +47,13 @@ class JoinCompiler:
         *,
         emit: Emit | None = None,
         members: frozenset[str] = frozenset(),
+        update: DurationLike | None = None,
     ) -> None:
         self.parser, self.select, self.join, self.sides, self.spark = parser, select, join, sides, spark
-        self.emit, self.columns = emit, SideColumns(parser, sides, members)
+        self.emit, self.update, self.columns = emit, update, SideColumns(parser, sides, members)
         self.conditions = ConditionReader(self.columns).read(self._parts(), join.using)
-        self.matches = MatchReader(join, self.columns, self.conditions)
         self.windows = windows_of(self.conditions, sides)
+        self.matches = MatchReader(join, self.columns, self.conditions, self._policy())
 
     def compile(self) -> JoinStage | None:
         """Returns the stage, None if ON says nothing about time, and Spark alone can do the join.
@@ -63,13 +70,15 @@ class JoinCompiler:
             raise self._fail(self.join.kind, rule, "use one of these")
         stages, match = self._stages_and_match()
         stages, times = self._of_results(stages, match.times)
-        condition, selecting = self._rest(self.conditions, how)
+        keys, condition = self._keys()
+        rest, selecting = self._rest(self.conditions, how)
+        condition = rest if condition is None else condition if rest is None else condition & rest
         if self.select.where is not None and not self._where_is_on():
             selecting.append(self.columns.referring(self.select.where, None))
         return JoinStage(
             *stages,
             (self.sides[0].name or "", self.sides[1].name or ""),
-            tuple(self.conditions.keys),
+            keys,
             times,
             match.match,
             how,
@@ -77,15 +86,42 @@ class JoinCompiler:
             tuple(selecting),
             self._items(),
             self.spark,
+            lateness=self._lateness(),
             options=(self.sides[0].options, self.sides[1].options),
         )
 
+    def _lateness(self) -> Duration | None:
+        """Returns the allowed lateness of both sides; that of a window join is one of its match."""
+        said = None if self.windows is not None else lateness_of(self.emit, self.parser)
+        if said is not None and self.join.grace is not None:
+            rule = "the lateness of a join is given once, as GRACE PERIOD or in EMIT"
+            raise self._fail("WITH LATENESS", rule, "leave one of them out")
+        return said or self.join.grace
+
+    def _policy(self) -> UpdateSyntax | None:
+        """Returns the update policy, None for a window join, whose EMIT is that of its windows."""
+        if self.windows is not None:
+            return None
+        return policy_of(self.join, self.emit, self.parser, self.update)
+
+    def _keys(self) -> tuple[tuple[tuple[str, str], ...], Any]:
+        """Returns the keys, and a condition for those that are none.
+
+        Windows of rows without PARTITION BY count the rows of all keys, so there the keys are a condition.
+        """
+        keys, condition = tuple(self.conditions.keys), None
+        windows = stream_windows(self.join) or ()
+        counted = [window for window in windows if window is not None and window.kind == "rows"]
+        if not counted:
+            return keys, None
+        if any(window.partition_by for window in counted):
+            return keys, None
+        for first, second in keys:
+            equal = left(first) == right(second)
+            condition = equal if condition is None else condition & equal
+        return (), condition
+
     def _check(self) -> None:
-        if self.emit is not None and self.windows is None:
-            rule = (
-                "the rows of a join come as soon as they are known; only a window join waits for its windows"
-            )
-            raise self.parser.fail("EMIT", rule, "leave it out", self.emit.span)
         names = self.columns.names
         if names[0] == names[1] or not all(names):
             rule = "the sides of a join have different names"
@@ -115,29 +151,40 @@ class JoinCompiler:
         return (self.sides[0].stage, self.sides[1].stage), self.matches.read()
 
     def _window_join(
-        self, left: AssignedStage, right: AssignedStage
+        self, first: AssignedStage, second: AssignedStage
     ) -> tuple[tuple[Stage, Stage], TimedMatch]:
         """Returns the sides of a window join without the bounds of windows, and its match."""
-        if left.window != right.window:
+        if first.window != second.window:
             rule = "the sides of a window join have the same windows"
             raise self._fail("two windows", rule, "write them alike")
+        self._check_sessions(first, second)
         fields = emission(self.emit, self.parser.fail)
         fields.pop("on_time", None)  # a window join emits what has changed, and nothing else
         without_bounds_keys(self.conditions)
         self.conditions.add_rest(node for _, node in self.conditions.compared)
         stages = without_bounds(self.sides[0].stage), without_bounds(self.sides[1].stage)
-        match = self.matches.checked(lambda: SameWindow(left.window, **fields))
-        return stages, TimedMatch(match, (left.time, right.time))
+        match = self.matches.checked(lambda: SameWindow(first.window, **fields))
+        return stages, TimedMatch(match, (first.time, second.time))
+
+    def _check_sessions(self, first: AssignedStage, second: AssignedStage) -> None:
+        """Refuses sessions of other keys than those of the join."""
+        if not isinstance(first.window, Session):
+            return
+        pairs = [pair for pair in self.conditions.keys if not pair[0].lower().startswith("window_")]
+        keys = [frozenset(pair[place].lower() for pair in pairs) for place in (0, 1)]
+        if [first.partition, second.partition] != keys:
+            rule = "the sessions of a window join are those of the rows of both sides with equal keys"
+            raise self._fail("PARTITION BY", rule, "name the columns that ON compares in both SESSION(...)")
 
     def _of_results(
         self, stages: tuple[Stage, Stage], times: tuple[str | None, str | None]
     ) -> tuple[tuple[Stage, Stage], tuple[str | None, str | None]]:
         """Returns the sides, and their event times: those of operators have them under names of their own."""
-        left, right = (
+        first, second = (
             timed(stage, time) if time is not None and is_ours(stage) else (stage, time)
             for stage, time in zip(stages, times, strict=True)
         )
-        return (left[0], right[0]), (left[1], right[1])
+        return (first[0], second[0]), (first[1], second[1])
 
     def _rest(self, conditions: Conditions, how: str) -> tuple[object, list[Referring]]:
         """Returns the condition of the join, and conditions on its rows."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.syntax import Derived, Expr, Join, NamedTable
 
 HOWS: Final[Mapping[str, Any]] = {
@@ -27,7 +28,7 @@ def is_join(source: Any) -> bool:
     """Returns whether a source is a join that says something about time, rows or windows of rows."""
     if not isinstance(source, Join):
         return False
-    clauses = source.match_condition, source.within, source.last, system_time(source)
+    clauses = source.match_condition, source.within, source.last, system_time(source), stream_windows(source)
     return any(clause is not None for clause in clauses) or source.kind.count("ASOF") > 0
 
 

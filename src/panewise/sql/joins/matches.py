@@ -9,11 +9,14 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import AsOf, Interval, LastRows, Latest
+from panewise.spec.windows.size_in_rows import MOST_ROWS
 from panewise.sql.function_calls import function_name
 from panewise.sql.joins.comparisons import Compared, Conditions
-from panewise.sql.joins.kinds import is_as_of, system_time
+from panewise.sql.joins.kinds import HOWS, is_as_of, system_time
+from panewise.sql.joins.policies import UpdateSyntax
 from panewise.sql.joins.side_columns import SideColumns
-from panewise.sql.syntax import Expr, Join
+from panewise.sql.joins.stream_matches import stream_match, stream_windows, updated_match
+from panewise.sql.syntax import Expr, Join, JoinedRows, StreamWindow
 
 _NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 _CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, True): "left"}
@@ -34,10 +37,13 @@ class MatchReader:
         join: the join.
         columns: the columns of its sides.
         conditions: the parts of its ON. Comparisons that are none of event times become the rest.
+        policy: the update policy of `OVER (...)`, None if rows are joined when they arrive.
     """
 
-    def __init__(self, join: Join, columns: SideColumns, conditions: Conditions) -> None:
-        self.join, self.columns, self.conditions = join, columns, conditions
+    def __init__(
+        self, join: Join, columns: SideColumns, conditions: Conditions, policy: UpdateSyntax | None = None
+    ) -> None:
+        self.join, self.columns, self.conditions, self.policy = join, columns, conditions, policy
         self.own = (columns.sides[0].time, columns.sides[1].time)
 
     def read(self) -> TimedMatch:
@@ -47,12 +53,15 @@ class MatchReader:
             SqlError: if the join says none, or breaks a rule.
         """
         system = system_time(self.join)
-        if any(clause is not None for clause in (system, self.join.last, self.join.within)):
+        windows = stream_windows(self.join)
+        if any(clause is not None for clause in (system, self.join.last, self.join.within, windows)):
             self.conditions.add_rest(node for _, node in self.conditions.compared)
         if system is not None:
             return self._version(system)
+        if windows is not None:
+            return self._of_streams(*windows)
         if self.join.last is not None:
-            return self._last(*self.join.last)
+            return self._last(self.join.last)
         if self.join.within is not None:
             lower, upper = self.join.within
             return TimedMatch(self.checked(lambda: Interval(Duration(-lower.us), upper)), self.own)
@@ -82,14 +91,27 @@ class MatchReader:
             raise self.fail("FOR SYSTEM_TIME AS OF", rule, "write its table and name", system.node)
         return TimedMatch(AsOf(), (column[1], self.own[1]))
 
-    def _last(self, kind: str, length: Any, time: str | None) -> TimedMatch:
+    def _of_streams(self, left: StreamWindow | None, right: StreamWindow | None) -> TimedMatch:
+        """Returns the match of windows of CQL."""
+        times = tuple(
+            window.time if window is not None and window.time is not None else own
+            for window, own in zip((left, right), self.own, strict=True)
+        )
+        return TimedMatch(self.checked(lambda: stream_match(left, right)), (times[0], times[1]))
+
+    def _last(self, last: JoinedRows) -> TimedMatch:
         """Returns the match of `JOIN t OVER (...)`."""
+        kind, length = last.kind, last.length
         if kind == "latest":
             return TimedMatch(self.checked(lambda: Latest(length)), self.own)
+        times = (self.own[0] or last.time, self.own[1] or last.time)
+        if self.policy is not None:
+            period, late = self.policy.period, self.policy.lateness is not None
+            return TimedMatch(self.checked(lambda: updated_match(kind, length, period, late=late)), times)
         if kind == "rows":
-            return TimedMatch(self.checked(lambda: LastRows(int(length))), self.own)
-        both = (self.own[0] or time, self.own[1] or time)
-        return TimedMatch(self.checked(lambda: Interval(Duration(-length.us), 0)), both)
+            before = MOST_ROWS if HOWS.get(self.join.kind) == "inner" else 0
+            return TimedMatch(self.checked(lambda: LastRows(int(length), left=before)), self.own)
+        return TimedMatch(self.checked(lambda: Interval(Duration(-length.us), 0)), times)
 
     def _bounds(self) -> tuple[tuple[str, str], list[Compared]]:
         """Returns the columns of the event times, and the comparisons of these."""

@@ -109,6 +109,8 @@ class _Resolver:
         time = times[place]
         keys = [self._spelled(side, pair[place]) for pair in self.stage.keys]
         options = dict(self.stage.options[place])
+        if self.stage.lateness is not None:
+            options["allowed_lateness"] = self.stage.lateness
         if "order" in options:
             options["order"] = [self._spelled(side, name) for name in options["order"]]
         return Side(keys=keys, event_time=None if time is None else self._spelled(side, time), **options)

@@ -1,6 +1,7 @@
 """Top-N: the first n rows of each partition by ROW_NUMBER, as a ranking of windows (semantics 46.19)."""
 
 from panewise.sql.top_n.compiler import TopNCompiler
-from panewise.sql.top_n.pattern import pattern_is_possible, pattern_of
+from panewise.sql.top_n.outer import outer_list
+from panewise.sql.top_n.pattern import Pattern, pattern_is_possible, pattern_of
 
-__all__ = ["TopNCompiler", "pattern_is_possible", "pattern_of"]
+__all__ = ["Pattern", "TopNCompiler", "outer_list", "pattern_is_possible", "pattern_of"]

@@ -1,7 +1,7 @@
 """A Top-N as a ranking: of the rows of each key, in windows or without, or of the panes of each window."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -16,10 +16,11 @@ from panewise.sql.options import options_of
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
-from panewise.sql.stages import OutputColumn, Ranked, Stage, WindowsStage, over_rows, struct_names
+from panewise.sql.stages import Ranked, Stage, WindowsStage, over_rows, struct_names
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import order_of
+from panewise.sql.top_n.outer import outer_list
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 from panewise.sql.window_functions import identifies, window_of_table
 from panewise.sql.windows import reads_bounds, retracts
@@ -58,7 +59,7 @@ class TopNCompiler:
         stage = self._ranked(source)
         if pattern.items is None and pattern.rest is None:
             return stage
-        return over_rows(stage, pattern.alias, pattern.rest, self._outer())
+        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
 
     def _ranked(self, source: Source) -> Stage:
         if isinstance(source, TableFunction):
@@ -177,14 +178,3 @@ class TopNCompiler:
             elif name in texts:
                 ends.append((item.alias or name, texts[name]))
         return tuple(ends)
-
-    def _outer(self) -> tuple[OutputColumn, ...] | None:
-        items = self.pattern.items
-        if items is None or [self.parser.characters(item.expr.span) for item in items] == ["*"]:
-            return None
-        return tuple(map(self._output, items))
-
-    def _output(self, item: SelectItem) -> OutputColumn:
-        text, node = self.parser.characters(item.expr.span), item.expr.node
-        name: Any = node.name if isinstance(node, exp.Column) else None
-        return OutputColumn(text, item.alias or name, text)

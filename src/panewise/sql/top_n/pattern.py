@@ -35,6 +35,11 @@ class Pattern:
     items: tuple[SelectItem, ...] | None
     emit: Emit | None
 
+    @property
+    def function(self) -> str:
+        """What numbers the rows: "row_number", "rank" or "dense_rank"."""
+        return function_name(self.window.this) or ""
+
 
 def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
     """Returns the Top-N that a SELECT is, None if it is none."""

@@ -18,6 +18,7 @@ from panewise.spec import (
     Tumbling,
 )
 from panewise.spec.operators.policy.policies import CountPolicy
+from panewise.spec.windows.size_in_rows import MOST_ROWS
 from panewise.sql.texts import quoted
 from panewise.sql.writing.conditions import condition
 from panewise.sql.writing.emission import emit_parts
@@ -204,10 +205,40 @@ def _options(side: Side) -> str:
 
 def _last_rows(spec: JoinOperator, table: str) -> str:
     match: Any = spec.match
-    if match.left is not None or match.order != "arrival" or not isinstance(match.right, CountPolicy):
+    counts = [_count(policy, match) for policy in (match.left, match.right)]
+    if match.order != "arrival":
         raise unsaid("match", match)
     first, second = _tables(spec, table)
-    return f"{first} {_WORDS[spec.how]} {second} OVER (ROWS {match.right.n} PRECEDING){_on(spec, [])}"
+    if counts[0] == (MOST_ROWS if spec.how == "inner" else 0) and counts[1]:
+        return f"{first} {_WORDS[spec.how]} {second} OVER (ROWS {counts[1]} PRECEDING){_on(spec, [])}"
+    if spec.how == "inner" and counts == [0, 1]:
+        return f"{first} JOIN u{_options(spec.right)} FOR SYSTEM_TIME AS OF PROCTIME() b{_on(spec, [])}"
+    windows = [_rows(count, side.keys) for count, side in zip(counts, (spec.left, spec.right), strict=True)]
+    if not any("ROWS " in window for window in windows):
+        raise unsaid("match", match)
+    options = (_options(spec.left), _options(spec.right))
+    named = [
+        f"{name}{option} {window} {alias}"
+        for name, option, window, alias in zip((table, "u"), options, windows, ("a", "b"), strict=True)
+    ]
+    return f"{named[0]} {_WORDS[spec.how]} {named[1]}{_on(spec, [])}"
+
+
+def _count(policy: Any, match: Any) -> int:
+    """Returns the number of rows of a window of rows, 0 for none."""
+    if policy is None:
+        return 0
+    if not isinstance(policy, CountPolicy):
+        raise unsaid("match", match)
+    return policy.n
+
+
+def _rows(count: int, keys: tuple[str, ...]) -> str:
+    """Returns the window of rows of a table, for each key."""
+    if count in (0, MOST_ROWS):
+        return "[NOW]" if count == 0 else "[UNBOUNDED]"
+    partition = f"PARTITION BY {', '.join(map(quoted, keys))} " if keys else ""
+    return f"[{partition}ROWS {count}]"
 
 
 def _latest(spec: JoinOperator, table: str) -> str:

@@ -1,0 +1,131 @@
+"""DISTINCT, and ROW_NUMBER() = 1 in the order of event time, as deduplications (semantics 46.33)."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlglot import exp
+
+from panewise.errors import SpecError
+from panewise.spec import DeduplicateOperator
+from panewise.sql.emit import CHANGES, PLAIN
+from panewise.sql.function_calls import column_name, function_name, windows_in
+from panewise.sql.input_columns import Columns
+from panewise.sql.parser import QueryParser
+from panewise.sql.sources import OperatorInput
+from panewise.sql.stages import DeduplicateStage, OutputColumn
+from panewise.sql.syntax import Emit, Expr, Select, SelectItem
+from panewise.sql.texts import quoted
+from panewise.sql.top_n.pattern import Pattern, is_row_number
+
+NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
+
+
+def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> str | None:
+    """Returns the order by which a query takes the first row of each key: "arrival" or "event_time".
+
+    None if it takes others, or has an order or an EMIT that a deduplication does not have.
+    """
+    window, words = pattern.window, _words(pattern.emit)
+    order = window.args.get("order")
+    if pattern.function != "row_number" or pattern.n != 1 or not window.args.get("partition_by"):
+        return None
+    if order is None or len(order.expressions) != 1 or window.args.get("alias") or pattern.inner.having:
+        return None
+    ordered = order.expressions[0]
+    if ordered.args.get("desc") or not words <= PLAIN | CHANGES:
+        return None
+    if function_name(ordered.this) in NOW or ordered.this.name.lower() in NOW:
+        return "arrival"
+    name = column_name(ordered.this, frozenset()) or ""
+    nulls_last = not ordered.args.get("nulls_first", True)
+    return "event_time" if time is not None and name.lower() == time.lower() and not nulls_last else None
+
+
+def _words(emit: Emit | None) -> set[tuple[str, ...]]:
+    return {phrase.words for phrase in (() if emit is None else emit.phrases)}
+
+
+class DeduplicateCompiler:
+    """Compiles a SELECT to a deduplication.
+
+    Args:
+        parser: the parser, which knows the text.
+        select: the SELECT whose FROM and WHERE it has.
+        source: its input.
+        emit: its EMIT clause.
+        options: further fields of the specification.
+    """
+
+    def __init__(
+        self,
+        parser: QueryParser,
+        select: Select,
+        source: OperatorInput,
+        emit: Emit | None,
+        options: dict[str, Any],
+    ) -> None:
+        self.parser, self.select, self.source, self.emit, self.options = parser, select, source, emit, options
+        self.columns = Columns(parser, source.names)
+
+    def first_rows(self, pattern: Pattern, by: str) -> DeduplicateStage:
+        """Returns the first row of each key.
+
+        Raises:
+            SqlError: for another function over a window.
+        """
+        keys = [self._name(node) for node in pattern.window.args["partition_by"]]
+        emit = "at_once" if by == "arrival" else "retracting"
+        if by == "event_time" and _words(self.emit) & PLAIN:
+            emit = "complete"
+        outputs = [self._number_or_column(item) for item in self.select.items]
+        if emit == "retracting":
+            outputs.append(OutputColumn("op", "op", "op"))
+        spec = self._spec(keys, lambda: {"by": by, "emit": emit})
+        return self._stage(spec, tuple(outputs))
+
+    def distinct(self) -> DeduplicateStage:
+        """Returns the different rows of a SELECT DISTINCT, which names its columns."""
+        names: list[str] = []
+        outputs: list[OutputColumn] = []
+        for item in self.select.items:
+            name = self.columns.name_of(item.expr)
+            plain = column_name(item.expr.node, self.source.names)
+            names.append(name)
+            text = self.parser.characters(item.expr.span)
+            outputs.append(OutputColumn(quoted(name), item.alias or plain, text))
+        return self._stage(self._spec(list(dict.fromkeys(names)), dict), tuple(outputs))
+
+    def _name(self, node: exp.Expr) -> str:
+        return self.columns.name_of(Expr(node, self.parser.span_of(node)))
+
+    def _spec(self, keys: list[str], more: Callable[[], dict[str, Any]]) -> DeduplicateOperator:
+        """Returns the specification. With the event time as a key, the watermark ends its groups."""
+        time = self.source.time
+        bounded = time is not None and time.lower() in {name.lower() for name in keys}
+        within: Any = 1 if bounded else "unlimited"
+        try:
+            return DeduplicateOperator(keys=keys, within=within, event_time=time, **more(), **self.options)
+        except SpecError as error:
+            raise self.parser.fail(error.given, error.rule, error.remedy, self.select.span) from None
+
+    def _stage(self, spec: DeduplicateOperator, outputs: tuple[OutputColumn, ...]) -> DeduplicateStage:
+        where = self.select.where
+        return DeduplicateStage(
+            self.source.stage,
+            self.source.alias,
+            None if where is None else self.parser.characters(where.span),
+            tuple(column for column in self.columns.computed.values() if column.name in spec.columns_read),
+            spec,
+            outputs,
+        )
+
+    def _number_or_column(self, item: SelectItem) -> OutputColumn:
+        text = self.parser.characters(item.expr.span)
+        if is_row_number(item.expr.node):
+            return OutputColumn("1", item.alias, text)
+        if windows_in(item.expr.node):
+            rule = "it has one function over a window, that which numbers its rows"
+            raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
+        if isinstance(item.expr.node, exp.Star):
+            return OutputColumn(text, None, text)
+        return OutputColumn(text, item.alias or column_name(item.expr.node, self.source.names), text)

@@ -1,0 +1,154 @@
+"""GROUP BY, functions over windows and DISTINCT over the rows of a join, as a query over a query (46.28)."""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from panewise.spec import PANE_COLUMNS
+from panewise.sql.function_calls import column_name, columns_in
+from panewise.sql.parser import QueryParser
+from panewise.sql.rewriting import WrittenText, clauses
+from panewise.sql.syntax import Emit, Select, SelectItem, TextSpan
+from panewise.sql.texts import quoted
+
+_OWN = frozenset({*PANE_COLUMNS, "window_time", "window", "session_window"})
+
+
+class BehindJoin:
+    """Writes a SELECT whose FROM is a join as two SELECTs: the inner one has the columns of the join.
+
+    Args:
+        parser: the parser, which knows the text.
+        select: the SELECT.
+        emit: its EMIT clause.
+        tables: the names of the joined tables, in lower case.
+    """
+
+    def __init__(
+        self, parser: QueryParser, select: Select, emit: Emit | None, tables: frozenset[str]
+    ) -> None:
+        self.parser, self.select, self.emit, self.tables = parser, select, emit, tables
+        self.aliases = {item.alias.lower() for item in select.items if item.alias is not None}
+        self.nodes = list(self._columns())
+        self.names = self._names()
+
+    def written(self) -> WrittenText:
+        """Returns the text of both SELECTs.
+
+        Raises:
+            SqlError: for `*`.
+        """
+        select, text = self.select, WrittenText()
+        changes = {self.parser.span_of(node): quoted(self._name(node)) for node in self.nodes}
+        text.add("SELECT DISTINCT " if select.distinct else "SELECT ", select.span.start)
+        for number, item in enumerate(select.items):
+            text.add(", " if number else "", item.span.start)
+            self._item(text, item, changes)
+        text.add(" FROM (", select.span.start)
+        self._inner(text)
+        text.add(") AS joined", select.span.start)
+        named = None if select.windows_span is None else select.windows_span
+        spans: list[tuple[str, TextSpan | None]] = [
+            ("GROUP BY", None if select.group is None else select.group.span),
+            ("HAVING", None if select.having is None else select.having.span),
+            ("", named),
+            ("QUALIFY", None if select.qualify is None else select.qualify.span),
+            ("", None if self.emit is None else self.emit.span),
+        ]
+        clauses(text, self.parser.sql, spans, changes)
+        return text
+
+    def _columns(self) -> Iterator[exp.Column]:
+        """Yields the columns of the join that the outer SELECT reads."""
+        select = self.select
+        exprs = [item.expr for item in select.items]
+        exprs += [expr for expr in (select.having, select.qualify) if expr is not None]
+        exprs += select.group.expressions if select.group is not None else ()
+        for node in (*(expr.node for expr in exprs), *select.windows):
+            for column in columns_in(node):
+                if self._is_of_join(column):
+                    yield column
+
+    def _is_of_join(self, node: exp.Column) -> bool:
+        if node.table:
+            return node.table.lower() in self.tables
+        name = (column_name(node, frozenset()) or "").lower()
+        return bool(name) and name not in self.aliases and name not in _OWN
+
+    def _names(self) -> dict[tuple[str, str], str]:
+        """Returns the names of the inner columns, by table and name. Equal names have their tables."""
+        pairs = list(dict.fromkeys((node.table.lower(), node.name.lower()) for node in self.nodes))
+        names = [name for _, name in pairs]
+        return {
+            (table, name): f"{table}.{name}" if table and names.count(name) > 1 else name
+            for table, name in pairs
+        }
+
+    def _name(self, node: exp.Column) -> str:
+        return self.names[node.table.lower(), node.name.lower()]
+
+    def _item(self, text: WrittenText, item: SelectItem, changes: dict[TextSpan, str]) -> None:
+        node = item.expr.node
+        if isinstance(node, exp.Star):
+            rule = "a query with GROUP BY, OVER or DISTINCT over a join names its columns"
+            raise self.parser.fail("*", rule, "write them", item.span)
+        text.copy(self.parser.sql, item.expr.span, changes)
+        alias = item.alias
+        if alias is None and isinstance(node, exp.Column):
+            alias = node.name
+        if alias is not None:
+            text.add(f" AS {quoted(alias)}", item.span.end)
+
+    def _inner(self, text: WrittenText) -> None:
+        select, first = self.select, True
+        text.add("SELECT ", select.span.start)
+        for node in {self._name(node): node for node in self.nodes}.values():
+            span = self.parser.span_of(node)
+            text.add("" if first else ", ", span.start)
+            text.add(f"{self.parser.characters(span)} AS {quoted(self._name(node))}", span.start)
+            first = False
+        if first:
+            text.add("1 AS `row`", select.span.start)
+        where = None if select.where is None else select.where.span
+        clauses(text, self.parser.sql, [("FROM", select.source_span), ("WHERE", where)], {})
+
+
+def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: frozenset[str]) -> WrittenText:
+    """Returns a SELECT from a join of a join with a table that only Spark can join.
+
+    Args:
+        parser: the parser.
+        select: the SELECT.
+        span: the characters of the inner join, which becomes a query in FROM.
+        tables: the names of its tables.
+    """
+    nodes = [node for node in _read(select) if node.table.lower() in tables]
+    names = {parser.span_of(node): f"joined.{quoted(_joined(node))}" for node in nodes}
+    text, sql = WrittenText(), parser.sql
+    text.add("SELECT ", select.span.start)
+    for number, item in enumerate(select.items):
+        text.add(", " if number else "", item.span.start)
+        text.copy(sql, item.expr.span, names)
+        plain = item.expr.node.name if isinstance(item.expr.node, exp.Column) else None
+        alias = item.alias or plain
+        text.add(f" AS {quoted(alias)}" if alias else "", item.span.end)
+    text.add(" FROM (SELECT ", span.start)
+    columns = {_joined(node): parser.characters(parser.span_of(node)) for node in nodes}
+    text.add(", ".join(f"{column} AS {quoted(name)}" for name, column in columns.items()), span.start)
+    text.add(" FROM ", span.start)
+    text.copy(sql, span, {})
+    text.add(") AS joined", span.start)
+    text.copy(sql, TextSpan(span.end, select.span.end), names)
+    return text
+
+
+def _read(select: Select) -> Iterator[exp.Column]:
+    source = select.source
+    exprs = [item.expr for item in select.items]
+    others = (select.where, getattr(source, "on", None))
+    for expr in (*exprs, *(other for other in others if other is not None)):
+        yield from columns_in(expr.node)
+
+
+def _joined(node: exp.Column) -> str:
+    return f"{node.table}.{node.name}".lower()

@@ -1,0 +1,83 @@
+"""EMIT of a join: when its rows are released, and the allowed lateness of its sides (semantics 46.25)."""
+
+from dataclasses import dataclass
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec import Always, Every
+from panewise.sql.emit import FORMS
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import Emit, Join, Phrase
+
+_RULE = "the rows of a join come as soon as they are known; only a window join waits for its windows"
+_POLICY = "the rows of a join are released by EMIT EVERY interval, or with their batch by EMIT CHANGES"
+
+
+@dataclass(frozen=True)
+class UpdateSyntax:
+    """The update policy of a join: the period of processing time, None to release each row with its batch."""
+
+    period: Duration | None
+    lateness: Duration | None
+
+
+def lateness_of(emit: Emit | None, parser: QueryParser) -> Duration | None:
+    """Returns the allowed lateness that EMIT of a join says, None if it says none.
+
+    Raises:
+        SqlError: if it is unlimited.
+    """
+    for phrase in () if emit is None else emit.phrases:
+        if FORMS[phrase.words].part != "lateness":
+            continue
+        if not isinstance(phrase.value, Duration):
+            rule = "the sides of a join have a limited lateness"
+            raise parser.fail("WITH LATENESS UNLIMITED", rule, "write an interval", phrase.span)
+        return phrase.value
+    return None
+
+
+def policy_of(
+    join: Join, emit: Emit | None, parser: QueryParser, update: DurationLike | None
+) -> UpdateSyntax | None:
+    """Returns the update policy of a join, None if it has none.
+
+    Args:
+        join: the join.
+        emit: its EMIT clause.
+        parser: the parser, for errors.
+        update: a period or "each", for a text that says none.
+
+    Raises:
+        SqlError: for an EMIT that a join does not have.
+    """
+    takes_policy = join.last is not None and join.last.kind in ("rows", "range")
+    lateness = lateness_of(emit, parser)
+    policies = (
+        [] if emit is None else [phrase for phrase in emit.phrases if FORMS[phrase.words].part != "lateness"]
+    )
+    if emit is not None and (len(policies) > 1 or (policies and not takes_policy)):
+        rule = _POLICY if takes_policy else _RULE
+        raise parser.fail("EMIT", rule, "leave it out, or write EMIT WITH LATENESS", emit.span)
+    if policies:
+        return UpdateSyntax(_period(policies[0], parser), lateness)
+    if update is None or not takes_policy:
+        return None
+    return UpdateSyntax(None if update == "each" else _checked(update, join, parser), lateness)
+
+
+def _period(phrase: Phrase, parser: QueryParser) -> Duration | None:
+    """Returns the period of a part of EMIT, None if it releases each row with its batch."""
+    form = FORMS[phrase.words]
+    if form.value is Every and isinstance(phrase.value, Duration):
+        return phrase.value
+    if form.value == "changes" or (form.part == "early" and isinstance(form.value, Always)):
+        return None
+    raise parser.fail(" ".join(phrase.words), _POLICY, "write one of these", phrase.span)
+
+
+def _checked(update: DurationLike, join: Join, parser: QueryParser) -> Duration:
+    try:
+        return Duration.of(update, "update")
+    except SpecError as error:
+        raise parser.fail(error.given, error.rule, error.remedy, join.span) from None

@@ -1,0 +1,135 @@
+"""EXISTS, IN and their negations in WHERE, as semi and anti joins (semantics 46.29)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
+from panewise.sql.parser import QueryParser
+from panewise.sql.rewriting import WrittenText
+from panewise.sql.sources import names_of
+from panewise.sql.syntax import Emit, Select, TextSpan
+from panewise.sql.texts import quoted
+
+
+@dataclass(frozen=True)
+class Subquery:
+    """A condition of WHERE with a query.
+
+    Attributes:
+        part: the condition.
+        query: the SELECT in it.
+        table: the table of its FROM.
+        value: the left side of IN, None for EXISTS.
+        negated: whether NOT stands before it.
+    """
+
+    part: exp.Expr
+    query: exp.Select
+    table: exp.Table
+    value: exp.Expr | None
+    negated: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the table in the query."""
+        return str(self.table.alias or self.table.name)
+
+
+def subquery_of(select: Select) -> Subquery | None:
+    """Returns the first condition of WHERE with a query over one table, None if there is none."""
+    for part in conjuncts(select.where.node) if select.where is not None else ():
+        node, negated = part, False
+        while isinstance(node, (exp.Paren, exp.Not)):
+            negated ^= isinstance(node, exp.Not)
+            node = node.this
+        if not isinstance(node, (exp.Exists, exp.In)):
+            continue
+        query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
+        query = query.this if isinstance(query, exp.Subquery) else query
+        table = _table_of(query)
+        if table is not None and isinstance(query, exp.Select):
+            return Subquery(part, query, table, node.this if isinstance(node, exp.In) else None, negated)
+    return None
+
+
+def _table_of(query: object) -> exp.Table | None:
+    """Returns the table of a SELECT without further clauses than WHERE, None for another query."""
+    if not isinstance(query, exp.Select):
+        return None
+    clauses = {name for name, value in query.args.items() if value} - {"expressions", "kind", "hint"}
+    source = query.args.get("from_") or query.args.get("from")
+    table = None if source is None else source.this
+    if not isinstance(table, exp.Table) or not clauses <= {"from", "from_", "where"}:
+        return None
+    single = not table.args.get("joins") and isinstance(table.this, exp.Identifier)
+    return table if single and not any(map(has_aggregate, query.expressions)) else None
+
+
+def as_join(parser: QueryParser, select: Select, emit: Emit | None, subquery: Subquery) -> WrittenText:
+    """Returns the SELECT, in which a semi or anti join stands for a condition with a query."""
+    assert select.where is not None
+    assert select.source_span is not None
+    text, sql = WrittenText(), parser.sql
+    text.copy(sql, TextSpan(select.span.start, select.source_span.end), {})
+    place = parser.span_of(subquery.part)
+    text.add(f" LEFT {'ANTI' if subquery.negated else 'SEMI'} JOIN ", place.start)
+    _table(text, parser, subquery)
+    text.add(" ON ", place.start)
+    _condition(text, parser, select, subquery)
+    others = [part for part in conjuncts(select.where.node) if part is not subquery.part]
+    for number, part in enumerate(others):
+        span = parser.span_of(part)
+        text.add(" AND " if number else " WHERE ", span.start)
+        text.copy(sql, span, {})
+    text.copy(sql, TextSpan(select.where.span.end, select.span.end), {})
+    if emit is not None:
+        text.add(" ", emit.span.start)
+        text.copy(sql, emit.span, {})
+    return text
+
+
+def _table(text: WrittenText, parser: QueryParser, subquery: Subquery) -> None:
+    parts = [subquery.table.args.get(name) for name in ("catalog", "db", "this")]
+    spans = [TextSpan(part.meta["start"], part.meta["end"] + 1) for part in parts if part is not None]
+    text.copy(parser.sql, TextSpan(spans[0].start, spans[-1].end), {})
+    text.add(f" AS {quoted(subquery.name)}", spans[-1].end)
+
+
+def _condition(text: WrittenText, parser: QueryParser, select: Select, subquery: Subquery) -> None:
+    """Adds ON: the equality of IN, and WHERE of the query. Its columns get the name of its table."""
+    inner = quoted(subquery.name)
+    where = subquery.query.args.get("where")
+    names = {} if where is None else _qualified(parser, where.this, inner)
+    if subquery.value is not None:
+        _equality(text, parser, select, subquery)
+        text.add(" AND " if where is not None else "", parser.span_of(subquery.value).end)
+    if where is not None:
+        span = parser.span_of(where.this)
+        text.add("(", span.start)
+        text.copy(parser.sql, span, names)
+        text.add(")", span.end)
+
+
+def _equality(text: WrittenText, parser: QueryParser, select: Select, subquery: Subquery) -> None:
+    assert subquery.value is not None
+    outer = next(names_of(select.source), None) if select.source is not None else None
+    selected = subquery.query.expressions[0]
+    value, column = parser.span_of(subquery.value), parser.span_of(selected)
+    left, right = WrittenText(), WrittenText()
+    names: Mapping[TextSpan, str] = {}
+    if outer is not None:
+        names = _qualified(parser, subquery.value, quoted(outer))
+    left.copy(parser.sql, value, names)
+    right.copy(parser.sql, column, _qualified(parser, selected, quoted(subquery.name)))
+    equality = f"{left.sql} = {right.sql}"
+    if subquery.negated:  # NOT IN is unknown where a value is null
+        equality = f"({equality} OR {left.sql} IS NULL OR {right.sql} IS NULL)"
+    text.add(equality, value.start)
+
+
+def _qualified(parser: QueryParser, node: exp.Expr, table: str) -> dict[TextSpan, str]:
+    """Returns the columns without a table, with this one."""
+    spans = [parser.span_of(column) for column in columns_in(node) if not column.table]
+    return {span: f"{table}.{parser.characters(span)}" for span in spans}

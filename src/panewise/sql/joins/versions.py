@@ -1,0 +1,45 @@
+"""A query with the newest row of each key, as the versions of a table (semantics 46.30)."""
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from panewise.sql.function_calls import column_name
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import Query, Select
+from panewise.sql.top_n.pattern import is_row_number, pattern_of
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The rows of a table, of which each is the version of its key until the next one.
+
+    Attributes:
+        select: the SELECT of all these rows.
+        time: the column of their event times.
+    """
+
+    select: Select
+    time: str
+
+
+def versions_of(query: Query, parser: QueryParser) -> Versions | None:
+    """Returns the versions whose newest ones a query has, None if it has no such rows.
+
+    It is a query with `ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) = 1`. FOR SYSTEM_TIME AS OF reads
+    which row was the newest one at a time, so it needs all of them.
+    """
+    if not isinstance(query.body, Select) or query.ctes or query.tail or query.emit is not None:
+        return None
+    pattern = pattern_of(query.body, None, parser)
+    if pattern is None or pattern.n != 1 or pattern.rest is not None:
+        return None
+    order = pattern.window.args.get("order")
+    ordered = order.expressions if order is not None else []
+    if len(ordered) != 1 or not ordered[0].args.get("desc"):
+        return None
+    time = column_name(ordered[0].this, frozenset())
+    items = tuple(item for item in pattern.inner.items if not is_row_number(item.expr.node))
+    if time is None or any(isinstance(item.expr.node, exp.Window) for item in items):
+        return None
+    return Versions(replace(pattern.inner, items=items, windows=(), windows_span=None), time)

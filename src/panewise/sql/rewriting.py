@@ -1,0 +1,65 @@
+"""A query that is written again from the characters of the text, and compiled like any other query.
+
+Each character of the new text knows its place in the old one, so errors show the text of the user.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from panewise.errors import SqlError
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import TextSpan
+
+
+@dataclass
+class WrittenText:
+    """A text that is written in pieces.
+
+    Attributes:
+        sql: the text.
+        places: where each piece begins in it, and where it begins in the old text.
+    """
+
+    sql: str = ""
+    places: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, text: str, place: int) -> None:
+        """Adds a piece that stands at, or is about, a place of the old text."""
+        self.places.append((len(self.sql), place))
+        self.sql += text
+
+    def copy(self, sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> None:
+        """Adds characters of the old text, in which other texts stand for some spans."""
+        at = span.start
+        inside = [part for part in changes if span.start <= part.start and part.end <= span.end]
+        for part in sorted(inside, key=lambda part: part.start):
+            self.add(sql[at : part.start], at)
+            self.add(changes[part], part.start)
+            at = part.end
+        self.add(sql[at : span.end], at)
+
+    def place_of(self, offset: int) -> int:
+        """Returns the place in the old text of a character of this one."""
+        begin, place = max((piece for piece in self.places if piece[0] <= offset), default=(0, 0))
+        return place + offset - begin
+
+    def error_of(self, error: SqlError, parser: QueryParser) -> SqlError:
+        """Returns an error about this text as one about the old text, which `parser` knows."""
+        if error.line is None or error.column is None:
+            return error
+        lines = self.sql.split("\n")[: error.line - 1]
+        place = self.place_of(sum(len(line) + 1 for line in lines) + error.column - 1)
+        return parser.fail(error.given, error.rule, error.remedy, TextSpan(place, place + 1))
+
+
+def clauses(
+    text: WrittenText,
+    sql: str,
+    spans: Iterable[tuple[str, TextSpan | None]],
+    changes: Mapping[TextSpan, str],
+) -> None:
+    """Adds clauses of the old text, each behind its word. Those without a span are left out."""
+    for word, span in spans:
+        if span is not None:
+            text.add(f" {word} ", span.start)
+            text.copy(sql, span, changes)

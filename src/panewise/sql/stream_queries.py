@@ -1,0 +1,129 @@
+"""Aggregates over windows of CQL, and ISTREAM, DSTREAM and RSTREAM (semantics 46.23, 46.26)."""
+
+from dataclasses import replace
+from typing import Final
+
+from sqlglot import exp
+
+from panewise.errors import SpecError
+from panewise.spec import AnyWindow, Global, Hopping, Sliding, Tumbling, rows
+from panewise.sql.function_calls import has_aggregate
+from panewise.sql.parser import QueryParser
+from panewise.sql.stages import Stage, WindowsStage, has_op
+from panewise.sql.syntax import (
+    Emit,
+    Expr,
+    NamedTable,
+    Phrase,
+    Query,
+    Select,
+    Streamed,
+    StreamWindow,
+    TextSpan,
+)
+from panewise.sql.window_functions import WindowSyntax
+from panewise.sql.windows import all_of, retracts
+
+_OPS: Final = {"ISTREAM": "'+'", "DSTREAM": "'-'"}
+_ACCUMULATIONS: Final = {"ISTREAM": "RETRACTING", "DSTREAM": "RETRACTING", "RSTREAM": "ACCUMULATING"}
+
+
+def syntax_of(window: StreamWindow, time: str | None, parser: QueryParser) -> WindowSyntax:
+    """Returns the windows over which a query aggregates.
+
+    Args:
+        window: the window behind the table.
+        time: the column of WATERMARK, None if there is none.
+        parser: the parser, for errors.
+
+    Raises:
+        SqlError: if its length makes no window, or a window of time has no event time.
+    """
+    column = window.time or time
+    timed = window.kind in ("range", "now")
+    if timed and column is None:
+        rule = "a window of time has an event time"
+        remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
+        raise parser.fail(parser.characters(window.span), rule, remedy, window.span)
+    try:
+        windows = _window(window)
+    except SpecError as error:
+        raise parser.fail(error.given, error.rule, error.remedy, window.span) from None
+    expr = Expr(exp.column(column, quoted=True), window.span) if timed and column is not None else None
+    return WindowSyntax(windows, expr, window.kind, window.span)
+
+
+def _window(window: StreamWindow) -> AnyWindow:
+    length, slide = window.length, window.slide
+    if window.kind == "unbounded":
+        return Global()
+    if window.kind == "now":
+        return Sliding(0)
+    if window.kind == "rows":
+        step = rows(1 if slide is None else slide)
+        return Tumbling(rows(length)) if slide == length else Hopping(rows(length), step)
+    if slide is None:
+        return Sliding(length, "both")
+    if slide == length:
+        return Tumbling(length)
+    return Hopping(length, slide, gaps=slide.us > length.us)
+
+
+def check_partition(window: StreamWindow, partition: set[str], keys: set[str], parser: QueryParser) -> None:
+    """Refuses windows that count the rows of other keys than those of GROUP BY.
+
+    Raises:
+        SqlError: if they do.
+    """
+    if window.kind == "rows" and partition != keys:
+        rule = "the rows of a window are counted for each key of GROUP BY"
+        shown = f"PARTITION BY {', '.join(sorted(keys))} " if keys else ""
+        remedy = f"write [{shown}ROWS {window.length}]"
+        raise parser.fail(parser.characters(window.span), rule, remedy, window.span)
+
+
+def changes_of(span: TextSpan) -> Emit:
+    """Returns EMIT CHANGES, for a query that has no EMIT and no end."""
+    return Emit((Phrase(("CHANGES",), None, span),), span)
+
+
+def with_accumulation(streamed: Streamed) -> Query:
+    """Returns the query, whose EMIT also has the accumulation that ISTREAM and the like need."""
+    query = streamed.query
+    if not isinstance(query.body, Select) or not _emits_again(query.body):
+        return query
+    accumulation = Phrase((_ACCUMULATIONS[streamed.word],), None, streamed.span)
+    emit = query.emit or changes_of(streamed.span)
+    return replace(query, emit=replace(emit, phrases=(*emit.phrases, accumulation)))
+
+
+def _emits_again(select: Select) -> bool:
+    """Returns whether a query has windows that may fire more than once."""
+    window = select.source.window if isinstance(select.source, NamedTable) else None
+    if window is not None and window.kind != "unbounded":
+        return False
+    return select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
+
+
+def streamed_rows(streamed: Streamed, stage: Stage, parser: QueryParser) -> Stage:
+    """Returns the insertions, the deletions or the whole contents of a query.
+
+    Raises:
+        SqlError: for deletions from rows that are never retracted.
+    """
+    retracted = isinstance(stage, WindowsStage) and stage.ranked is None and retracts(stage.spec)
+    if isinstance(stage, WindowsStage) and retracted:
+        outputs = tuple(output for output in stage.outputs if output.name != "op")
+        conditions = [*([] if stage.having is None else [stage.having]), f"op = {_OPS[streamed.word]}"]
+        return replace(stage, outputs=outputs, having=all_of(conditions))
+    if streamed.word == "DSTREAM":
+        rule = "DSTREAM has the retractions of a query whose windows fire more than once"
+        raise parser.fail("DSTREAM", rule, "use ISTREAM, or aggregate without a window", _word(streamed))
+    if has_op(stage):
+        rule = "its rows are insertions and retractions already, which their column op shows"
+        raise parser.fail(streamed.word, rule, "leave it out, and select by op", _word(streamed))
+    return stage
+
+
+def _word(streamed: Streamed) -> TextSpan:
+    return TextSpan(streamed.span.start, streamed.span.start + len(streamed.word))
