@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as SF
+from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
@@ -249,12 +250,14 @@ class Runner(SparkText):
     def _watermarked(self, source: Any) -> str:
         """Returns the column of the watermark of an input."""
         if isinstance(source, DataFrame):
-            marked = watermark_columns(source)
+            marked = watermark_columns(source) or _instants(source)
             time = marked[0] if len(marked) == 1 else None
         else:
             time = default_time(source)
         if time is None:
-            rule = "a window without a column of its event time has that of the watermark of its table"
+            rule = (
+                "a window without a column of its event time has that of the watermark, or the only TIMESTAMP"
+            )
             remedy = "write the column, as in TUMBLE(ts, INTERVAL '1' HOUR), or WATERMARK behind the table"
             raise SqlError("no event time", rule, remedy, sql=self.text, start=0, end=len(self.text))
         return time
@@ -322,3 +325,8 @@ class Runner(SparkText):
             else:
                 columns.append(output)
         return columns
+
+
+def _instants(df: DataFrame) -> list[str]:
+    """Returns the columns with instants. A batch DataFrame does not keep its watermark, as Spark drops it."""
+    return [field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)]

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from panewise.chrono import Duration
-from panewise.families import CHAIN, JOIN, OVER, WINDOWS
+from panewise.families import CHAIN, DEDUPLICATE, JOIN, OVER, WINDOWS
 from panewise.spec import OverOperator, RowFunction, Specification
 from panewise.sql.parameters import literal
 from panewise.sql.texts import quoted
 from panewise.sql.writing.aggregates import aggregate as _aggregate
+from panewise.sql.writing.deduplicates import deduplication
 from panewise.sql.writing.joins import join
 from panewise.sql.writing.ranking import ranking_or_windows
 from panewise.sql.writing.windows import chain
@@ -23,8 +24,8 @@ def to_sql(spec: Specification, table: str = "t") -> str:
     """Returns a text that compiles to this specification.
 
     Args:
-        spec: a WindowOperator, a Chain, an OverOperator or a JoinOperator. An event time of a join that its
-            match does not compare is that of the watermark of its table, which the text does not say.
+        spec: a WindowOperator, Chain, OverOperator, JoinOperator or DeduplicateOperator. An event time that
+            the match of a join does not compare is that of the watermark of its table.
         table: the name of its table. The right table of a join is `u`.
 
     Raises:
@@ -44,6 +45,7 @@ def to_sql(spec: Specification, table: str = "t") -> str:
         CHAIN.name: chain,
         OVER.name: _over,
         JOIN.name: join,
+        DEDUPLICATE.name: deduplication,
     }
     write = writers.get(spec.family.name)
     if write is None:

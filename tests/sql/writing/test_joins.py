@@ -79,7 +79,8 @@ SIDES: Any = {"left": Side(keys=["id"], event_time="t"), "right": Side(keys=["ke
             AsOf("forward", "1 minute"),
             {"condition": (left("v") == right("w")) | right("w").is_null()},
             (
-                "t a ASOF JOIN u b MATCH_CONDITION (a.`t` <= b.`s` AND b.`s` <= a.`t` + INTERVAL '1 minute')\n"
+                "t a ASOF JOIN u b"
+                " MATCH_CONDITION (a.`t` <= b.`s` AND b.`s` <= a.`t` + INTERVAL '1 minute')\n"
                 "ON a.`id` = b.`key` AND ((a.`v` = b.`w`) OR (b.`w` IS NULL))"
             ),
         ),
