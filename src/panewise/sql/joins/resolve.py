@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from panewise.errors import SqlError
-from panewise.spec import JoinOperator, Selected, Side
+from panewise.spec import JoinOperator, SameWindow, Selected, Side
 from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of, renamed
 from panewise.sql.joins.side_columns import SIDES
@@ -13,6 +13,7 @@ from panewise.sql.stages import JoinStage, OutputColumn, Referring
 from panewise.sql.texts import quoted
 
 # Columns that a join adds to its rows.
+BOUNDS: Final = ("window_start", "window_end")
 _OF_JOIN: Final = ("window_start", "window_end", "timing", "join_time", "missing", "op")
 
 
@@ -57,8 +58,10 @@ class _Resolver:
                 continue
             table, column = item.columns[0]
             side = self._side_of(table, column)
-            if side is not None and name.lower() not in (*map(str.lower, aliases.values()), *_OF_JOIN):
-                aliases.setdefault((side, column.lower()), name)
+            taken = (*map(str.lower, aliases.values()), *_OF_JOIN)
+            if side is None or name.lower() in taken or self._bound(side, column) is not None:
+                continue
+            aliases.setdefault((side, column.lower()), name)
         return aliases
 
     def _side_of(self, table: str | None, column: str) -> str | None:
@@ -160,16 +163,25 @@ class _Resolver:
 
     def _reference(self, table: str | None, column: str) -> str:
         """Returns the name of a column in the rows of the join, in backticks."""
-        if table is not None:
-            names = [name.lower() for name in self.stage.names]
-            return quoted(self._name(SIDES[names.index(table.lower())], column))
-        side = self._side_of(None, column)
+        side = self._side_of(table, column)
         if side is not None:
-            return quoted(self._name(side, column))
+            bound = None if table is None else self._bound(side, column)
+            return quoted(self._name(side, column)) if bound is None else bound
         if column.lower() in _OF_JOIN:
             return quoted(column)
         rule = f"a column is of one table: {dict(self.columns)}"
         raise SqlError(column, rule, "write the name of its table before it")
+
+    def _bound(self, side: str, column: str) -> str | None:
+        """Returns a bound of a window join as a column of a side, which is null if the side has no row."""
+        name = column.lower()
+        if name not in BOUNDS or not isinstance(self.stage.match, SameWindow):
+            return None
+        if name in map(str.lower, self.columns.get(side, ())):
+            return None
+        if self.stage.how in ("inner", "semi", "anti"):
+            return quoted(name)
+        return f"CASE WHEN `missing` = '{side}' THEN NULL ELSE {quoted(name)} END"
 
     def _name(self, side: str, column: str) -> str:
         """Returns the name that a column has in the rows of the join."""
