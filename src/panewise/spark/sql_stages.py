@@ -75,25 +75,32 @@ class Runner(SparkText):
         """
         result = self.run(script.stage)
         if isinstance(result, OperatorResult) and result.steps:
-            target = result.dataflow.unpacker("panes", all_columns=False).target
-            checked = result
-            self.guarded(lambda: checked._shaped(empty(self.session, target)))
+            self._check_shape(result)
         if script.tail is None:
             return result
         streaming = result.isStreaming if isinstance(result, DataFrame) else result.dataflow.df.isStreaming
         if streaming:
             rule = "the rows of a stream have no end, so they cannot be sorted or limited"
             remedy = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
-            place, end = script.place, script.place + len(script.tail)
-            raise SqlError(script.tail, rule, remedy, sql=self.text, start=place, end=end)
+            place, end = script.place, script.place + len(script.written)
+            raise SqlError(script.written, rule, remedy, sql=self.text, start=place, end=end)
         tail = script.tail
 
         def step(df: DataFrame) -> DataFrame:
             return self.run_query(("SELECT * FROM ", f" {tail}"), [(df, None)])
 
         if isinstance(result, DataFrame):
-            return step(result)
-        return replace(result, steps=(*result.steps, step), words=f"{result.words}\nThen: {one_line(tail)}.")
+            df = result
+            return self.guarded(lambda: step(df))
+        words = f"{result.words}\nThen: {one_line(script.written)}."
+        sorted_rows = replace(result, steps=(*result.steps, step), words=words)
+        self._check_shape(sorted_rows)
+        return sorted_rows
+
+    def _check_shape(self, result: OperatorResult) -> None:
+        """Refuses expressions over emitted rows that Spark does not have."""
+        target = result.dataflow.unpacker("panes", all_columns=False).target
+        self.guarded(lambda: result._shaped(empty(self.session, target)))
 
     def run(self, stage: Stage) -> Made:
         """Returns the DataFrame or the result of a stage. A stage that is used twice is made once."""

@@ -17,7 +17,7 @@ from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
 from panewise.sql.panes import CALLS
-from panewise.sql.parser import parse
+from panewise.sql.parser import QueryParser, parse
 from panewise.sql.sources import OperatorInput, WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
@@ -53,6 +53,7 @@ from panewise.sql.syntax import (
     TableFunction,
     TextSpan,
 )
+from panewise.sql.texts import normal, quoted, replaced
 from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
 from panewise.sql.windows import WindowCompiler
 
@@ -88,7 +89,20 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not any(isinstance(inner, OURS) for inner in walk(stage)):
         return CompiledQuery(QueryCompiler(parser, update).query(query, {}), sql=sql)
-    return CompiledQuery(stage, parser.characters(span), span.start, sql)
+    tail = replaced(sql, span, _selected_orders(query, parser))
+    return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
+
+
+def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
+    """Returns the names of columns in the place of expressions of ORDER BY that are these columns."""
+    items = query.body.items if isinstance(query.body, Select) else ()
+    names: dict[str, str] = {}
+    for item in items:
+        name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
+        if name is not None:
+            names.setdefault(normal(parser.characters(item.expr.span)), quoted(name))
+    orders = ((ordered.expr.span, normal(parser.characters(ordered.expr.span))) for ordered in query.order)
+    return {span: names[text] for span, text in orders if text in names}
 
 
 _UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"

@@ -299,14 +299,18 @@ class CompiledQuery:
 
     Attributes:
         stage: the last stage.
-        tail: what Spark does with the finished rows of a batch: ORDER BY, LIMIT and OFFSET as written.
+        tail: what Spark does with the finished rows of a batch: ORDER BY, LIMIT, OFFSET. Columns in ORDER BY
+            have the names that the SELECT list gives to them.
         place: where the tail begins in the text.
+        sql: the whole text.
+        written: the tail as it is written.
     """
 
     stage: Stage
     tail: str | None = None
     place: int = 0
     sql: str = field(default="", repr=False)
+    written: str = field(default="", repr=False)
 
     @property
     def last(self) -> OurStage | None:

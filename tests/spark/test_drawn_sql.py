@@ -1,0 +1,83 @@
+"""Drawn queries, and the transcripts of SQL, have on a batch the rows of Spark's SQL, and those expected."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.spark import sql
+from tests.engine.effort import FULL, examples
+from tests.nightly import first_here
+from tests.spark.conftest import at
+from tests.sql.drawn_queries import grouped_queries, over_queries, rows
+from tests.sql.player import documents, events_of
+
+CASES = st.one_of(
+    st.tuples(grouped_queries(), rows(different=False)), st.tuples(over_queries(), rows(different=True))
+)
+
+
+def rows_of(result: Any) -> DataFrame:
+    if isinstance(result, DataFrame):
+        return result
+    df: DataFrame = result.panes if "panes" in dir(result) else result.rows
+    return df
+
+
+def collected(df: DataFrame) -> list[str]:
+    return sorted(repr(_rounded(row.asDict(recursive=True))) for row in df.collect())
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in sorted(value.items())}
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+@given(CASES)
+@examples(60 if FULL else 4)
+def test_a_drawn_query_has_the_rows_of_sparks_sql(
+    spark: SparkSession, case: tuple[str, list[tuple[Any, ...]]]
+) -> None:
+    """semantics 46, 46.3, 46.6, 46.9, 46.14"""
+    text, values = case
+    df = spark.createDataFrame([(at(ts), k, v) for ts, k, v in values], "ts TIMESTAMP, k STRING, v BIGINT")
+    assert collected(rows_of(sql(text, t=df))) == collected(spark.sql(text, t=df)), text
+
+
+# Documents without events of their own: their rows come at once.
+BATCHES = [
+    (f"{file}: {document['name']}", document)
+    for file, document in documents()
+    if "events" not in document and "expect" in document
+]
+
+
+@pytest.mark.parametrize(("name", "document"), first_here(BATCHES, 3))
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+def test_a_transcript_has_its_rows_on_a_batch(spark: SparkSession, name: str, document: Any) -> None:
+    """semantics 46"""
+    event = events_of(document)[0]
+    tables = {"t": event["rows"]} if "rows" in event else event
+    dfs = {table: _frame(spark, values) for table, values in tables.items()}
+    result = rows_of(sql(document["sql"], **dfs))
+    columns = list(document["expect"][0]) if document["expect"] else []
+    expected = _frame(spark, events_of({"events": [{"rows": document["expect"]}]})[0]["rows"])
+    assert _rows(result.select(columns)) == _rows(expected.select(columns)), name
+
+
+def _frame(spark: SparkSession, values: list[dict[str, Any]]) -> DataFrame:
+    return spark.createDataFrame(pl.DataFrame(values, infer_schema_length=None).to_arrow())
+
+
+def _rows(df: DataFrame) -> list[str]:
+    values = [row.asDict(recursive=True) for row in df.collect()]
+    return sorted(repr({name: _number(value) for name, value in sorted(row.items())}) for row in values)
+
+
+def _number(value: Any) -> Any:
+    whole = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(f"{value:.9g}") if whole else value
