@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # No test depends on how fast the machine is. Tests with settings of their own have other numbers of examples.
-settings.register_profile("panewise", deadline=None, max_examples=100 if FULL else 25)
+settings.register_profile("panewise", deadline=None, max_examples=100 if FULL else 15)
 settings.load_profile("panewise")
 
 # Set before any JVM or worker starts. Workers must run this Python; the driver must not look up a host name.
@@ -111,12 +111,11 @@ _SESSION = re.compile(
 
 @cache
 def _group(file: str) -> str:
-    """Returns the group of a file: itself or, with a session, all such files of `tests/spark` or elsewhere.
+    """Returns the group of a file: itself or, if it has a session, "spark".
 
-    So two processes have a JVM. Each is slow at first.
+    So one process has a JVM, which is slow at first.
     """
-    session = _SESSION.search((_ROOT / file).read_text(encoding="utf-8"))
-    return file if session is None else "spark" if file.startswith("tests/spark/") else "sessions"
+    return "spark" if _SESSION.search((_ROOT / file).read_text(encoding="utf-8")) else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -146,5 +145,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if needs_session or _is_of_spark(item.path):
             item.add_marker(pytest.mark.versions)
-    # Files with few long tests come first, so that the processes of a test run end at about the same time.
-    items.sort(key=lambda item: not _is_long(item.path))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    """Returns where a test comes: what takes longest first, so that all processes end at about the same time.
+
+    First the group with a session, then files with few long tests.
+    """
+    return 0 if _group(str(item.path.relative_to(_ROOT))) == "spark" else 1 if _is_long(item.path) else 2

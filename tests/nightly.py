@@ -22,10 +22,20 @@ def first_here(values: Iterable[Any], count: int = 1) -> list[Any]:
     return [one if number < count else nightly(one) for number, one in enumerate(values)]
 
 
+def every(count: int, number: int) -> list[pytest.MarkDecorator]:
+    """Returns the marks of a parameter with a number: only each `count`th is not nightly."""
+    return [pytest.mark.nightly] if number % count else []
+
+
 def nightly(value: Any) -> Any:
     """Returns a parameter that is marked as nightly. A tuple is several."""
     return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.nightly)
 
 
+def unlike(kinds: Iterable[str]) -> list[Any]:
+    """Returns kinds of windows. Those that are drawn like another one are marked as nightly."""
+    return [nightly(kind) if kind in LIKE_ANOTHER else kind for kind in kinds]
+
+
 # The kinds of windows, for tests whose property hardly depends on them.
-FEW_KINDS: Final = [nightly(kind) if kind in LIKE_ANOTHER else kind for kind in ALL_KINDS]
+FEW_KINDS: Final = unlike(ALL_KINDS)

@@ -117,16 +117,13 @@ def _parse(text: str, name: str) -> int:
         term = _TERM.match(text, at)
         unit = term and _UNITS.get(term[2]) or term and _UNITS.get(term[2].lower().rstrip("s"))
         if term is None or unit is None:
-            raise SpecError(
-                f"{name}={text!r}",
-                ("a duration is a sum of whole numbers of units, from weeks to microseconds"),
-                _HOW,
-            )
+            raise SpecError(f"{name}={text!r}", _SUM, _HOW)
         total += int(term[1]) * unit
         at = term.end()
     return total
 
 
+_SUM = "a duration is a sum of whole numbers of units, from weeks to microseconds"
 _NO_LENGTH = "months, quarters and years have no exact length"
 _IN_DAYS = "give a number of days, or use windows of a Calendar"
 
@@ -141,17 +138,13 @@ def looks_iso(text: str) -> bool:
 
 
 def _parse_iso(text: str, name: str) -> int:
-    found = _ISO.fullmatch(text)
-    if found is None:
+    match = _ISO.fullmatch(text)
+    if match is None:
         dates = text.split("T", maxsplit=1)[0]
         if "Y" in dates or "M" in dates:
             raise SpecError(f"{name}={text!r}", _NO_LENGTH, _IN_DAYS)
-        raise SpecError(
-            f"{name}={text!r}",
-            ("a duration is a sum of whole numbers of units, from weeks to microseconds"),
-            _HOW,
-        )
-    weeks, days, hours, minutes, seconds, fraction = found.groups(default="0")
+        raise SpecError(f"{name}={text!r}", _SUM, _HOW)
+    weeks, days, hours, minutes, seconds, fraction = match.groups(default="0")
     units = zip(
         (weeks, days, hours, minutes, seconds), ("week", "day", "hour", "minute", "second"), strict=True
     )
@@ -212,9 +205,9 @@ def time_zone(name: str, field: str = "zone") -> ZoneInfo:
         SpecError: if the database has no zone of this name, or the machine has no database.
     """
     known = isinstance(name, str) and bool(name) and not name.startswith(_NOT_PLACES)
-    found = _zone(name) if known else None
-    if found is not None:
-        return found
+    zone = _zone(name) if known else None
+    if zone is not None:
+        return zone
     if _zone("UTC") is None:
         rule = "zones are looked up in a time zone database, and this machine has none"
         raise SpecError(f"{field}={name!r}", rule, "install one: pip install tzdata")

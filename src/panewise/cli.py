@@ -41,15 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Without `arguments` it reads those of the process. Wrong arguments and `--help` raise SystemExit.
     """
-    given = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        if given.windows:
-            return _list_windows(given.checkpoint, given.batch)
-        state = _read(given.checkpoint, given.batch)
+        if options.windows:
+            return _list_windows(options.checkpoint, options.batch)
+        state = _read(options.checkpoint, options.batch)
     except PanewiseError as error:
         print(f"panewise: {error}", file=sys.stderr)
         return 2
-    print(json.dumps(as_json(state), indent=2) if given.json else as_text(state))
+    print(json.dumps(as_json(state), indent=2) if options.json else as_text(state))
     return 0
 
 
@@ -91,8 +91,9 @@ def _list_windows(checkpoint: str, batch: int | None) -> int:
             return 0
         except UnknownFormatError as unknown:
             rule = "windows are listed from a local checkpoint, without Spark"
-            given = f"--windows with {unknown}, which only Spark knows"
-            raise SetupError(given, rule, "leave it out, or copy the checkpoint to this machine") from unknown
+            problem = f"--windows with {unknown}, which only Spark knows"
+            remedy = "leave it out, or copy the checkpoint to this machine"
+            raise SetupError(problem, rule, remedy) from unknown
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more
     return 0
 
@@ -144,7 +145,7 @@ def as_json(state: "CheckpointFigures") -> dict[str, Any]:
     return {
         "checkpoint": state.checkpoint,
         "batch": state.batch,
-        "operators": [_operator_json(one) for one in state.operators],
+        "operators": [_operator_json(operator) for operator in state.operators],
     }
 
 
@@ -164,7 +165,7 @@ def _operator_json(state: "OperatorFigures") -> dict[str, Any]:
 
 def as_text(state: "CheckpointFigures") -> str:
     """Returns the state as text for people: for each operator a description and a table of its shards."""
-    return "\n\n".join(_operator_text(one, state.batch) for one in state.operators)
+    return "\n\n".join(_operator_text(operator, state.batch) for operator in state.operators)
 
 
 def _operator_text(state: "OperatorFigures", batch: int) -> str:

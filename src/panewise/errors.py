@@ -22,6 +22,28 @@ SetupWarning (UserWarning)          a setting of Spark works, but is expensive
 Every message has three parts: what was given | the rule that it breaks | what to do.
 """
 
+__all__ = [
+    "AggregateOverflowError",
+    "ConcurrentCallError",
+    "DataLossWarning",
+    "DeliveryDisabledError",
+    "DroppedLateRowsWarning",
+    "IdleTriggerWarning",
+    "InputError",
+    "ManyWindowsWarning",
+    "PanewiseError",
+    "RefusedNameError",
+    "RetiredNameError",
+    "SetupError",
+    "SetupWarning",
+    "ShufflePartitionsWarning",
+    "SpecError",
+    "SpecWarning",
+    "SqlError",
+    "StateError",
+    "StoreError",
+]
+
 # Polars appends this text and the expression in which the function that raised was called.
 _POLARS_NOTE = "\n\nThis error occurred in the following "
 

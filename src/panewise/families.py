@@ -85,8 +85,8 @@ def family_named(name: str) -> Family | None:
     for family in FAMILIES:
         if family.name == name:
             return family
-    for found in entry_points(group=ENTRY_POINTS, name=name):
-        loaded = found.load()
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        loaded = entry.load()
         if isinstance(loaded, Family) and loaded.name == name:
             return loaded
     return None

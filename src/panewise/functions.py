@@ -10,63 +10,14 @@ A column is given by its name or as a pyspark Column.
 from typing import Any
 
 from panewise.errors import RefusedNameError
-from panewise.spec.aggregates.functions import (
-    any_value,
-    approx_count_distinct,
-    array_agg,
-    avg,
-    avg_distinct,
-    bit_and,
-    bit_or,
-    bit_xor,
-    bool_and,
-    bool_or,
-    collect_list,
-    collect_set,
-    count,
-    count_distinct,
-    count_if,
-    every,
-    first,
-    first_n,
-    kurtosis,
-    last,
-    last_n,
-    max,
-    mean,
-    median,
-    min,
-    mode,
-    percentile,
-    product,
-    skewness,
-    some,
-    std,
-    stddev,
-    stddev_pop,
-    stddev_samp,
-    sum,
-    sum_distinct,
-    var_pop,
-    var_samp,
-    variance,
-)
-from panewise.spec.aggregates.order_columns import asc, desc
-from panewise.spec.aggregates.pairs import (
-    corr,
-    covar_pop,
-    covar_samp,
-    regr_avgx,
-    regr_avgy,
-    regr_count,
-    regr_intercept,
-    regr_r2,
-    regr_slope,
-    regr_sxx,
-    regr_sxy,
-    regr_syy,
-)
-from panewise.spec.aggregates.rankings import max_by, min_by, sort_list, top_n, top_n_by
+from panewise.spec.aggregates import functions as _values
+from panewise.spec.aggregates import order_columns as _orders
+from panewise.spec.aggregates import pairs as _pairs
+from panewise.spec.aggregates import rankings as _rankings
+from panewise.spec.aggregates.functions import *  # noqa: F403
+from panewise.spec.aggregates.order_columns import *  # noqa: F403
+from panewise.spec.aggregates.pairs import *  # noqa: F403
+from panewise.spec.aggregates.rankings import *  # noqa: F403
 from panewise.spec.operators.over.functions import (
     dense_rank,
     first_value,
@@ -79,73 +30,19 @@ from panewise.spec.operators.over.functions import (
 )
 
 __all__ = [
-    "any_value",
-    "approx_count_distinct",
-    "array_agg",
-    "asc",
-    "avg",
-    "avg_distinct",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "bool_and",
-    "bool_or",
-    "collect_list",
-    "collect_set",
-    "corr",
-    "count",
-    "count_distinct",
-    "count_if",
-    "covar_pop",
-    "covar_samp",
     "dense_rank",
-    "desc",
-    "every",
-    "first",
-    "first_n",
     "first_value",
-    "kurtosis",
     "lag",
-    "last",
-    "last_n",
     "last_value",
     "lead",
-    "max",
-    "max_by",
-    "mean",
-    "median",
-    "min",
-    "min_by",
-    "mode",
     "nth_value",
-    "percentile",
-    "product",
     "rank",
-    "regr_avgx",
-    "regr_avgy",
-    "regr_count",
-    "regr_intercept",
-    "regr_r2",
-    "regr_slope",
-    "regr_sxx",
-    "regr_sxy",
-    "regr_syy",
     "row_number",
-    "skewness",
-    "some",
-    "sort_list",
-    "std",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "sum",
-    "sum_distinct",
-    "top_n",
-    "top_n_by",
-    "var_pop",
-    "var_samp",
-    "variance",
 ]
+__all__ += _values.__all__
+__all__ += _orders.__all__
+__all__ += _pairs.__all__
+__all__ += _rankings.__all__
 
 _PARTITION = "it counts the rows of the whole partition, which has no end on a stream"
 _NAMES = "columns and expressions come from pyspark, and operators take these"

@@ -92,7 +92,7 @@ def test_states_are_those_that_spark_reads(
     spark: SparkSession, checkpoints: Callable[[str], str], name: str
 ) -> None:
     checkpoint, (one, *_) = checkpoints(name), FED
-    for batch in (1, None) if name == "changelogs" else (None,):
+    for batch in (1, None) if name == "snapshots" else (None,):
         with conf(spark, CONFS[name]):  # Spark reads unique ids only with this setting
             state = read_state(spark, checkpoint, batch)
         windows = len({(k, s // 20) for rows in FED[: state.batch + 1] for s, k, _ in rows})
@@ -106,7 +106,7 @@ def test_states_are_those_that_spark_reads(
 
 def test_progress_is_told_after_each_run(checkpoints: Callable[[str], str]) -> None:
     told: list[str] = []
-    read_files(checkpoints("snapshots"), progress=told.append)
+    read_files(checkpoints("changelogs"), progress=told.append)
     assert re.fullmatch(r"operator 0, partition [12] of 2: 1 runs", told[0])
     assert told[-1].startswith("operator 1, partition 2 of 2: ")
 
@@ -114,7 +114,7 @@ def test_progress_is_told_after_each_run(checkpoints: Callable[[str], str]) -> N
 def test_live_windows_are_listed(
     checkpoints: Callable[[str], str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checkpoint = checkpoints("snapshots")
+    checkpoint = checkpoints("changelogs")
     assert main(["state", checkpoint, "--windows"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     state = read_files(checkpoint)
@@ -127,7 +127,7 @@ def test_live_windows_are_listed(
 
 
 def test_the_url_of_a_directory(checkpoints: Callable[[str], str]) -> None:
-    checkpoint = checkpoints("snapshots")
+    checkpoint = checkpoints("changelogs")
     assert read_files(f"file://{checkpoint}").operators == read_files(checkpoint).operators
 
 
@@ -141,6 +141,7 @@ def test_paths_that_only_spark_knows(monkeypatch: pytest.MonkeyPatch) -> None:
         directory_of("here/there")
 
 
+@pytest.mark.nightly
 def test_an_encoding_that_only_spark_knows(
     spark: SparkSession, feed: Feed, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,6 +163,7 @@ def test_an_encoding_that_only_spark_knows(
     assert told.out.splitlines()[-1].split()[:3] == ["total", "2", "2"]
 
 
+@pytest.mark.nightly
 def test_beside_an_operator_of_spark(spark: SparkSession, feed: Feed) -> None:
     feed.put((1, "a", 1), (1, "b", 2))
     stream = feed.stream().withWatermark("ts", "1 second").dropDuplicatesWithinWatermark(["k"])
@@ -183,55 +185,21 @@ def changed(path: Path) -> None:
     path.write_bytes(data[:300] + bytes([data[300] ^ 1]) + data[301:])
 
 
+UNIQUE = "unique ids, checksums and zstd"
 DAMAGES = {
+    "lost changelog": ("changelogs", "3.changelog", Path.unlink, r"/3\.changelog does not exist \| the"),
+    "cut changelog": ("changelogs", "3.changelog", cut, r"^changelog .*/3\.changelog \(.*\) \| the"),
     "lost snapshot": ("snapshots", "4.zip", Path.unlink, r"/4\.changelog does not exist"),
-    "cut snapshot": (
-        "snapshots",
-        "4.zip",
-        cut,
-        r"^snapshot .*4\.zip \(File is not a zip file\) \| the",
-    ),
-    "lost table": (
-        "snapshots",
-        "SSTs/*",
-        Path.unlink,
-        r"\.sst does not exist \| the state of a micro",
-    ),
-    "cut table": (
-        "snapshots",
-        "SSTs/*",
-        cut,
-        r"^snapshot .*4\.zip \(.*orruption.*\) \| the files",
-    ),
+    "cut snapshot": ("snapshots", "4.zip", cut, r"^snapshot .*4\.zip \(File is not a zip file\) \| the"),
+    "lost table": ("snapshots", "SSTs/*", Path.unlink, r"\.sst does not exist \| the state of a micro"),
+    "cut table": ("snapshots", "SSTs/*", cut, r"^snapshot .*4\.zip \(.*orruption.*\) \| the files"),
     "changed table": ("snapshots", "SSTs/*", changed, r"^s(napshot|hard) .*\(.*(orruption|orrupt).*\) \| "),
-    "lost changelog": (
-        "changelogs",
-        "3.changelog",
-        Path.unlink,
-        r"/3\.changelog does not exist \| the",
-    ),
-    "cut changelog": (
-        "changelogs",
-        "3.changelog",
-        cut,
-        r"^changelog .*/3\.changelog \(.*\) \| the",
-    ),
-    "lost ids": (
-        "unique ids, checksums and zstd",
-        "4_*.changelog",
-        Path.unlink,
-        r"/4_.*\.changelog does not exist \| the state",
-    ),
-    "lost snapshot of ids": (
-        "unique ids, checksums and zstd",
-        "1_*.zip",
-        Path.unlink,
-        r"/1_.*\.zip does not exist \| the state",
-    ),
+    "lost ids": (UNIQUE, "4_*.changelog", Path.unlink, r"/4_.*\.changelog does not exist \| the state"),
+    "lost snapshot of ids": (UNIQUE, "1_*.zip", Path.unlink, r"/1_.*\.zip does not exist \| the state"),
 }
 
 
-@pytest.mark.parametrize("name", sorted(DAMAGES))
+@pytest.mark.parametrize("name", first_here(DAMAGES, 2))
 def test_damaged_files_are_named(checkpoints: Callable[[str], str], tmp_path: Path, name: str) -> None:
     made, pattern, damage, message = DAMAGES[name]
     shutil.copytree(checkpoints(made), tmp_path / "copy")
@@ -245,7 +213,7 @@ def test_damaged_files_are_named(checkpoints: Callable[[str], str], tmp_path: Pa
 
 
 def test_a_lost_offset(checkpoints: Callable[[str], str], tmp_path: Path) -> None:
-    shutil.copytree(checkpoints("snapshots"), tmp_path / "copy")
+    shutil.copytree(checkpoints("changelogs"), tmp_path / "copy")
     (tmp_path / "copy" / "offsets" / "1").unlink()
     with pytest.raises(StateError, match=r"offsets/1 .*\| a checkpoint has the files that Spark wrote \| "):
         read_files(str(tmp_path / "copy"), 1)

@@ -91,7 +91,7 @@ def content(store: MemoryRunStore) -> dict[str, bytes]:
 def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
     """The counts are right after each commit, with merges of runs and of sessions, retractions and expiry."""
     spec, store, draw = SPECS[name], MemoryRunStore(), random.Random(3)
-    for step in range(40):
+    for step in range(20):
         stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
         stored.operator.advance(step * SECOND, (step * 3 - 20) * SECOND)
         stored.operator.add(
@@ -102,14 +102,14 @@ def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
                 )
             )
         )
-        if step == 39:
+        if step == 19:
             stored.operator.finish()
         stored.commit()
         held, found = (
             StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache())).operator.live(),
             shard_figures(7, content(store)),
         )
-        assert (found.shard, found.windows, found.finished) == (7, held.height, step == 39)
+        assert (found.shard, found.windows, found.finished) == (7, held.height, step == 19)
         assert found.keys == (held.select(spec.keys).n_unique() if spec.keys else 1 if held.height else 0)
         ends = (None, None) if name in BY_ROWS else (held["window_end"].min(), held["window_end"].max())
         assert (found.oldest_end, found.newest_end) == ends

@@ -29,6 +29,7 @@ AS_IN_A_WORKER = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
 @pytest.mark.parametrize(
     ("environment", "kept"),

@@ -11,40 +11,38 @@ from tests.faults.sinks import check_same, contents
 from tests.nightly import first_here
 
 FILES = 4
-SPEC = "hopping-retracting"
+SPEC = "session-retracting"
 
 
 def _check_shipped(job: Job) -> None:
     """Checks that the workers, whose Python could not import panewise otherwise, imported it from the zip."""
-    (line,) = [line for line in job.log.splitlines() if line.startswith("panewise in workers: ")]
+    (line,) = {line for line in job.log.splitlines() if line.startswith("panewise in workers: ")}
     assert line.endswith("panewise.zip/panewise/__init__.py")
     assert " " not in line.removeprefix("panewise in workers: ")
 
 
-@pytest.mark.soak  # every test run has a local cluster whose executors are killed: test_killed.py
-def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
-    source, expected = undisturbed(SPEC, FILES)
-    job = Job(
-        tmp_path,
-        source,
-        SPEC,
-        "local-cluster[2,1,1024]",
-        shipped(tmp_path),
-        {"SPARK_HOME": str(spark_home(tmp_path))},
-    )
-    job.run()
-    _check_shipped(job)
-    check_same(contents(job.out, FILES), expected, "")
-
-
 @pytest.mark.parametrize("files", first_here([1, FILES]))
-def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected, files: int) -> None:
+def test_the_driver_of_a_local_cluster_is_killed(tmp_path: Path, undisturbed: Expected, files: int) -> None:
+    """semantics 33"""
     source, expected = undisturbed(SPEC, files)
+    environment = {"SPARK_HOME": str(spark_home(tmp_path))}
+    job = Job(
+        tmp_path, source, SPEC, f"local-cluster[{min(files, 2)},1,1024]", shipped(tmp_path), environment
+    )
+    story = play(job, Plan(1, "driver", 1))  # while the checkpoint is being prepared
+    assert any("killed" in line for line in story), story
+    _check_shipped(job)
+    check_same(contents(job.out, files), expected, story)
+
+
+@pytest.mark.nightly
+def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected) -> None:
+    source, expected = undisturbed(SPEC, FILES)
     with standalone(tmp_path / "cluster") as (master, _):
         job = Job(tmp_path, source, SPEC, master, shipped(tmp_path))
         job.run()
     _check_shipped(job)
-    check_same(contents(job.out, files), expected, master)
+    check_same(contents(job.out, FILES), expected, master)
 
 
 @pytest.mark.soak

@@ -1,8 +1,9 @@
 """A kill -9 of any process at any moment does not change the contents of the sinks (semantics 33 and 35).
 
-Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, 36
-over sliding windows, windows of rows, OVER operators, deduplications and policy windows, and 34 over joins
-and cogroups. The number of a round repeats it.
+`make test` kills the driver of a local cluster (test_clusters.py), and `make nightly` plays further rounds.
+`make soak` plays a hundred over all windows and accumulation modes, 36 over sliding windows, windows of rows,
+OVER operators, deduplications and policy windows, and 34 over joins and cogroups. The number of a round
+repeats it.
 """
 
 import os
@@ -17,6 +18,7 @@ from tests.faults.conftest import Expected
 from tests.faults.rounds import ROOT, Job, Plan, Victim, play
 from tests.faults.sinks import check_same, contents
 from tests.faults.specs import JOINS, OF_ROWS, SPECS
+from tests.nightly import nightly
 
 FILES = 4
 LONG_FILES = 12
@@ -31,10 +33,8 @@ OFTEN_SNAPSHOTS = {
 LOCAL = {"job.checkpoints": "local"}
 
 ROUNDS: list[Any] = [
-    ("session-retracting", "local[2]", Plan(1, "driver", 2)),
-    pytest.param(
-        "cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES), marks=pytest.mark.nightly
-    ),
+    nightly(("session-retracting", "local[2]", Plan(1, "driver", 2))),
+    nightly(("cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES))),
     pytest.param("session-retracting", CLUSTER, Plan(4, "executor", FILES), marks=pytest.mark.soak),
 ]
 

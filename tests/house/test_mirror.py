@@ -74,7 +74,6 @@ ELSEWHERE = {
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",
     "spark/display.py": "spark/test_query.py",
-    "spark/upstream.py": "spark/test_upstream_inputs.py",
     "spark/processor_settings.py": "spark/test_stream.py",
     "spark/standard_error.py": "demo/test_job.py",
     "spark/whole_batch.py": "spark/test_batch.py",

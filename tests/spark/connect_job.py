@@ -25,22 +25,23 @@ def main(source: str, out: str, part: str) -> None:
     def described(df):  # type: ignore[no-untyped-def]
         return windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
 
+    result = described(stream.withWatermark("ts", "10 seconds")).finish("at_end").agg(*aggregates)
+    outputs = ["panes"] if part == "smoke" else ["panes", "late", "invalid"]
+    sinks = {name: ParquetSink(f"{out}/{name}") for name in outputs}
+    written = result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True, name="minutes")
+    first = written.query
+    written.awaitTermination()
+    if part == "smoke":
+        panes = rows_of(spark.read.parquet(f"{out}/panes"))
+        sys.stdout.write("told " + json.dumps([type(spark).__module__, panes]) + "\n")
+        spark.stop()
+        return
+    batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
     try:
         described(stream).agg(*aggregates)
         refused = False
     except SetupError:
         refused = True
-    result = described(stream.withWatermark("ts", "10 seconds")).finish("at_end").agg(*aggregates)
-    sinks = {name: ParquetSink(f"{out}/{name}") for name in ("panes", "late", "invalid")}
-    written = result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True, name="minutes")
-    first = written.query
-    written.awaitTermination()
-    batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
-    if part == "smoke":
-        found = [rows_of(rows) for rows in (spark.read.parquet(f"{out}/panes"), batch.panes)]
-        sys.stdout.write("told " + json.dumps([type(spark).__module__, *found]) + "\n")
-        spark.stop()
-        return
     stamped = described(stream.withWatermark("ts", "10 seconds")).options(timestamp="window_time")
     panes = stamped.agg(*aggregates).panes
     told: dict[str, object] = {"timely": watermark_columns(panes), "refusals": refusals(panes)}

@@ -77,6 +77,7 @@ def test_an_operator_with_a_watermark_on_one_without(feed: Feed) -> None:
         windowed(panes, "processing_time").groupBy("k").window(MINUTE).agg(SUM)
 
 
+@pytest.mark.nightly
 def test_two_operators_without_a_watermark(feed: Feed) -> None:
     """Neither operator waits, so both emit."""
     feed.put((0, "a", 1), (1, "a", 2), (2, "a", 3), (3, "a", 4), (4, "a", 5))

@@ -63,6 +63,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     assert state.operators[0].spec == keyed(feed).then(**chain).spec
 
 
+@pytest.mark.nightly
 def test_windows_are_completed_by_timers(feed: Feed) -> None:
     """The micro-batch without data that follows completes windows in every shard."""
     feed.put(*((1, f"key {n % 10}", n) for n in range(40)))

@@ -67,6 +67,7 @@ def stream(feed: Feed) -> DataFrame:
     return feed.stream().withWatermark("ts", "10 seconds")
 
 
+@pytest.mark.nightly
 def test_the_same_code_on_a_stream_and_on_a_batch(feed: Feed) -> None:
     put_some(feed)
     wanted = pl.DataFrame(job(pyspark.sql, feed.batch()).toArrow())
@@ -109,6 +110,7 @@ def test_keys_may_be_null_and_expressions(feed: Feed) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_a_column_may_be_made_anew_after_a_function_has_read_it(feed: Feed) -> None:
     feed.put((0, "a", 1), (1, "a", 2), (100, "z", 0), (200, "z", 0))
 

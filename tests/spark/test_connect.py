@@ -37,9 +37,9 @@ def files(tmp_path: Path) -> Feed:
 
 
 @pytest.mark.spark
-def test_a_stream_and_a_batch_through_connect(files: Feed) -> None:
+def test_a_stream_through_connect(files: Feed) -> None:
     files.put(*FIRST)
-    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS, SUMS]
+    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS]
 
 
 @pytest.mark.spark

@@ -46,6 +46,7 @@ def without_times(feed: Feed, other: Feed) -> JoinBuilder:
     return joined(left, right, (None, None)).on("k").prefix(right="r_")
 
 
+@pytest.mark.nightly
 def test_rows_without_event_times_from_run_to_run(feed: Feed, other: Feed) -> None:
     """semantics 36.13: no stream has a watermark. Right rows of a micro-batch come before left rows."""
     result = without_times(feed, other).rows(1).how("left")

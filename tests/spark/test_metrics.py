@@ -83,6 +83,7 @@ QUERIES: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, int]]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", first_here(QUERIES))
 def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
     """Metrics are reported whichever output a query has, and are not part of that output (semantics 15.5)."""

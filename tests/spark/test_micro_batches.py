@@ -24,6 +24,7 @@ from panewise.spark.unpack import ArrowColumns
 from panewise.spark.watermarks import follows_query
 from panewise.spec import Specification
 from tests.engine.effort import examples
+from tests.nightly import first_here
 from tests.spark.in_process import Cut, Envelope, Query, Stored, rows_of
 
 COLUMNS = StructType(
@@ -127,7 +128,7 @@ def query_of(spec: Specification, cut: Cut | None = None, **options: Any) -> Que
 row = st.tuples(st.integers(1, 30), st.sampled_from("abcd"), st.integers(0, 9))
 
 
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", first_here(SPECS, 4))
 @examples(30)
 @given(data=st.data())
 def test_rows_come_before_the_watermark(name: str, data: st.DataObject) -> None:

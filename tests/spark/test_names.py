@@ -161,6 +161,7 @@ def test_dotted_names_and_maps_on_a_batch(feed: Feed) -> None:
     }
 
 
+@pytest.mark.nightly
 def test_dotted_names_and_maps_on_a_stream(feed: Feed) -> None:
     """Late and invalid rows, deltas and aggregates contain the maps of the input (semantics 35.3)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))

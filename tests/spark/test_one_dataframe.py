@@ -99,6 +99,7 @@ def source(feed: Feed) -> Input:
     return Input(feed)
 
 
+@pytest.mark.nightly
 def test_two_queries_at_the_same_time(feed: Feed, source: Input) -> None:
     panes = daily(feed).panes
     one, other = Query(panes, feed.sink("one")), Query(panes, feed.sink("other"))

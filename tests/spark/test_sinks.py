@@ -1,6 +1,7 @@
 """Tests of the checks of sinks before a query starts, and of sinks that are added later."""
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,25 @@ def test_an_output_without_rows_has_a_table(feed: Feed) -> None:
     query = described(feed.stream()).write(late=late, checkpoint=moved, available_now=True)
     query.awaitTermination()
     assert len(late.calls) == 1
+
+
+@pytest.mark.nightly
+def test_a_copied_checkpoint_continues_beside_the_first_one(feed: Feed) -> None:
+    """It is accepted while the first one is at its path (semantics 35.10). Both have the state of the copy."""
+
+    def run(checkpoint: str, panes: str) -> None:
+        query = described(feed.stream()).write(
+            panes=ParquetSink(feed.sink(panes)), checkpoint=feed.sink(checkpoint), available_now=True
+        )
+        query.awaitTermination()
+
+    feed.put((0, "a", 1))
+    run("checkpoint", "before")
+    shutil.copytree(feed.sink("checkpoint"), feed.sink("copied"))
+    feed.put((1, "a", 2))
+    feed.put((600, "b", 4))
+    for checkpoint, panes in (("copied", "copy"), ("checkpoint", "first")):
+        run(checkpoint, panes)
+    assert (
+        feed.read("copy").select("k", "s").rows() == feed.read("first").select("k", "s").rows() == [("a", 3)]
+    )

@@ -97,6 +97,7 @@ def test_a_stream_written_with_late_rows(feed: Feed, spark: SparkSession, name: 
         ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["PST"])
 def test_a_query_of_ones_own(feed: Feed, spark: SparkSession, name: str) -> None:
     """The panes leave the state operator as real columns."""

@@ -309,6 +309,7 @@ def test_metrics_of_two_second_operators(feed: Feed, spark: SparkSession) -> Non
     assert beside(one, other).rows.isStreaming
 
 
+@pytest.mark.nightly
 def test_three_operators_and_a_self_join(feed: Feed, other: Feed) -> None:
     """Results can be both sides, and the results of a second operator are an input, too."""
     first = by_minutes(feed, timestamp="window_time")

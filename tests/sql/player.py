@@ -158,10 +158,12 @@ class Player:
     def _struct(self, text: str, row: dict[str, Any]) -> dict[str, Any]:
         """Returns a struct of columns, `*` and expressions with names."""
         found: dict[str, Any] = {}
-        for part in text.removeprefix("struct(").removesuffix(")").split(", "):
-            expr, _, name = part.partition(" AS ")
+        for part in _arguments(text):
+            expr, _, name = part.rpartition(" AS ") if " AS " in part else (part, "", "")
             if part == "*":
                 found |= _plain(row)
+            elif expr.startswith("struct("):
+                found[name.strip("`")] = self._struct(expr, row)
             else:
                 found[name.strip("`") or expr] = _plain({"": _frame([row]).select(_expr(expr)).item()})[""]
         return found
@@ -206,6 +208,19 @@ class Player:
 _OWN = ("processing_time",)
 
 
+def _arguments(text: str) -> Iterator[str]:
+    """Yields the arguments of a call of `struct`."""
+    depth, part = 0, ""
+    for character in text.removeprefix("struct(")[:-1]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            yield part.strip()
+            part = ""
+        else:
+            part += character
+    yield part.strip()
+
+
 def _event_times(stage: SingleStage) -> tuple[str, ...]:
     if isinstance(stage, DeduplicateStage):
         return () if stage.spec.event_time is None else (stage.spec.event_time,)
@@ -215,12 +230,28 @@ def _event_times(stage: SingleStage) -> tuple[str, ...]:
 def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
     """Yields a row for each place of the lists of a pane."""
     lists = [row[name] or [] for name in ranked.lists]
-    for place, values in enumerate(zip(*lists, strict=True)):
+    places = _places(row, ranked)
+    for number, values in enumerate(zip(*lists, strict=True)):
+        place = places[number]
+        if ranked.ties is not None and place >= ranked.ties.n:
+            continue
         fields = values[0] if ranked.lists == ("rows",) else dict(zip(ranked.lists, values, strict=True))
+        if ranked.ties is not None:
+            fields = {name: value for name, value in fields.items() if name != ranked.ties.field}
         others = {name: _frame([row]).select(_expr(text)).item() for name, text in ranked.others}
         rank = {} if ranked.rank is None else {ranked.rank: place + 1}
         op = {"op": row["op"]} if ranked.retracts else {}
         yield {name: _time(name, value, {"ts"}) for name, value in fields.items()} | others | rank | op
+
+
+def _places(row: dict[str, Any], ranked: Ranked) -> list[int]:
+    """Returns the places of the rows of a pane, from 0; equal rows have equal ones with RANK."""
+    if ranked.ties is None:
+        return list(range(len(row[ranked.lists[0]] or [])))
+    fields = [value[ranked.ties.field] for value in row["rows"] or []] if not ranked.ties.lists else []
+    orders = fields or list(zip(*(row[name] or [] for name in ranked.ties.lists), strict=True))
+    different = [order for number, order in enumerate(orders) if order not in orders[:number]]
+    return [(different if ranked.ties.function == "dense_rank" else orders).index(order) for order in orders]
 
 
 def _exploded(rows: list[dict[str, Any]], stage: SingleStage) -> list[dict[str, Any]]:

@@ -165,11 +165,11 @@ ERRORS = [
     (f"SELECT count(*) {TUMBLE} {GROUP} EMIT UPDATE, EVERY 3 ROWS", "EVERY", "EMIT says once", 0, 0),
     (f"SELECT count(*) {TUMBLE} {GROUP} EMIT EVERY 0 ROWS", "n=0", "", 0, 0),
     (
-        "SELECT count(*) FROM TUMBLE(t, ts, INTERVAL '1' MONTH) GROUP BY window_start, window_end",
+        "SELECT count(*) FROM SESSION(t, ts, INTERVAL '1' MONTH) GROUP BY window_start, window_end",
         "",
         "no exact",
         1,
-        36,
+        37,
     ),
     ("SELECT count(*) FROM TUMBLE(t, ts) GROUP BY window_start, window_end", "no SIZE", "TUMBLE has", 1, 22),
     (

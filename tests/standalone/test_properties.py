@@ -20,6 +20,7 @@ from panewise.testing.policy_specs import stream_events, stream_windows
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 from panewise.testing.windowed_joins import windowed_join_specs
 from tests.engine.effort import SOAK, examples
+from tests.nightly import unlike
 
 FEW = examples(12)
 
@@ -62,7 +63,7 @@ def check(data: st.DataObject, family: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", unlike(FAMILIES))
 @FEW
 @given(data=st.data())
 def test_standalone_is_oracle(family: str, data: st.DataObject) -> None:

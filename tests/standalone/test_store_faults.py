@@ -17,6 +17,7 @@ from panewise import StateError
 from panewise.standalone import Emission, StandaloneOperator
 from panewise.state.file_store import FILE
 from tests.mounts import as_nobody, fill, make_room, read_only, small_disk
+from tests.nightly import nightly
 from tests.standalone.killed_job import COMMIT_EVERY, SPECS, add, advance_after, lines, made, play, start_of
 from tests.standalone.test_killed import MODES, Model, state
 
@@ -24,7 +25,11 @@ MESSAGES = 60
 ROOM = 2 << 20
 CANNOT_WRITE = r"^cannot .* \| a store is in a directory that can be written, on a disk with free space \| "
 FULL = r"disk is full \| .* \| .* as after its last commit$"
-EACH = pytest.mark.parametrize(("kind", "mode"), list(zip(SPECS, cycle(MODES), strict=False)))
+SOME = ("hopping", "join", "sliding policy")  # in `make test`: windows, two inputs, and policy windows
+_CASES = list(zip(SPECS, cycle(MODES), strict=False))
+EACH = pytest.mark.parametrize(
+    ("kind", "mode"), [case if case[0] in SOME else nightly(case) for case in _CASES]
+)
 
 
 class Sink:
@@ -95,12 +100,12 @@ BEFORE = """
 import sys, tempfile
 from pathlib import Path
 from panewise import StateError
-from tests.standalone.killed_job import SPECS, made
+from tests.standalone.killed_job import made
 with tempfile.TemporaryDirectory() as folder:
-    made("tumbling", "standalone", Path(folder)).close()
+    made("hopping", "standalone", Path(folder)).close()
 """
 OPENING = """
-for kind in SPECS:
+for kind in ("hopping", "join", "sliding policy"):
     for name in (kind, "new"):
         try:
             made(kind, "standalone", Path(sys.argv[1]) / name)
@@ -112,11 +117,11 @@ for kind in SPECS:
 def test_a_directory_of_another_user() -> None:
     """semantics 31.5: permissions do not bind root, so the stores are opened by another user."""
     with tempfile.TemporaryDirectory() as folder:
-        sinks = {kind: Sink() for kind in SPECS}
+        sinks = {kind: Sink() for kind in SOME}
         for kind, sink in sinks.items():
             played(kind, "standalone", Path(folder) / kind, sink, MESSAGES // 2).close()
         rule = "a store is in a directory that can be written, on a disk with free space"
-        assert as_nobody(BEFORE, OPENING, folder) == [rule] * 2 * len(SPECS)
+        assert as_nobody(BEFORE, OPENING, folder) == [rule] * 2 * len(SOME)
         for kind, sink in sinks.items():
             check_continues(kind, "standalone", Path(folder) / kind, sink)
 

@@ -252,7 +252,7 @@ def slices(stored: StoredOperator) -> list[tuple[Any, ...]]:
     """Returns the key, start and end (in microseconds or row numbers), and number of rows of each slice."""
     found = stored.operator.state.slices
     assert found is not None
-    return sorted(found.by_time.all().select("k", "__start", "__end", "__rows").rows())
+    return sorted(found.all().select("k", "__start", "__end", "__rows").rows())
 
 
 def test_slices_of_windows_that_are_not_made_yet(load: Load) -> None:

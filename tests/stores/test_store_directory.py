@@ -19,9 +19,12 @@ from panewise.errors import StoreError
 from panewise.stores import DurableMap, TimeSeriesStore, WindowStore
 from panewise.stores.store_directory import HEADER
 from tests.mounts import as_nobody, make_room, read_only, small_disk
+from tests.nightly import nightly
 from tests.stores.played import CASES, model
 
 STEPS = 20
+SOME = ("window", "session", "time series", "message", "session windowed")  # in `make test`
+EACH = pytest.mark.parametrize("kind", [kind if kind in SOME else nightly(kind) for kind in CASES])
 
 
 def filled(kind: str, directory: Path) -> None:
@@ -69,7 +72,7 @@ def commits(store: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("kind", sorted(set(CASES) - {"message by time"}))
+@EACH
 def test_a_full_disk(kind: str) -> None:
     """semantics 34.5: the changes are still pending, can be read, and are committed when there is room."""
     with small_disk() as disk:
@@ -86,7 +89,7 @@ def test_a_full_disk(kind: str) -> None:
             assert case.content(store) == expected
 
 
-@pytest.mark.parametrize("kind", sorted(set(CASES) - {"message by time"}))
+@EACH
 def test_a_store_is_closed_again_after_a_full_disk(kind: str) -> None:
     """semantics 34.5: it stays open with its changes."""
     with small_disk() as disk:
@@ -206,7 +209,7 @@ def test_a_commit_after_a_full_disk_needs_closed_iterators() -> None:
         assert entries.get(b"large") == bytes(2 << 20)
 
 
-@pytest.mark.parametrize("kind", CASES)
+@EACH
 def test_a_disk_that_is_read_only(kind: str) -> None:
     """semantics 34.5"""
     with small_disk() as disk:
@@ -245,7 +248,7 @@ def test_a_directory_of_another_user() -> None:
             check_intact(kind, Path(folder) / kind)
 
 
-@pytest.mark.parametrize("kind", CASES)
+@EACH
 def test_a_directory_that_is_in_use(kind: str, tmp_path: Path) -> None:
     """semantics 34.5: in this process and in another one; the first user is not disturbed."""
     filled(kind, tmp_path)
@@ -263,7 +266,7 @@ def test_a_directory_that_is_in_use(kind: str, tmp_path: Path) -> None:
     check_intact(kind, tmp_path)
 
 
-@pytest.mark.parametrize("kind", CASES)
+@EACH
 def test_another_format(kind: str, tmp_path: Path) -> None:
     """semantics 34.5: it is refused, and the files are not changed."""
     filled(kind, tmp_path)
@@ -276,7 +279,7 @@ def test_another_format(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["*.sst", "MANIFEST-*", "CURRENT"])
-@pytest.mark.parametrize("kind", CASES)
+@EACH
 def test_a_torn_file(kind: str, pattern: str, tmp_path: Path) -> None:
     """semantics 34.5: half of a file is an error when the store is opened or read, never other content."""
     filled(kind, tmp_path)
@@ -304,7 +307,7 @@ def test_a_log_without_the_first_commit_is_refused(tmp_path: Path) -> None:
         DurableMap(tmp_path / "cut")
 
 
-@pytest.mark.parametrize("kind", CASES)
+@EACH
 def test_no_file_of_0_bytes_loses_entries(kind: str, tmp_path: Path) -> None:
     """semantics 34.5: the store is refused, or has all its entries."""
     filled(kind, tmp_path / "whole")

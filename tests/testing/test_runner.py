@@ -13,7 +13,8 @@ from panewise import functions as F
 from panewise import left as of_left
 from panewise import right as of_right
 from panewise.errors import InputError
-from panewise.spec.operators.join.match import Interval, Latest
+from panewise.spec.operators.join.interval import Interval
+from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 from panewise.streamwindow import StreamWindow, count
@@ -328,8 +329,8 @@ def test_runtimes_and_options_are_known() -> None:
         run(SPEC, [], "flink")
     runtimes = "['oracle', 'engine', 'standalone', 'spark']"
     assert str(caught.value) == f"runtime='flink' | the runtimes are {runtimes} | give one of these"
-    rules = {"oracle": "the oracle has no options", "engine": "this runtime has one option: stored"}
-    for runtime, rule in rules.items():
+    for runtime, known in {"oracle": [], "engine": ["stored"]}.items():
+        rule = f"the options of this runtime are {known}"
         with pytest.raises(InputError) as caught:
             run(SPEC, [], runtime, shards=2)
         assert str(caught.value) == f"options=['shards'] | {rule} | leave them out"

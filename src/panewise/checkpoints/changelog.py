@@ -70,9 +70,9 @@ def _read(path: Path) -> Iterator[BinaryIO]:
         with closing(opened(path)) as stream:
             yield stream
     except (OSError, ValueError, KeyError, TypeError, struct.error, pa.ArrowException) as error:
-        given = f"changelog {path} ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+        problem = f"changelog {path} ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
         rule = "the state of a micro-batch consists of a snapshot and the changelogs after it"
-        raise StateError(given, rule, f"give a later micro-batch, or {REMEDY}") from error
+        raise StateError(problem, rule, f"give a later micro-batch, or {REMEDY}") from error
 
 
 def _text(stream: BinaryIO) -> str:

@@ -170,14 +170,10 @@ def _partitions(
 
 
 def _lines(path: Path) -> list[Any]:
-    """Returns the version and the JSON objects of one of Spark's files, a line each.
-
-    Raises:
-        StateError: if the file is missing or damaged.
-    """
+    """Returns the version and the JSON objects of one of Spark's files, a line each."""
     try:
         version, *lines = path.read_text(encoding="utf-8").splitlines()
         return [version, *(json.loads(line) for line in lines)] if lines else [version, {}]
     except (OSError, ValueError) as error:
-        given, rule = f"{path} ({error})", "a checkpoint has the files that Spark wrote"
-        raise StateError(given, rule, f"give a later micro-batch, or {REMEDY}") from error
+        problem, rule = f"{path} ({error})", "a checkpoint has the files that Spark wrote"
+        raise StateError(problem, rule, f"give a later micro-batch, or {REMEDY}") from error

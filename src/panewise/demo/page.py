@@ -40,7 +40,7 @@ def render(title: str, text: str, drawing: str, tables: Sequence[Table]) -> str:
     (True, True)
     """
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
-    paragraphs = "".join(f"<p>{escape(' '.join(one.split()))}</p>\n" for one in text.split("\n\n"))
+    paragraphs = "".join(f"<p>{escape(' '.join(words.split()))}</p>\n" for words in text.split("\n\n"))
     body = f"<h1>{escape(title)}</h1>\n{paragraphs}<figure>{drawing}</figure>\n{''.join(map(_table, tables))}"
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}</body></html>\n'
 

@@ -31,13 +31,13 @@ def run(
     for folder in outputs:
         shutil.rmtree(folder, ignore_errors=True)
     local = ends.dt.convert_time_zone(ZONE.key)
-    begun = monotonic()
+    start = monotonic()
 
     def on_batch(number: int) -> None:
         done = min(number + 1, local.len())
-        terminal.progress(done, local.len(), f"{local[done - 1]:%d %B %H:%M}  {monotonic() - begun:.0f} s")
+        terminal.progress(done, local.len(), f"{local[done - 1]:%d %B %H:%M}  {monotonic() - start:.0f} s")
 
     terminal.say(f"Spark runs, each file is a micro-batch; Spark's own log is {log}")
     with log_to(log):
         query(on_batch)
-    terminal.say(f"done in {monotonic() - begun:.0f} s")
+    terminal.say(f"done in {monotonic() - start:.0f} s")

@@ -19,7 +19,6 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import CARRY, TOMBSTONE
-from panewise.engine.ingest.input_state import checked
 from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
 from panewise.engine.registry import cached_operator
 from panewise.engine.run_library import RunLibrary
@@ -29,7 +28,7 @@ from panewise.errors import SpecError, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Run
-from panewise.state.manifest import REMEDY
+from panewise.state.manifest import REMEDY, checked
 from panewise.state.run_format import decode, encode
 
 _document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once

@@ -5,7 +5,10 @@ The state is stored under these names, so a name may only change together with t
 the text of a name here.
 """
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 # Rows on their way through an operator
 TIME: Final = "__time"  # the event time, microseconds; for windows of rows the row number
@@ -94,6 +97,11 @@ CHANGED: Final = "__changed"  # whether there was an insertion or eviction since
 LISTENER: Final = "__listener"  # the state of the listener, JSON
 
 
+def key_columns(keys: Iterable[str]) -> list[str]:
+    """Returns the columns of a key: a constant one if the specification has no keys."""
+    return list(keys) or [ONE_KEY]
+
+
 def live_column(name: str) -> str:
     """Returns the name under which the table stores a column of the live pane."""
     return f"{_OF_LIVE_PANE}{name}"
@@ -102,3 +110,12 @@ def live_column(name: str) -> str:
 def is_live_column(name: str) -> bool:
     """Returns whether a name is one that :func:`live_column` returns."""
     return name.startswith(_OF_LIVE_PANE)
+
+
+def user_columns(columns: Mapping[str, T]) -> dict[str, T]:
+    """Returns the columns of the user's rows, without those that operators and runtimes have added.
+
+    >>> user_columns({"k": "string", ROW: "bigint"})
+    {'k': 'string'}
+    """
+    return {name: value for name, value in columns.items() if not name.startswith("__")}

@@ -120,6 +120,22 @@ class Stateful(Protocol):
         ...
 
 
+class Partitions(Protocol):
+    """What only operators with partitions can do (semantics 10.22, 10.23)."""
+
+    def evict(self, partition: Mapping[str, Any]) -> Output:
+        """Evicts the partition with these values of its columns, if it exists."""
+        ...
+
+    def reset(self, before: Any) -> Output:
+        """Returns to an earlier state, except for processing time. Emits what is due at that."""
+        ...
+
+    def reset_to_initial(self) -> Output:
+        """Returns to the state before the first row, except for processing time."""
+        ...
+
+
 class Operator(Stateful, Protocol):
     """An operator on Polars frames. It knows no runtime and reads no clock.
 
@@ -138,8 +154,8 @@ class Operator(Stateful, Protocol):
         ...
 
     @property
-    def evict(self) -> Callable[[Mapping[str, Any]], Output] | None:
-        """Evicts the partition with these values of its columns; None if no partition can be evicted."""
+    def partitions(self) -> "Partitions | None":
+        """What can be done with partitions; None if the operator has none."""
         ...
 
     @property
@@ -316,12 +332,12 @@ def on_call(reference: str) -> Callable[..., Any]:
     >>> on_call("math:hypot")(3, 4)
     5.0
     """
-    return lambda *given: part(reference)(*given)
+    return lambda *arguments: part(reference)(*arguments)
 
 
-def with_one_input(reference: str) -> Callable[[Any, Schemas], Operator]:
-    """Returns a function that builds operators with one input, of a class that it imports when called."""
-    return lambda spec, schemas: part(reference)(spec, schemas[INPUT])
+def with_one_input(build: Callable[[Any, Schema], T]) -> Callable[[Any, Schemas], T]:
+    """Returns a function that builds plans or operators with one input, given the columns of all ports."""
+    return lambda spec, schemas: build(spec, schemas[INPUT])
 
 
 def engine_parts(spec: Specification) -> EngineParts:

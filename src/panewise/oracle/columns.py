@@ -32,17 +32,13 @@ _PLAIN = (
 
 
 def checked_types(types: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns the types of columns by name, after a check of the names of the types.
-
-    Raises:
-        InputError: for an unknown name.
-    """
-    given = dict(types or {})
-    for column, kind in given.items():
+    """Returns the types of columns by name, after a check of the names of the types."""
+    checked = dict(types or {})
+    for column, kind in checked.items():
         if kind not in _PLAIN and not _DECIMAL.fullmatch(kind) and not _NESTED.fullmatch(kind):
             rule = f"a type is {', '.join(_PLAIN)}, decimal(p,s), array<T>, struct<name:T> or map<K,V>"
             raise InputError(f"types[{column!r}]={kind!r}", rule, "give one of these")
-    return given
+    return checked
 
 
 def is_integer(value: Any) -> bool:
@@ -109,14 +105,14 @@ def fields_of(kind: str) -> dict[str, str]:
     >>> fields_of("struct<a:array<bigint>,b:map<string,double>>")
     {'a': 'array<bigint>', 'b': 'map<string,double>'}
     """
-    found = _NESTED.fullmatch(kind)
-    if not found:
+    nested = _NESTED.fullmatch(kind)
+    if not nested:
         return {}
-    parts = list(_between_commas(found[2]))
-    if found[1] != "struct":
-        return dict(zip(["element"] if found[1] == "array" else ["key", "value"], parts, strict=True))
+    parts = list(_between_commas(nested[2]))
+    if nested[1] != "struct":
+        return dict(zip(["element"] if nested[1] == "array" else ["key", "value"], parts, strict=True))
     named = [field for part in parts if (field := _FIELD.fullmatch(part))]
-    return {_unquoted(one[1]): one[2] for one in named}
+    return {_unquoted(field[1]): field[2] for field in named}
 
 
 def _unquoted(name: str) -> str:
@@ -150,24 +146,17 @@ def _has_entries(kind: str) -> bool:
 def _fits_decimal(value: Decimal, kind: str) -> bool:
     if not value.is_finite():
         return False
-    unscaled, places = Decimal(value).as_tuple(), decimal_scale(kind)
-    precision = decimal_precision(kind)
+    unscaled, (precision, places) = value.as_tuple(), digits_of(kind)
     shift = places + int(unscaled.exponent)
     digits = "".join(map(str, unscaled.digits)).lstrip("0")
     lost = digits[shift:] if shift < 0 else ""
     return not lost.strip("0") and (not digits or len(digits) + shift <= precision)
 
 
-def decimal_precision(kind: str) -> int:
-    """Returns the precision p of a decimal(p,s); 0 for another type."""
-    found = _DECIMAL.fullmatch(kind)
-    return int(found[1]) if found else 0
-
-
-def decimal_scale(kind: str) -> int:
-    """Returns the scale s of a decimal(p,s); 0 for another type."""
-    found = _DECIMAL.fullmatch(kind)
-    return int(found[2]) if found else 0
+def digits_of(kind: str) -> tuple[int, int]:
+    """Returns precision and scale of a decimal(p,s); (0, 0) for another type."""
+    numbers = _DECIMAL.fullmatch(kind)
+    return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def as_type(value: Any, kind: str | None) -> Any:
@@ -194,13 +183,13 @@ def as_type(value: Any, kind: str | None) -> Any:
     return [as_type(item, _element(kind)) for item in value]
 
 
-def same_value(one: Any, other: Any) -> bool:
+def same_value(value: Any, other: Any) -> bool:
     """Returns whether values are equal: null equals null, NaN equals NaN (semantics 21.3)."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(same_value(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_value(one[name], other[name]) for name in one)
-    return (is_nan(one) and is_nan(other)) or bool(one == other)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(same_value(a, b) for a, b in zip(value, other, strict=True))
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(same_value(value[name], other[name]) for name in value)
+    return (is_nan(value) and is_nan(other)) or bool(value == other)
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:

@@ -103,39 +103,39 @@ def _not(truth: Truth) -> Truth:
     return None if truth is None else not truth
 
 
-def _compared(op: str, one: Any, other: Any) -> Truth:
+def _compared(op: str, first: Any, second: Any) -> Truth:
     if op == "<=>":
-        if one is None or other is None:
-            return one is None and other is None
-        return _order(one, other) == 0
-    if one is None or other is None:
+        if first is None or second is None:
+            return first is None and second is None
+        return _order(first, second) == 0
+    if first is None or second is None:
         return None
-    return _TESTS[op](_order(one, other))
+    return _TESTS[op](_order(first, second))
 
 
-def _order(one: Any, other: Any) -> int:
+def _order(first: Any, second: Any) -> int:
     """Returns -1, 0 or 1: the first value is below, equal to or above the second (semantics 38.6 to 38.9)."""
-    if isinstance(one, float) or isinstance(other, float):
-        one, other = float(one), float(other)
-        if is_nan(one) or is_nan(other):
-            return is_nan(one) - is_nan(other)
-    elif _is_exact(one) and _is_exact(other):
-        one, other = Fraction(one), Fraction(other)
-    return int(one > other) - int(one < other)  # texts compare by code points
+    if isinstance(first, float) or isinstance(second, float):
+        first, second = float(first), float(second)
+        if is_nan(first) or is_nan(second):
+            return is_nan(first) - is_nan(second)
+    elif _is_exact(first) and _is_exact(second):
+        first, second = Fraction(first), Fraction(second)
+    return int(first > second) - int(first < second)  # texts compare by code points
 
 
 def _is_exact(value: Any) -> bool:
     return is_integer(value) or isinstance(value, Decimal)
 
 
-def _computed(node: Arithmetic, one: Any, other: Any) -> Any:
+def _computed(node: Arithmetic, first: Any, second: Any) -> Any:
     """Returns the result of an operation (semantics 38.13 to 38.16)."""
-    if one is None or other is None:
+    if first is None or second is None:
         return None
-    if isinstance(one, float) or isinstance(other, float):
-        return _result(node.op, float(one), float(other))
+    if isinstance(first, float) or isinstance(second, float):
+        return _result(node.op, float(first), float(second))
     with localcontext(prec=_EXACT):
-        result = _result(node.op, one, other)
+        result = _result(node.op, first, second)
     if is_integer(result) and not is_long(result):
         rule = "a result of whole numbers fits in 64 bits (semantics 38.14)"
         remedy = "cast a column to DOUBLE or DECIMAL(20,0) before the join"
@@ -143,5 +143,5 @@ def _computed(node: Arithmetic, one: Any, other: Any) -> Any:
     return result
 
 
-def _result(op: str, one: Any, other: Any) -> Any:
-    return one + other if op == "+" else one - other if op == "-" else one * other
+def _result(op: str, first: Any, second: Any) -> Any:
+    return first + second if op == "+" else first - second if op == "-" else first * second

@@ -20,9 +20,9 @@ def interpreter(spec: Specification, types: Mapping[str, Any] | None = None) -> 
         SpecError: if a column has a type that the specification cannot use (semantics 24.19).
         InputError: for an unknown name of a type.
     """
-    given = dict(types or {})
-    by_port = {INPUT: given} if set(spec.ports) == {INPUT} else given
+    of_columns = dict(types or {})
+    by_port = {INPUT: of_columns} if set(spec.ports) == {INPUT} else of_columns
     named = {port: checked_types(by_port.get(port)) for port in {**by_port, **spec.ports}}
     typed = {port: {column: Type(kind) for column, kind in named[port].items()} for port in spec.ports}
     parts(spec).check_types(spec, typed)
-    return part(spec.family.oracle)(spec, given)
+    return part(spec.family.oracle)(spec, of_columns)

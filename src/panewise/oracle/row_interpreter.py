@@ -46,9 +46,9 @@ class RowInterpreter(ABC):
             InputError: after finish.
             SpecError: if an input column has the name of a column that the operator adds.
         """
-        output, given = empty_output(), list(rows)
-        self._check_names(given)
-        for row in self._in_time(given, output):
+        output, added = empty_output(), list(rows)
+        self._check_names(added)
+        for row in self._in_time(added, output):
             self._take(row)
         output["panes"] = self._emit()
         if self._clocks.report_seen():
@@ -79,21 +79,21 @@ class RowInterpreter(ABC):
         """Yields the rows of a batch that are applied, in arrival order. Counts all rows in the output."""
         if self.now.finished:
             raise rows_after_finish()
-        for given in arrival_order(self._input, self._types, rows):
-            row = self._applied(given, output)
+        for added in arrival_order(self._input, self._types, rows):
+            row = self._applied(added, output)
             if row is not None:
                 yield row
 
-    def _applied(self, given: dict[str, Any], output: Output) -> Row | None:
+    def _applied(self, added: dict[str, Any], output: Output) -> Row | None:
         """Validates and counts a row; returns it if it is applied, None otherwise."""
         counts = output["counts"]
         counts["rows_in"] += 1
-        reason = invalid_reason(self._input, self._types, given, self.now.processing_time)
+        reason = invalid_reason(self._input, self._types, added, self.now.processing_time)
         if reason is not None:
-            output["invalid"].append({"row": dict(given), "reason": reason})
+            output["invalid"].append({"row": dict(added), "reason": reason})
             counts["invalid"] += 1
             return None
-        row = read(self._input, self._types, given, self.now.processing_time)
+        row = read(self._input, self._types, added, self.now.processing_time)
         self._clocks.record_time(row.values, row.time)
         if self._positions.is_replay(self._input.position, row.values):
             counts["replays"] += 1
@@ -101,7 +101,7 @@ class RowInterpreter(ABC):
         watermark = self.now.watermark
         if self._input.event_time is not None and watermark is not None and row.time < watermark:
             late_by = min(watermark - row.time, MAX_INSTANT)
-            entry = {"row": dict(given), "reason": "behind", "windows": [], "late_by": late_by}
+            entry = {"row": dict(added), "reason": "behind", "windows": [], "late_by": late_by}
             output["late"].append(entry | {"partial": False})
             counts["late"] += 1
             return None

@@ -1,7 +1,7 @@
 """Arrival order, validation and values of the rows of a batch (semantics 3, 4.1, 15)."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -42,28 +42,27 @@ class Row:
     values: dict[str, Any]
 
 
-def read(spec: Entry, types: Types, given: dict[str, Any], processing_time: int) -> Row:
+def read(spec: Entry, types: Types, added: dict[str, Any], processing_time: int) -> Row:
     """Reads a row that has been validated."""
-    values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
+    values = {name: as_type(added.get(name), types.get(name)) for name in spec.columns_read}
     if spec.whole_rows:
-        values = _all_values(types, given) | values
+        values = _all_values(types, added) | values
     key = tuple(as_key(values[name]) for name in spec.keys)
-    return Row(given, _time_of(spec, given, processing_time), key, values)
+    return Row(added, _time_of(spec, added, processing_time), key, values)
 
 
-def _time_of(spec: Entry, given: dict[str, Any], processing_time: int) -> Any:
+def _time_of(spec: Entry, added: dict[str, Any], processing_time: int) -> Any:
     if counted(spec.window):
         return None
-    return processing_time if spec.time == "processing" else given[spec.time_columns[0]]
+    return processing_time if spec.time == "processing" else added[spec.time_columns[0]]
 
 
-def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
+def _all_values(types: Types, row: dict[str, Any]) -> dict[str, Any]:
     """Returns the values of all columns of the input.
 
     Columns that the specification does not read are not validated: a value of a wrong type becomes null.
     """
-    names = [name for name in dict.fromkeys((*types, *given)) if not name.startswith("__")]
-    cells = {name: given.get(name) for name in names}
+    cells = {name: row.get(name) for name in (*types, *row) if not name.startswith("__")}
     return {
         name: as_type(value, types.get(name)) if fits(value, types.get(name)) else None
         for name, value in cells.items()
@@ -111,21 +110,16 @@ def invalid_reason(spec: Entry, types: Types, row: dict[str, Any], processing_ti
 
     The reasons are tested in the order of semantics 15. Gaps in windows of rows are tested later (8.3).
     """
-    tests: tuple[Callable[[], str | None], ...] = (
-        lambda: _event_time(spec, row),
-        lambda: invalid_key_reason(spec, row),
-        lambda: _position(spec, row),
-        lambda: _wrong_type(spec, types, row),
-        lambda: _too_far_ahead(spec, row, processing_time),
-        lambda: _bad_input(spec, row),
-        lambda: _bad_gap(spec, row),
-        lambda: _no_window(spec, types, row, processing_time),
+    return (
+        _event_time(spec, row)
+        or invalid_key_reason(spec, row)
+        or _position(spec, row)
+        or _wrong_type(spec, types, row)
+        or _too_far_ahead(spec, row, processing_time)
+        or _bad_input(spec, row)
+        or _bad_gap(spec, row)
+        or _no_window(spec, types, row, processing_time)
     )
-    for test in tests:
-        reason = test()
-        if reason is not None:
-            return reason
-    return None
 
 
 def _event_time(spec: Entry, row: dict[str, Any]) -> str | None:
@@ -177,10 +171,10 @@ def _bad_input(spec: Entry, row: dict[str, Any]) -> str | None:
     inputs = row_driven(spec.watermark)
     if inputs is None or inputs.column is None:
         return None
-    given = row.get(inputs.column)
-    if given is None:
+    name = row.get(inputs.column)
+    if name is None:
         return f"input {inputs.column} is null"
-    return None if given in inputs.names else f"input {inputs.column} is unknown"
+    return None if name in inputs.names else f"input {inputs.column} is unknown"
 
 
 def _bad_gap(spec: Entry, row: dict[str, Any]) -> str | None:
@@ -222,7 +216,7 @@ def invalid_delta_reason(columns: Iterable[str], row: Row) -> str | None:
 
 def exceeds(policy: DeltaPolicy, new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     """Returns whether the new value minus the old one is more than the amount (semantics 10.4)."""
-    one, other = new[policy.column], old[policy.column]
-    if isinstance(one, Decimal):
-        return Fraction(one) - Fraction(other) > Fraction(policy.size)
-    return bool(one - other > policy.size)
+    after, before = new[policy.column], old[policy.column]
+    if isinstance(after, Decimal):
+        return Fraction(after) - Fraction(before) > Fraction(policy.size)
+    return bool(after - before > policy.size)

@@ -46,10 +46,7 @@ def label_of(df: DataFrame, spec: Entry, place: int = 0, inputs: int = 1, *, fed
     """Returns the label of the pack of an operator.
 
     Args:
-        df: the input.
-        spec: the specification of the input.
         place: its place among the inputs of the operator. The label of the first one counts the operator.
-        inputs: the number of the inputs.
         fed: whether the input is the result of another operator.
     """
     label = _OWN if fed else _label_of(df, spec)
@@ -67,11 +64,7 @@ def _label_of(df: DataFrame, spec: Entry) -> str:
 
 
 def check_ancestry(df: DataFrame, spec: Entry) -> None:
-    """Checks that an operator and the operators upstream of it do not wait for each other.
-
-    Raises:
-        SetupError: if they do, or if the stream's rows are in no order that a watermark could follow.
-    """
+    """Checks that an operator and the operators upstream of it do not wait for each other."""
     plan = plan_of(df)
     if _SEVERAL in plan and (not makes_own(spec) or row_driven(spec.watermark) is not None):
         rule = (
@@ -96,10 +89,10 @@ def delayed(df: DataFrame) -> bool:
     return df.isStreaming and bool(delaying(plan_of(df)))
 
 
-def warn_of_late_rows(df: DataFrame, given: str) -> None:
+def warn_of_late_rows(df: DataFrame, without_effect: str) -> None:
     """Warns if late rows cannot reach an operator, because one of Spark's own operators drops them before.
 
-    `given` is what has no effect then.
+    `without_effect` is what has no effect then.
     """
     before = stateful(plan_of(df)) if df.isStreaming else []
     if before:
@@ -108,7 +101,7 @@ def warn_of_late_rows(df: DataFrame, given: str) -> None:
             "(semantics 12.11)"
         )
         remedy = "use an operator of panewise in its place, or this operator before it"
-        warnings.warn(explain(given, rule, remedy), DroppedLateRowsWarning, stacklevel=5)
+        warnings.warn(explain(without_effect, rule, remedy), DroppedLateRowsWarning, stacklevel=5)
 
 
 def waits_for_the_query(df: DataFrame) -> bool:

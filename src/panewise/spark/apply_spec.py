@@ -1,7 +1,7 @@
 """`apply`, which checks an input, and returns the outputs of a specification over it."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, overload
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
@@ -20,7 +20,7 @@ from panewise.spark.checks import (
     warn_of_partitions,
 )
 from panewise.spark.dataflow import Dataflow
-from panewise.spark.names import input_of
+from panewise.spark.names import Input, input_of
 from panewise.spark.results.by_family import result_class
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
@@ -55,92 +55,48 @@ SPECIFICATIONS: Final = (
 )
 
 
-@overload
-def apply(
-    df: Source,
-    spec: WindowOperator | Chain,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
-) -> WindowResult: ...
+class ApplyOptions(TypedDict, total=False):
+    """The arguments of :func:`apply` besides the input and the specification."""
+
+    finish: Literal["never", "at_end"] | None
+    shards: int | None
+    clock: DurationLike | None
 
 
 @overload
-def apply(
-    df: Source,
-    spec: OverOperator,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
-) -> OverResult: ...
+def apply(df: Source, spec: WindowOperator | Chain, **options: Unpack[ApplyOptions]) -> WindowResult: ...
 
 
 @overload
-def apply(
-    df: Source,
-    spec: DeduplicateOperator,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
-) -> DeduplicateResult: ...
+def apply(df: Source, spec: OverOperator, **options: Unpack[ApplyOptions]) -> OverResult: ...
+
+
+@overload
+def apply(df: Source, spec: DeduplicateOperator, **options: Unpack[ApplyOptions]) -> DeduplicateResult: ...
+
+
+@overload
+def apply(df: Source, spec: StreamWindow, **options: Unpack[ApplyOptions]) -> PolicyResult: ...
+
+
+@overload
+def apply(df: Mapping[str, Source], spec: JoinOperator, **options: Unpack[ApplyOptions]) -> JoinResult: ...
 
 
 @overload
 def apply(
-    df: Source,
-    spec: StreamWindow,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
-) -> PolicyResult: ...
-
-
-@overload
-def apply(
-    df: Mapping[str, Source],
-    spec: JoinOperator,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
-) -> JoinResult: ...
-
-
-@overload
-def apply(
-    df: Mapping[str, Source],
-    spec: WindowedJoin,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
+    df: Mapping[str, Source], spec: WindowedJoin, **options: Unpack[ApplyOptions]
 ) -> WindowedJoinResult: ...
 
 
 @overload
 def apply(
-    df: Mapping[str, Source],
-    spec: CogroupOperator,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
+    df: Mapping[str, Source], spec: CogroupOperator, **options: Unpack[ApplyOptions]
 ) -> CogroupResult: ...
 
 
 @overload
-def apply(
-    df: Source | Mapping[str, Source],
-    spec: Specification,
-    *,
-    finish: Literal["never", "at_end"] | None = None,
-    shards: int | None = None,
-    clock: DurationLike | None = None,
-) -> Any: ...
+def apply(df: Source | Mapping[str, Source], spec: Specification, **options: Unpack[ApplyOptions]) -> Any: ...
 
 
 def apply(
@@ -172,50 +128,50 @@ def apply(
     """
     every = None if clock is None else positive(clock, "clock")
     check_options(finish, shards)
-    given = _by_port(df, spec)
-    feeds = feeds_of(given, spec)
-    dfs = {port: feeds[port].df if port in feeds else frame_of(one) for port, one in given.items()}
+    sources = _by_port(df, spec)
+    feeds = feeds_of(sources, spec)
+    dfs = {port: feeds[port].df if port in feeds else frame_of(source) for port, source in sources.items()}
     static = static_ports(dfs, spec)
-    made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in dfs.items()})
-    output_names, shapes = dict[str, Mapping[str, str]](), dict[str, Callable[[DataFrame], DataFrame]]()
-    for port, one in dfs.items():
-        seen = input_of(one, made, port)
-        dfs[port], made, output_names[port], shapes[port] = seen.df, seen.spec, seen.output_names, seen.shape
-    made = parts(made).for_delays(made, _delays(dfs, made))
-    check_sides(dfs, {*feeds, *static}, made)
-    for port, one in dfs.items():
-        check_columns(one, made, port)
-    check_column_types(dfs, made)
-    check_feeds({port: one for port, one in dfs.items() if port not in static}, feeds, made)
-    dfs = {
-        port: one if port in feeds or port in static else _checked(one, made, port, finish, every)
-        for port, one in dfs.items()
-    }
+    fitted = parts(spec).for_columns(spec, {port: _instants(frame) for port, frame in dfs.items()})
+    inputs = dict[str, Input]()
+    for port, frame in dfs.items():
+        inputs[port] = input_of(frame, fitted, port)
+        fitted = inputs[port].spec
+    dfs = {port: seen.df for port, seen in inputs.items()}
+    output_names = {port: seen.output_names for port, seen in inputs.items()}
+    fitted = parts(fitted).for_delays(fitted, _delays(dfs, fitted))
+    check_sides(dfs, {*feeds, *static}, fitted)
+    for port, frame in dfs.items():
+        check_columns(frame, fitted, port)
+    check_column_types(dfs, fitted)
+    check_feeds({port: frame for port, frame in dfs.items() if port not in static}, feeds, fitted)
+    for port, frame in dfs.items():
+        if port not in feeds and port not in static:
+            dfs[port] = _checked(frame, fitted, port, finish, every)
     first = next(iter(dfs.values()))
     if first.isStreaming:
         warn_of_partitions(first)
-    fed = {port: one.feed.then(shapes[port]) for port, one in feeds.items()}
-    dataflow = Dataflow.from_inputs(dfs, made, shards, every, output_names, fed)
+    fed = {port: source.feed.then(inputs[port].shape) for port, source in feeds.items()}
+    dataflow = Dataflow.from_inputs(dfs, fitted, shards, every, output_names, fed)
     again = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
-    before = {port: result_of(one) for port, one in given.items() if not isinstance(one, DataFrame)}
-    at_end = finish == "at_end" or any(one.at_end for one in before.values())
-    return result_class(spec)(made, dataflow, at_end, again, before)
+    before = {
+        port: result_of(source) for port, source in sources.items() if not isinstance(source, DataFrame)
+    }
+    at_end = finish == "at_end" or any(result.at_end for result in before.values())
+    return result_class(spec)(fitted, dataflow, at_end, again, before)
 
 
 def _by_port(df: Source | Mapping[str, Source], spec: Specification) -> dict[str, Source]:
     """Returns the input of each port, in the order of the specification.
 
     Spark numbers the sources of a query by their order, so it must not depend on the caller's mapping.
-
-    Raises:
-        SpecError: if `spec` is no specification, or its ports are not those that are given.
     """
     if not isinstance(getattr(spec, "family", None), Family):
         rule = f"a specification is one of {sorted(kind.__name__ for kind in SPECIFICATIONS)}"
         raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(window=..., aggregates=...)")
-    given = df if isinstance(df, Mapping) else {INPUT: df}
-    check_named(given, spec)
-    return {port: given[port] for port in spec.ports}
+    sources = df if isinstance(df, Mapping) else {INPUT: df}
+    check_named(sources, spec)
+    return {port: sources[port] for port in spec.ports}
 
 
 def _checked(

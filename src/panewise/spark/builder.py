@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
+from panewise.spark.apply_spec import ApplyOptions
 from panewise.spark.upstream_inputs import Source
-from panewise.spec import Position
+from panewise.spec import AnyWindow, Position, Trigger, Watermark
 from panewise.spec.windows.kinds import positive
 
 
@@ -18,13 +19,6 @@ class Builder:
 
     A method that is called again replaces the value that it set, and no other. Columns are named once
     (semantics 35.8).
-
-    Attributes:
-        inputs: the input of each port.
-        fields: the fields of the specification that were set.
-        finishing: what `finish` set.
-        shard_count: what `shards` set.
-        clock_every: what `clock` set.
     """
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset()  # the fields that `options` sets
@@ -95,27 +89,19 @@ class Builder:
         return replace(self, fields={**self.fields, **fields})
 
     def _once(self, **fields: Any) -> Self:
-        """Returns the description with fields that are not set yet.
-
-        Raises:
-            SpecError: if one is.
-        """
+        """Returns the description with fields, each of which must not be set yet."""
         for name, value in fields.items():
             check_unset(name, self.fields.get(name), value)
         return self._with(**fields)
 
     @property
-    def _apply_options(self) -> dict[str, Any]:
+    def _apply_options(self) -> ApplyOptions:
         """The arguments of `apply` besides the specification."""
         return {"finish": self.finishing, "shards": self.shard_count, "clock": self.clock_every}
 
 
 def check_unset(name: str, before: Any, columns: Any) -> None:
-    """Checks that columns are not named a second time; `before` is None or empty if they were not.
-
-    Raises:
-        SpecError: with the columns of both calls.
-    """
+    """Checks that columns are not named a second time; `before` is None or empty if they were not."""
     if before:
         rule = "a description names these columns once, as those before would be lost (semantics 35.8)"
         remedy = "name all of them in one call; for two variants begin with a description without them"
@@ -153,3 +139,55 @@ class SingleInputBuilder(Builder):
         `ordered` and `remember` are those of semantics 4.4.
         """
         return self._with(position=Position(partition, offset, source, ordered, remember))
+
+
+class EventTimeBuilder(SingleInputBuilder):
+    """The description of an operator over one DataFrame that may have a watermark of its own."""
+
+    def watermark(self, watermark: Watermark) -> Self:
+        """Sets the source of the watermark, if that is not `withWatermark` alone.
+
+        It is FixedLag, Inputs with a column, or StreamTime. An OVER operator and a deduplication take
+        StreamTime(per="all") only.
+        """
+        return self._with(watermark=watermark)
+
+
+class WindowsBuilder(Builder):
+    """The description of an operator whose rows are assigned to windows.
+
+    With two sides the watermark is the lower one of both.
+    """
+
+    def window(self, window: AnyWindow) -> Self:
+        """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global.
+
+        Those of a cogroup are made from the rows of both sides, and are no windows of rows.
+        """
+        return self._with(window=window)
+
+    def trigger(self, trigger: Trigger) -> Self:
+        """Sets when panes are emitted.
+
+        Default: when the watermark reaches the end of the window, and then once for each micro-batch that
+        adds rows to it.
+        """
+        return self._with(trigger=trigger)
+
+    def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> Self:
+        """Sets what a pane contains.
+
+        Default: "accumulating", all rows of the window so far. In a chain that needs retractions
+        (semantics 30.4, 30.5) it is "retracting".
+        """
+        return self._with(accumulation=mode)
+
+    def allowed_lateness(
+        self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window"
+    ) -> Self:
+        """Sets how far the watermark may pass the end of a window before the window expires. Default: 0.
+
+        With `drop_by="row"` a row is late, for all its windows, if its event time is below
+        watermark - lateness.
+        """
+        return self._with(allowed_lateness=lateness, drop_by=drop_by)

@@ -59,16 +59,16 @@ def session() -> Iterator[SparkSession]:
     for name, value in {**_QUIET, "spark.driver.memory": f"{_heap() >> 20}m"}.items():
         builder = builder.config(name, value)
     try:
-        made = builder.getOrCreate()
+        started = builder.getOrCreate()
     except PySparkException as error:
         remedy = "set JAVA_HOME or PATH to one of them"
         raise SetupError(
             f"Spark does not start ({_reason(error)})", "Spark 4 runs on Java 17 or 21", remedy
         ) from error
     try:
-        yield made
+        yield started
     finally:
-        made.stop()
+        started.stop()
 
 
 def _heap() -> int:
@@ -89,12 +89,6 @@ def read_state(
 
     The query may be running. The driver has the stored state of one partition of the state store in memory at
     a time.
-
-    Args:
-        spark: the session that reads.
-        checkpoint: a path that Spark can read.
-        batch: the number of the micro-batch.
-        progress: is called with what is being read.
 
     Raises:
         StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise, or if the
@@ -159,15 +153,15 @@ def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
 
 
 def _unreadable(checkpoint: str, error: Exception) -> StateError:
-    given = f"checkpoint {checkpoint!r} ({_reason(error)})"
+    fault = f"checkpoint {checkpoint!r} ({_reason(error)})"
     if "OutOfMemoryError" in str(error) or "Py4JNetworkError" in type(error).__name__:
         rule = "Spark has the stored state of a partition in the memory of the driver"
-        return StateError(given, rule, "give read_state a session with more spark.driver.memory")
+        return StateError(fault, rule, "give read_state a session with more spark.driver.memory")
     rule = (
         "Spark can read the state of a micro-batch until it removes it "
         "(spark.sql.streaming.minBatchesToRetain)"
     )
-    return StateError(given, rule, f"give a later micro-batch, or {REMEDY}")
+    return StateError(fault, rule, f"give a later micro-batch, or {REMEDY}")
 
 
 def _by_shard(rows: Iterable[Any]) -> Iterator[tuple[int, Mapping[str, bytes]]]:

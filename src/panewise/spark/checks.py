@@ -22,35 +22,24 @@ DELAY = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
 
 
 def check_options(finish: object, shards: object) -> None:
-    """Checks the options that a query has besides its specification.
-
-    Raises:
-        SpecError: if an option has a value that is not allowed.
-    """
+    """Checks the options that a query has besides its specification."""
     if finish not in (None, "never", "at_end"):
         raise SpecError(f"finish={finish!r}", "finish is 'never' or 'at_end'", "give one of these")
     if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
         raise SpecError(f"shards={shards!r}", "the number of shards is 1 or more", "give a number such as 8")
 
 
-def check_named(given: Mapping[str, object], spec: Specification) -> None:
-    """Checks that there is a DataFrame for each input of the operator.
-
-    Raises:
-        SpecError: if not.
-    """
-    if set(given) != set(spec.ports):
+def check_named(inputs: Mapping[str, object], spec: Specification) -> None:
+    """Checks that there is a DataFrame for each input of the operator."""
+    if set(inputs) != set(spec.ports):
         rule = f"the inputs of the operator are {list(spec.ports)}"
-        raise SpecError(f"DataFrames for {list(given)}", rule, "give a DataFrame for each of these")
+        raise SpecError(f"DataFrames for {list(inputs)}", rule, "give a DataFrame for each of these")
 
 
 def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None:
     """Checks that the input has the columns of the specification, with types that it can use.
 
     The event time must be a TIMESTAMP. New columns of an OVER operator must not have names of input columns.
-
-    Raises:
-        SpecError: naming the column.
     """
     entry = spec.ports[port]
     for name in entry.columns_read:
@@ -74,11 +63,11 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 "give the new column another name, or drop the old one before the operator",
             )
     for name in entry.time_columns:
-        given = df.schema[name].dataType
-        if not isinstance(given, TimestampType):
+        kind = df.schema[name].dataType
+        if not isinstance(kind, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
             remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
-            raise SpecError(f"event time {name}: {given.simpleString()}{_in_error(port)}", rule, remedy)
+            raise SpecError(f"event time {name}: {kind.simpleString()}{_in_error(port)}", rule, remedy)
 
 
 def _in_error(port: str) -> str:
@@ -87,11 +76,7 @@ def _in_error(port: str) -> str:
 
 
 def check_distinct(df: DataFrame, names: Iterable[str]) -> None:
-    """Checks that Spark takes no two emitted columns for one.
-
-    Raises:
-        SpecError: if there are two whose names differ in case only, unless Spark distinguishes them.
-    """
+    """Checks that Spark takes no two emitted columns for one."""
     same, seen = same_name(df), dict[str, str]()
     for name in names:
         other = seen.setdefault(same(name), name)
@@ -101,11 +86,7 @@ def check_distinct(df: DataFrame, names: Iterable[str]) -> None:
 
 
 def check_free(names: Iterable[str]) -> None:
-    """Checks that no column of the user has the name of the reports of an operator.
-
-    Raises:
-        SpecError: naming the column.
-    """
+    """Checks that no column of the user has the name of the reports of an operator."""
     for name in names:
         if name.lower() == PROGRESS:
             rule = "between operators a column of this name has their watermarks (semantics 35.7)"
@@ -113,11 +94,7 @@ def check_free(names: Iterable[str]) -> None:
 
 
 def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
-    """Checks that the columns have types that the specification can use (semantics 24.19).
-
-    Raises:
-        SpecError: naming the column.
-    """
+    """Checks that the columns have types that the specification can use (semantics 24.19)."""
     types = {
         port: {name: Type(simple_text(df.schema[name].dataType)) for name in own_columns(df)}
         for port, df in dfs.items()
@@ -131,9 +108,6 @@ def check_stream(
     """Checks that a stream has a watermark of the operator's event time, and RocksDB as its state store.
 
     The stream needs no watermark if the operator makes its own. The error names the port, if that has a name.
-
-    Raises:
-        SetupError: naming the call that is missing.
     """
     rule = "the query's watermark decides when windows are complete and rows are late"
     watermarks = watermark_columns(df)
@@ -144,9 +118,9 @@ def check_stream(
             "call df.withWatermark(event_time, '10 seconds') before the operator",
         )
     if not own_watermark and event_times and not set(event_times) & set(watermarks):
-        given = f"a watermark of {', '.join(watermarks)} for the event time {event_times[0]}{_in_error(port)}"
+        fault = f"a watermark of {', '.join(watermarks)} for the event time {event_times[0]}{_in_error(port)}"
         raise SetupError(
-            given,
+            fault,
             f"{rule}, and it comes from the event time",
             f"call df.withWatermark({event_times[0]!r}, ...) instead",
         )
@@ -168,13 +142,13 @@ def warn_of_partitions(df: DataFrame) -> None:
     cores = None if context is None else int(context.defaultParallelism)
     most = 64 if cores is None else _PARTITIONS_FOR_A_CORE * cores
     if partitions > most:
-        given = f"{PARTITIONS}={partitions}" + ("" if cores is None else f" on {cores} cores")
+        fault = f"{PARTITIONS}={partitions}" + ("" if cores is None else f" on {cores} cores")
         rule = (
             "each partition costs a Python task and a commit in every micro-batch, and a "
             "checkpoint fixes their number"
         )
         remedy = f"call configure(spark, shuffle_partitions={cores or 8}) before the first start"
-        warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=5)
+        warnings.warn(explain(fault, rule, remedy), ShufflePartitionsWarning, stacklevel=5)
 
 
 def own_columns(df: DataFrame) -> list[str]:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar
 
-from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.apply_spec import apply
+from panewise.spark.builder import WindowsBuilder
 from panewise.spark.results.sides import CogroupResult
-from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
+from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, inputs_of_sides
 from panewise.spark.upstream_inputs import Source
-from panewise.spec import Aggregate, AnyWindow, CogroupOperator, MergeAggregate, Side, Trigger
+from panewise.spec import Aggregate, CogroupOperator, MergeAggregate, Side
 from panewise.spec.operators.join.columns import SIDES
 
 
@@ -50,12 +50,12 @@ def cogrouped(
 
     Source: semantics 43; pyspark cogroup, S4 merge operators.
     """
-    inputs, sides = begun("cogrouped", "a cogroup", left, right, event_time)
+    inputs, sides = inputs_of_sides("cogrouped", "a cogroup", left, right, event_time)
     return CogroupBuilder(inputs, {}, sides=sides)
 
 
 @dataclass(frozen=True)
-class CogroupBuilder(SidesBuilder):
+class CogroupBuilder(WindowsBuilder, SidesBuilder):
     """The description of a cogroup. Every method returns a new description; :meth:`agg` ends it.
 
     Its options are on_time, closing, only_updated, timestamp, evaluate and strict of CogroupOperator, and
@@ -65,35 +65,6 @@ class CogroupBuilder(SidesBuilder):
     OPTIONS: ClassVar[frozenset[str]] = frozenset(
         {"on_time", "closing", "only_updated", "timestamp", "evaluate", "strict", *OF_EACH_SIDE}
     )
-
-    def window(self, window: AnyWindow) -> Self:
-        """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global.
-
-        They are made from the rows of both sides. Windows of rows are refused.
-        """
-        return self._with(window=window)
-
-    def trigger(self, trigger: Trigger) -> Self:
-        """Sets when panes are emitted.
-
-        Default: when the lower watermark of both sides reaches the end of the window, and then once for each
-        micro-batch that adds rows to it.
-        """
-        return self._with(trigger=trigger)
-
-    def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> Self:
-        """Sets what a pane contains. Default: "accumulating", all rows of the window so far."""
-        return self._with(accumulation=mode)
-
-    def allowed_lateness(
-        self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window"
-    ) -> Self:
-        """Sets how far the lower watermark may pass the end of a window before it expires. Default: 0.
-
-        With `drop_by="row"` a row is late, for all its windows, if its event time is below
-        watermark - lateness.
-        """
-        return self._with(allowed_lateness=lateness, drop_by=drop_by)
 
     def agg(
         self,
@@ -126,5 +97,4 @@ class CogroupBuilder(SidesBuilder):
             both_aggregates=both,
             **self.fields,
         )
-        result: CogroupResult = apply(self.inputs, spec, **self._apply_options)
-        return result
+        return apply(self.inputs, spec, **self._apply_options)

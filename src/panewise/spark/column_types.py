@@ -37,12 +37,7 @@ _REFUSED: Final = {
 
 
 def check_names_and_types(fields: Iterable[StructField]) -> None:
-    """Checks that columns can pass through an operator.
-
-    Raises:
-        SpecError: naming the column, if its type cannot pass through, or if two columns, or two fields of a
-            struct, have one name.
-    """
+    """Checks that columns can pass through an operator."""
     columns = list(fields)
     _check_names("column", [field.name for field in columns])
     for field in columns:
@@ -51,15 +46,15 @@ def check_names_and_types(fields: Iterable[StructField]) -> None:
 
 
 def _check(field: StructField, part: DataType) -> None:
-    given = f"column {field.name}: {field.dataType.simpleString()}"
+    fault = f"column {field.name}: {field.dataType.simpleString()}"
     if type(part).__name__ in _REFUSED:
         rule, remedy = _REFUSED[type(part).__name__]
-        raise SpecError(given, rule, remedy.format(field.name))
+        raise SpecError(fault, rule, remedy.format(field.name))
     if isinstance(part, StructType):
-        _check_names(f"in {given}: field", part.names)
+        _check_names(f"in {fault}: field", part.names)
     if _is_empty(part):
         rule = "a list or map without a type of its elements has none in Arrow"
-        raise SpecError(given, rule, f"drop {field.name}, or cast it: SF.array().cast('array<string>')")
+        raise SpecError(fault, rule, f"drop {field.name}, or cast it: SF.array().cast('array<string>')")
 
 
 def _check_names(what: str, names: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -36,7 +36,6 @@ from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of, with_own_names
-from panewise.spark.upstream import Feed, renamed_inputs
 from panewise.spark.watermarks import follows_query
 from panewise.spark.whole_batch import whole_batch
 from panewise.spec import Specification, parts
@@ -76,7 +75,7 @@ class Dataflow:
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
-    fed: Mapping[str, Feed] = field(default_factory=dict)
+    fed: Mapping[str, "Feed"] = field(default_factory=dict)
     controls: str | None = None
 
     @classmethod
@@ -87,21 +86,18 @@ class Dataflow:
         shards: int | None,
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
-        fed: Mapping[str, Feed] | None = None,
+        fed: Mapping[str, "Feed"] | None = None,
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
         By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
-
-        Raises:
-            SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
         feeds = fed or {}
         columns = {port: own_columns(df) if port in feeds else df.columns for port, df in dfs.items()}
         inner = inner_names([name for names in columns.values() for name in names], spec)
         check_free(inner)
         if inner:
-            dfs, feeds = renamed_inputs(dfs, feeds, inner)
+            dfs, feeds = _renamed_inputs(dfs, feeds, inner)
             spec = renamed(spec, inner)
             output_names = _with_names(output_names, inner)
         df = next(iter(dfs.values()))
@@ -118,13 +114,9 @@ class Dataflow:
         )
 
     def with_spec(self, spec: Specification) -> "Dataflow":
-        """Returns the dataflow of another specification, with the user's names, over the same inputs.
-
-        Raises:
-            SpecError: if the specification does not fit the types of the inputs.
-        """
+        """Returns the dataflow of another specification, with the user's names, over the same inputs."""
         restored = {own: name for name, own in self.inner.items()}
-        dfs, fed = renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
+        dfs, fed = _renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
         names = _with_names(self.output_names, restored)
@@ -265,9 +257,6 @@ class Dataflow:
             packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
             run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
-        cache, mirror = (
-            int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096"))
-        )
         settings = Settings(
             self.spec,
             schemas,
@@ -275,8 +264,8 @@ class Dataflow:
             self.clocks,
             self.live,
             direct,
-            cache,
-            mirror,
+            int(setting(packed, CACHE, "1024")),
+            int(setting(packed, MIRROR, "4096")),
             reports,
             {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
             self.static,
@@ -338,6 +327,42 @@ class Dataflow:
         return {port: polars_schema(schema) for port, schema in inputs.items()}
 
 
+@dataclass(frozen=True)
+class Feed:
+    """An operator whose emitted rows are the input of another operator (semantics 42.5).
+
+    Attributes:
+        first: the operator.
+        shape: a function that makes the input from its rows and envelopes (:meth:`Dataflow.as_input`).
+        others: the number of operators before the other inputs, for the names of metrics.
+    """
+
+    first: Dataflow
+    shape: Callable[[DataFrame], DataFrame]
+    others: int
+
+    def then(self, shape: Callable[[DataFrame], DataFrame]) -> "Feed":
+        """Returns the feed with one more change of the rows."""
+        before = self.shape
+        return replace(self, shape=lambda df: shape(before(df)))
+
+    def rows(self, written: Mapping[str, str]) -> DataFrame:
+        """Returns the input; `written` as in :meth:`Dataflow.as_input`."""
+        return self.shape(self.first.as_input(self.others, written))
+
+
+def _renamed_inputs(
+    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], names: Mapping[str, str]
+) -> tuple[dict[str, DataFrame], dict[str, Feed]]:
+    """Returns inputs and their feeds with renamed columns; `names` has the new name of each old one."""
+
+    def rename(df: DataFrame) -> DataFrame:
+        return df.withColumnsRenamed(dict(names))
+
+    renamed_feeds = {port: feed.then(rename) for port, feed in feeds.items()}
+    return {port: rename(df) for port, df in dfs.items()}, renamed_feeds
+
+
 def _with_names(
     output_names: Mapping[str, Mapping[str, str]] | None, names: Mapping[str, str]
 ) -> Mapping[str, Mapping[str, str]] | None:
@@ -351,11 +376,7 @@ def _with_names(
 
 
 def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> list[int]:
-    """Returns the numbers of the given number of shards, or of the default number.
-
-    Raises:
-        SpecError: if rows or panes of all keys meet, and `shards` is above 1.
-    """
+    """Returns the numbers of the given number of shards, or of the default number."""
     one_shard = parts(spec).one_shard(spec)
     if one_shard is not None and shards is not None and shards > 1:
         raise SpecError(f"shards={shards}", *one_shard)

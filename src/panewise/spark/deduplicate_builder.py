@@ -9,10 +9,10 @@ from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
-from panewise.spark.builder import SingleInputBuilder
+from panewise.spark.builder import EventTimeBuilder
 from panewise.spark.results.single_input import DeduplicateResult
 from panewise.spark.upstream_inputs import Source, default_time
-from panewise.spec import DeduplicateOperator, Watermark
+from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import By, Emit, Keep
 
 
@@ -40,7 +40,7 @@ def deduplicate(df: Source, event_time: str | None = "event_time") -> "Deduplica
 
 
 @dataclass(frozen=True)
-class DeduplicateBuilder(SingleInputBuilder):
+class DeduplicateBuilder(EventTimeBuilder):
     """The description of a deduplication.
 
     Every method returns a new description. The last method to call is :meth:`within`, which returns the
@@ -52,13 +52,6 @@ class DeduplicateBuilder(SingleInputBuilder):
     def on(self, *columns: str) -> Self:
         """Sets the keys. Only rows that are equal in all of these columns are duplicates."""
         return self._once(keys=columns)
-
-    def watermark(self, watermark: Watermark) -> Self:
-        """Sets the source of the watermark: FixedLag, Inputs with a column, or StreamTime(per="all").
-
-        Default: the watermark of the query, which `withWatermark` makes.
-        """
-        return self._with(watermark=watermark)
 
     def within(
         self,
@@ -85,5 +78,4 @@ class DeduplicateBuilder(SingleInputBuilder):
             rule = "rows are duplicates if they are equal in the keys"
             raise SpecError("deduplicate(...).within(...) without keys", rule, "call .on(...) before it")
         spec = DeduplicateOperator(within=duration, keep=keep, by=by, emit=emit, **self.fields)
-        result: DeduplicateResult = apply(self.df, spec, **self._apply_options)
-        return result
+        return apply(self.df, spec, **self._apply_options)

@@ -50,9 +50,9 @@ def _kind(base: Any) -> Any:
             return attribute if name.startswith("_") or not callable(attribute) else _marking(attribute, self)
 
         def withWatermark(self, *args: Any, **kwargs: Any) -> DataFrame:  # noqa: N802 - PySpark's name
-            given = ", ".join(map(repr, (*args, *kwargs.values())))
+            fault = ", ".join(map(repr, (*args, *kwargs.values())))
             rule = "it would wait for these rows, and they wait for the watermark: nothing would be emitted"
-            raise SetupError(f"withWatermark({given}) of emitted rows", rule, self.__dict__[_REMEDY])
+            raise SetupError(f"withWatermark({fault}) of emitted rows", rule, self.__dict__[_REMEDY])
 
     for name in ("__name__", "__qualname__", "__module__"):
         setattr(Emitted, name, getattr(base, name))
@@ -78,13 +78,13 @@ def _named_metrics() -> Iterator[None]:
     except AnalysisException as error:
         if error.getCondition() != "DUPLICATED_METRICS_NAME":
             raise
-        given = "two outputs of one result, or of two operators, in one query"
+        fault = "two outputs of one result, or of two operators, in one query"
         rule = "each is an operator of its own there, and metrics of different operators have different names"
         remedy = (
             "write outputs of one result with result.write(...); else call configure(spark, metrics='other') "
             "before the second operator is built"
         )
-        raise SetupError(given, rule, remedy) from None
+        raise SetupError(fault, rule, remedy) from None
 
 
 def _marking(method: Callable[..., Any], df: Any) -> Callable[..., Any]:

@@ -97,7 +97,6 @@ def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes
     10 ns on its way from one Spark stage to the next (docs/performance.md).
 
     Args:
-        frame: the rows.
         alike: further columns of 64-bit integers that have one value in all rows. Only the header has them.
     """
     widths = _widths(frame) if frame.estimated_size() >= _LONG else {}

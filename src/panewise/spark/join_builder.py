@@ -10,13 +10,14 @@ from panewise.spark.builder import check_unset
 from panewise.spark.checks import same_name
 from panewise.spark.names import matches
 from panewise.spark.results.sides import JoinResult
-from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, begun
+from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, inputs_of_sides
 from panewise.spark.upstream_inputs import Source, frame_of
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.aggregates.expressions import is_column, name_of
 from panewise.spec.conditions import Term, as_condition
 from panewise.spec.operators.join.columns import EITHER, LEFT, ONE_SIDED, RIGHT, SIDES, How, Selected
-from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest, RowWindow
+from panewise.spec.operators.join.interval import Interval
+from panewise.spec.operators.join.match import AsOf, LastRows, Latest, RowWindow
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
@@ -63,7 +64,7 @@ def joined(
 
     Source: semantics 27, 28, 36 to 41; Flink's interval join, Kafka Streams' KStream joins.
     """
-    inputs, sides = begun("joined", "a join", left, right, event_time)
+    inputs, sides = inputs_of_sides("joined", "a join", left, right, event_time)
     return JoinBuilder(inputs, {}, sides=sides)
 
 
@@ -292,8 +293,8 @@ class JoinBuilder(SidesBuilder):
 
         Source: semantics 38.
         """
-        made, before = as_condition(condition), self.fields.get("condition")
-        together = made if before is None else as_condition(Term(before) & Term(made))
+        further, before = as_condition(condition), self.fields.get("condition")
+        together = further if before is None else as_condition(Term(before) & Term(further))
         return replace(self, fields={**self.fields, "condition": together})
 
     def select(self, *columns: SelectedLike) -> Self:
@@ -307,9 +308,9 @@ class JoinBuilder(SidesBuilder):
                 new name). ("either", name) is a key column that has its value from the right row where
                 there is no left one. They are given one by one or as a list.
         """
-        given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
-        check_unset("select", self.chosen, given)
-        return replace(self, chosen=tuple(given))
+        selected: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
+        check_unset("select", self.chosen, selected)
+        return replace(self, chosen=tuple(selected))
 
     def prefix(self, left: str = "", right: str = "") -> Self:
         """Sets what begins the names of the columns of each side in emitted rows.
@@ -372,45 +373,40 @@ class JoinBuilder(SidesBuilder):
             )
             raise SpecError("no match", rule, remedy)
         left, right = (Side(**self.sides[side]) for side in SIDES)
-        select = None if self.chosen is None else [self._selected(one, how) for one in self.chosen]
+        select = None if self.chosen is None else [self._selected(column, how) for column in self.chosen]
         spec = JoinOperator(left=left, right=right, how=how, select=select, **self.fields)
-        result: JoinResult = apply(self.inputs, spec, **self._apply_options)
-        return result
+        return apply(self.inputs, spec, **self._apply_options)
 
-    def _selected(self, given: SelectedLike, how: str) -> Selected:
-        """Returns the column that an argument of `select` names.
-
-        Raises:
-            SpecError: if it names none, or one of each side.
-        """
-        if isinstance(given, Selected):
-            return given
-        if isinstance(given, tuple) and 2 <= len(given) <= 3 and all(isinstance(one, str) for one in given):
-            side, column, *new = map(name_of, given)
+    def _selected(self, wanted: SelectedLike, how: str) -> Selected:
+        """Returns the column that an argument of `select` names."""
+        if isinstance(wanted, Selected):
+            return wanted
+        if isinstance(wanted, tuple) and len(wanted) in (2, 3) and {*map(type, wanted)} <= {str}:
+            side, column, *new = map(name_of, wanted)
             key = None if side == RIGHT else self._key(column, LEFT)
             kind: Any = side
             return Selected(kind, column if key is None else key, new[0] if new else column)
-        if not isinstance(given, str):
+        if not isinstance(wanted, str):
             rule = "a column is selected by its name, or by its side and its name"
-            remedy = "select it from the rows" if is_column(given) else _AN_EXAMPLE
-            raise SpecError(f"select({given!r})", rule, remedy)
-        return self._named(given, how)
+            remedy = "select it from the rows" if is_column(wanted) else _AN_EXAMPLE
+            raise SpecError(f"select({wanted!r})", rule, remedy)
+        return self._named(wanted, how)
 
     def _named(self, name: str, how: str) -> Selected:
         name = name_of(name)
         keys = self._key(name, LEFT), self._key(name, RIGHT)
         sides = SIDES[:1] if how in ONE_SIDED else SIDES
-        found = [
+        matching = [
             side
             for side, key in zip(sides, keys, strict=False)
             if key is not None or matches(frame_of(self.inputs[side]), name)
         ]
-        if len(found) == 1:
-            kind: Any = found[0]
+        if len(matching) == 1:
+            kind: Any = matching[0]
             return Selected(kind, keys[SIDES.index(kind)] or name, name)
-        if found and keys[0] is not None and self._place(name, LEFT) == self._place(name, RIGHT):
+        if matching and keys[0] is not None and self._place(name, LEFT) == self._place(name, RIGHT):
             return Selected(EITHER, keys[0], name)
-        if found:
+        if matching:
             rule = "a name alone is for a column of one side, or a key column of one name on both sides"
             raise SpecError(f"select({name!r}), a column of both sides", rule, _AN_EXAMPLE)
         columns = {side: frame_of(self.inputs[side]).columns for side in sides}

@@ -19,11 +19,7 @@ _COUNTS = frozenset({"count"})
 
 
 def check_maps(spec: Specification, inputs: StructType, port: str = INPUT) -> None:
-    """Refuses maps where values are compared, as Spark does.
-
-    Raises:
-        SpecError: for a map in a key, an order or position column, or an aggregate that compares values.
-    """
+    """Refuses maps where values are compared, as Spark does."""
     entry = spec.ports[port]
     for name in (*entry.keys, *entry.order, *(entry.position.columns if entry.position else ())):
         if contains(inputs[name].dataType, MapType):

@@ -42,9 +42,7 @@ class Tally:
 
     Attributes:
         timed: whether the operator emits panes, which have a timing.
-        panes: the number of emitted panes or rows.
         timings: the numbers of panes by timing. Outputs without this column have none.
-        reasons: the numbers of late and of invalid rows by reason.
     """
 
     timed: bool = True
@@ -126,13 +124,13 @@ def _combined(metric: str) -> Column:
     if metric in _REASONS:
         nothing = F.create_map().cast("map<string, bigint>")
         return F.aggregate(
-            F.collect_list(value), nothing, lambda one, other: F.map_zip_with(one, other, _plus)
+            F.collect_list(value), nothing, lambda counts, other: F.map_zip_with(counts, other, _plus)
         )
     return F.min(value) if metric in _LEAST else F.max(value)
 
 
-def _plus(_: Column, one: Column, other: Column) -> Column:
-    return F.coalesce(one, F.lit(0)) + F.coalesce(other, F.lit(0))
+def _plus(_: Column, count: Column, other: Column) -> Column:
+    return F.coalesce(count, F.lit(0)) + F.coalesce(other, F.lit(0))
 
 
 def without_metrics(stepped: DataFrame) -> DataFrame:

@@ -126,13 +126,7 @@ class ShardRunner:
             # that text in memory, so they are encoded before the commit.
             envelopes, emitted = iter(list(envelopes)), {}
         del output, buffer
-        timer = self._timer(stored.manifest.header.get("timer"), watermark)
-        clocks_moved = stored.moved and settings.clocks == "control"
-        header = stored.manifest.header
-        more_changed = timer != header.get("timer") or feeds != header.get(FEEDS, {})
-        if stored.changed or clocks_moved or more_changed:
-            more = {FEEDS: feeds} if feeds else {}
-            stored.commit(timer=timer, more={**more, LENGTHS: self._store.lengths})
+        self._commit(stored, watermark, feeds)
         metrics = metrics_of(counts, tally, figures_of(stored, self._store.lengths))
         if settings.direct is not None:
             yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
@@ -140,6 +134,16 @@ class ShardRunner:
         live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
         report = self._report(stored.operator, shard)
         yield from _envelopes(chain(shard_batch.carried, envelopes, live, report), metrics)
+
+    def _commit(self, stored: StoredOperator, watermark: int | None, feeds: dict[str, Reports]) -> None:
+        """Sets the timer, and commits the state unless the step has changed nothing that is stored."""
+        header = stored.manifest.header
+        timer = self._timer(header.get("timer"), watermark)
+        clocks_moved = stored.moved and self._settings.clocks == "control"
+        more_changed = timer != header.get("timer") or feeds != header.get(FEEDS, {})
+        if stored.changed or clocks_moved or more_changed:
+            more = {FEEDS: feeds} if feeds else {}
+            stored.commit(timer=timer, more={**more, LENGTHS: self._store.lengths})
 
     def _load(self) -> StoredOperator:
         """Returns the operator of the shard that Spark is processing."""

@@ -42,12 +42,7 @@ class Input:
 
 
 def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
-    """Returns the input of a port, with columns spelled as in the specification, and expressions as columns.
-
-    Raises:
-        SpecError: if several columns have one name, a column is spelled in two ways, an expression has the
-            name of a column, or two expressions have one name.
-    """
+    """Returns the input of a port, with the spelling of the specification, and expressions as columns."""
     names = dict[str, str]()
     computed = {
         expression: _computed(df, expression, names) for expression in _expressions(df, spec.ports[port])
@@ -60,15 +55,8 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
     }
     for name in added:
         if matches(df, name):
-            rule = (
-                "an expression becomes a column of the operator's input, and its name "
-                "differs from those of all other columns"
-            )
-            raise SpecError(
-                f"the expression {name!r} has the name of a column",
-                rule,
-                "give the expression another .alias(...)",
-            )
+            fault = f"the expression {name!r} has the name of a column"
+            raise SpecError(fault, _DISTINCT, "give the expression another .alias(...)")
     if names:
         spec = parts(spec).renamed(spec, port, names, tuple(own_columns(df)) if added else None)
     spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])
@@ -114,11 +102,7 @@ def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
 
 
 def _expressions(df: DataFrame, entry: Entry) -> list[Expression]:
-    """Returns the expressions that stand in the place of columns, each once.
-
-    Raises:
-        SpecError: if two different expressions have the same text, such as two functions without a name.
-    """
+    """Returns the expressions that stand in the place of columns, each once."""
     known: dict[str, Expression] = {}
     for value in (*entry.keys, *entry.columns_read):
         if isinstance(value, Expression) and not _same(df, value, known.setdefault(value, value)):
@@ -126,15 +110,15 @@ def _expressions(df: DataFrame, entry: Entry) -> list[Expression]:
     return list(known.values())
 
 
-def _same(df: DataFrame, one: Any, other: Any) -> bool:
+def _same(df: DataFrame, part: Any, other: Any) -> bool:
     """Returns whether two parts of expressions with equal texts are the same."""
-    if one is other:
+    if part is other:
         return True
-    if isinstance(one, Expression) and isinstance(other, Expression):
-        return one.kind == other.kind and all(map(partial(_same, df), one.parts, other.parts))
-    if isinstance(one, Column) and isinstance(other, Column):
-        return bool(_plan(df, one) == _plan(df, other))
-    return bool(one == other)
+    if isinstance(part, Expression) and isinstance(other, Expression):
+        return part.kind == other.kind and all(map(partial(_same, df), part.parts, other.parts))
+    if isinstance(part, Column) and isinstance(other, Column):
+        return bool(_plan(df, part) == _plan(df, other))
+    return bool(part == other)
 
 
 def _plan(df: DataFrame, column: Any) -> Any:

@@ -5,14 +5,14 @@ It reads like pyspark.sql.Window.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
-from panewise.spark.builder import SingleInputBuilder
+from panewise.spark.builder import EventTimeBuilder
 from panewise.spark.results.over import OverResult
 from panewise.spark.upstream_inputs import Source
-from panewise.spec import Over, OverOperator, Watermark, over_operator
+from panewise.spec import Over, OverOperator, over_operator
 
 
 def over(df: Source, event_time: str | None = None) -> "OverBuilder":
@@ -40,20 +40,13 @@ def over(df: Source, event_time: str | None = None) -> "OverBuilder":
 
 
 @dataclass(frozen=True)
-class OverBuilder(SingleInputBuilder):
+class OverBuilder(EventTimeBuilder):
     """The description of an OVER operator.
 
     Every method returns a new description. :meth:`withColumns` or :meth:`ordered` ends it.
     """
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset({"null_keys", "max_future_skew"})
-
-    def watermark(self, watermark: Watermark) -> Self:
-        """Sets the source of the watermark, if that is not `withWatermark` alone.
-
-        It is FixedLag, Inputs with a column, or StreamTime(per="all").
-        """
-        return self._with(watermark=watermark)
 
     def withColumn(self, name: str, column: Over) -> OverResult:  # noqa: N802 - PySpark's name
         """As :meth:`withColumns`, with one new column."""
@@ -68,7 +61,7 @@ class OverBuilder(SingleInputBuilder):
             SpecError: if the description breaks a rule, or does not fit the input's columns.
             SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
         """
-        result: OverResult = apply(self.df, over_operator(columns, **self.fields), **self._apply_options)
+        result = apply(self.df, over_operator(columns, **self.fields), **self._apply_options)
         return replace(result, made=columns, fields=self.fields)
 
     def ordered(self, *keys: str) -> OverResult:
@@ -87,5 +80,4 @@ class OverBuilder(SingleInputBuilder):
 
         Source: semantics 29.11; Flink's temporal sort, RisingWave's EMIT ON WINDOW CLOSE.
         """
-        result: OverResult = apply(self.df, OverOperator(keys=keys, **self.fields), **self._apply_options)
-        return result
+        return apply(self.df, OverOperator(keys=keys, **self.fields), **self._apply_options)

@@ -36,16 +36,11 @@ class Pack:
     """The function that ``mapInArrow`` calls with each partition of the input.
 
     Attributes:
-        spec: the specification.
-        schemas: the columns of all ports.
-        shards: the numbers of the shards.
         late_wanted: whether the late rows are an output. Rows are then not pre-aggregated.
-        port: the port of this input.
         by_place: whether the columns of the input have other names. They are then found by their places:
             first the columns of the schema, then `more`.
         more: further columns: the timestamp of the micro-batch, and the reports of an operator.
         label: the name that Spark shows in plans (:mod:`panewise.spark.ancestry`).
-        strict: whether an invalid row is an error.
         shard_keys: the columns that decide the shard of a row; empty if all rows have one shard.
     """
 
@@ -241,9 +236,9 @@ def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.D
 
 def _invalid(port: str, invalid: pl.DataFrame) -> InputError:
     """Returns the error for invalid rows of a static side."""
-    given = f"{invalid.height} invalid rows of the static {port} side, the first one: {invalid[REASON][0]}"
+    fault = f"{invalid.height} invalid rows of the static {port} side, the first one: {invalid[REASON][0]}"
     rule = "a static side has no output of invalid rows (semantics 36.8)"
-    return InputError(given, rule, "filter them before the join")
+    return InputError(fault, rule, "filter them before the join")
 
 
 def _encoded(rows: pl.DataFrame) -> bytes:

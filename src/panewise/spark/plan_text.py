@@ -25,10 +25,8 @@ class PlanNode:
     """A node of a plan.
 
     Attributes:
-        depth: its distance from the root.
         name: what kind of node it is, such as "Aggregate".
         rest: the text after the name.
-        streaming: whether it is a stream.
     """
 
     depth: int
@@ -57,11 +55,11 @@ def nodes_of(plan: str) -> list[PlanNode]:
     >>> [(n.depth, n.name, n.streaming) for n in nodes_of("~Join Inner\n:- ~Project [a]\n+- Range (0, 1)")]
     [(0, 'Join', True), (1, 'Project', True), (1, 'Range', False)]
     """
-    found = (_LINE.fullmatch(line) for line in plan.splitlines())
+    matches = (_LINE.fullmatch(line) for line in plan.splitlines())
     return [
-        PlanNode(len(one["indent"]) // 3, one["name"], one["rest"], one["stream"] == "~")
-        for one in found
-        if one
+        PlanNode(len(match["indent"]) // 3, match["name"], match["rest"], match["stream"] == "~")
+        for match in matches
+        if match
     ]
 
 

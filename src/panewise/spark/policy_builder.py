@@ -99,8 +99,7 @@ class PolicyBuilder(SingleInputBuilder):
             SpecError: if the description breaks a rule, or does not fit the columns.
             SetupError: if the state store is not RocksDB.
         """
-        result: PolicyResult = apply(self.df, self._spec(columns=columns or None), **self._apply_options)
-        return result
+        return apply(self.df, self._spec(columns=columns or None), **self._apply_options)
 
     def agg(self, *aggregates: Aggregate) -> PolicyResult:
         """Ends the description with aggregates over the tuples of an event, and returns the outputs.
@@ -113,8 +112,7 @@ class PolicyBuilder(SingleInputBuilder):
             raise SpecError(
                 "agg()", "an event has one aggregate or more", "give one such as F.count(), or call .tuples()"
             )
-        result: PolicyResult = apply(self.df, self._spec(aggregates=aggregates), **self._apply_options)
-        return result
+        return apply(self.df, self._spec(aggregates=aggregates), **self._apply_options)
 
     def listen(self, listener: WindowListener, *columns: str) -> PolicyResult:
         """Ends the description with a listener that computes rows from the events, and returns the outputs.
@@ -127,10 +125,8 @@ class PolicyBuilder(SingleInputBuilder):
             SpecError: if the description breaks a rule, or does not fit the columns.
             SetupError: if the state store is not RocksDB.
         """
-        result: PolicyResult = apply(
-            self.df, self._spec(listener=listener, columns=columns or None), **self._apply_options
-        )
-        return result
+        spec = self._spec(listener=listener, columns=columns or None)
+        return apply(self.df, spec, **self._apply_options)
 
     def _spec(self, **contents: Any) -> StreamWindow:
         if "kind" not in self.fields:

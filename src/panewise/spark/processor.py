@@ -53,11 +53,7 @@ class SparkRunStore:
         self._state.updateValue((_MANIFEST,), (text.encode(),))
 
     def run(self, name: str) -> bytes:
-        """Returns a run.
-
-        Raises:
-            StateError: if the run is missing.
-        """
+        """Returns a run."""
         row: Any = self._state.getValue((name,))
         if row is None:
             raise missing(name)

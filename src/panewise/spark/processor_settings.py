@@ -15,9 +15,6 @@ class Settings:
     With `clocks="control"` and `live`, transcripts can drive a real query.
 
     Attributes:
-        spec: the specification.
-        schemas: the columns of each input port, with their types in the engine.
-        shard_count: the number of shards.
         clocks: "spark", or "control" if both clocks come only from control notes.
         live: whether the live windows are emitted after each micro-batch.
         direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
@@ -27,8 +24,6 @@ class Settings:
         static: the ports whose rows are the initial state. Their inputs end with it.
         query_ports: the ports whose watermark is that of the query.
         emits_panes: whether the emitted rows are not rows of the input.
-        cache_mb: as in :func:`panewise.spark.configure`.
-        mirror_mb: as in :func:`panewise.spark.configure`.
     """
 
     spec: Specification

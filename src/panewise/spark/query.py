@@ -100,8 +100,8 @@ class WindowQuery:
 
     def exception(self) -> QueryError | None:
         """Returns the error of a query that failed, None if the query runs or has ended without an error."""
-        found = self.query.exception()
-        return None if found is None else QueryError(str(found))
+        error = self.query.exception()
+        return None if error is None else QueryError(str(error))
 
     def processAllAvailable(self) -> None:  # noqa: N802 - PySpark's name
         """Waits until all input that is available has been processed.

@@ -73,27 +73,22 @@ def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
 
 
 def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> None:
-    """Checks that the operators whose rows are inputs are those of the checkpoint.
-
-    Raises:
-        StateError: if there are others, one has another specification or number of shards, or the end of the
-            stream now ends their inputs, or no longer does.
-    """
+    """Checks that the operators whose rows are inputs are those of the checkpoint."""
     _check_firsts(known, dataflow)
     if dataflow.fed and known.get(_ENDS, False) != at_end:
-        given = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
+        fault = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
         rule = (
             "a checkpoint fixes the sources of a query, and what ends the input of the first operator is one"
         )
-        raise StateError(given, rule, "finish as before, or start from a new checkpoint")
+        raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
 
 
 def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
     before = known.get(_FED, {})
     if set(before) != set(dataflow.fed):
-        given = f"results as the inputs {sorted(dataflow.fed)}"
+        fault = f"results as the inputs {sorted(dataflow.fed)}"
         rule = f"in this checkpoint results of other operators are the inputs {sorted(before)}"
-        raise StateError(given, rule, "use the same inputs, or start from a new checkpoint")
+        raise StateError(fault, rule, "use the same inputs, or start from a new checkpoint")
     for port, feed in dataflow.fed.items():
         record = before[port]
         check_same(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))
@@ -104,9 +99,6 @@ def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str
     """Checks that a checkpoint is where it was made, or can still be found there.
 
     Spark's description of the state has absolute paths, so without the check Spark would miss a file.
-
-    Raises:
-        StateError: naming both paths.
     """
     place = known.get(_PLACE)
     if place is None or place == checkpoint or exists(session, _path(place)):

@@ -19,13 +19,13 @@ def report(shard: int, watermark: int) -> bytes:
     return json.dumps({str(shard): watermark}).encode()
 
 
-def highest_reports(one: Mapping[str, int], other: Mapping[str, int]) -> Reports:
+def highest_reports(reports: Mapping[str, int], other: Mapping[str, int]) -> Reports:
     """Returns the highest watermark that each shard has reported.
 
     >>> highest_reports({"0": 5, "2": 7}, {"2": 6, "3": 1})
     {'0': 5, '2': 7, '3': 1}
     """
-    return {**one, **{shard: max(to, one.get(shard, to)) for shard, to in other.items()}}
+    return {**reports, **{shard: max(to, reports.get(shard, to)) for shard, to in other.items()}}
 
 
 def lowest(reports: Mapping[str, int], shards: tuple[int, ...]) -> int | None:

@@ -86,21 +86,13 @@ def configure(
         SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` is below 0, or the workers
             cannot import the packages that operators need.
     """
-    if cache_mb is not None and cache_mb < 1:
-        raise SetupError(
-            f"cache_mb={cache_mb}",
-            "the cache of a worker has a megabyte or more",
-            "give a number such as 1024, the default",
-        )
-    if mirror_mb is not None and mirror_mb < 0:
-        rule = "the mirror of an executor has 0 megabytes (no mirror) or more"
-        raise SetupError(f"mirror_mb={mirror_mb}", rule, "give a number such as 4096, the default")
-    if shuffle_partitions is not None and shuffle_partitions < 1:
-        raise SetupError(
-            f"shuffle_partitions={shuffle_partitions}",
-            "a shuffle has one partition or more",
-            "give the number of cores",
-        )
+    _check_least(
+        "cache_mb", cache_mb, 1, "the cache of a worker has a megabyte or more", "a number such as 1024"
+    )
+    rule = "the mirror of an executor has 0 megabytes (no mirror) or more"
+    _check_least("mirror_mb", mirror_mb, 0, rule, "a number such as 4096")
+    rule = "a shuffle has one partition or more"
+    _check_least("shuffle_partitions", shuffle_partitions, 1, rule, "the number of cores")
     numbers = {CACHE: cache_mb, MIRROR: mirror_mb, PARTITIONS: shuffle_partitions}
     values = {name: str(number) for name, number in numbers.items() if number is not None}
     values |= {} if metrics == "" else {METRICS: metrics or ""}
@@ -110,6 +102,11 @@ def configure(
         check_workers(spark)
         spark.conf.set(_WORKERS, "true")
     return spark
+
+
+def _check_least(name: str, number: int | None, least: int, rule: str, instead: str) -> None:
+    if number is not None and number < least:
+        raise SetupError(f"{name}={number}", rule, f"give {instead}")
 
 
 @contextmanager

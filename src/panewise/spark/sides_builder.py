@@ -21,7 +21,7 @@ ColumnLike: TypeAlias = str | Column
 OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})  # the options that each side has
 
 
-def begun(
+def inputs_of_sides(
     function: str,
     what: str,
     left: Source,
@@ -32,9 +32,6 @@ def begun(
 
     `function` is what the user has called, and `what` the operator, for errors. None in a pair says that the
     side has no event time.
-
-    Raises:
-        SpecError: if a side is no DataFrame, or `event_time` names no column or more than two.
     """
     inputs = {LEFT: left, RIGHT: right}
     for side, df in inputs.items():
@@ -139,11 +136,7 @@ class SidesBuilder(Builder):
 
 
 def _pair(value: Any, name: str) -> tuple[Any, Any]:
-    """Returns the values for the left and the right side: those of a pair, else one value for both.
-
-    Raises:
-        SpecError: for a tuple or list that is not a pair.
-    """
+    """Returns the values for the left and the right side: those of a pair, else one value for both."""
     if not isinstance(value, (tuple, list)):
         return value, value
     if len(value) != 2:

@@ -70,9 +70,6 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
     """Checks that there is a sink, that each can take rows, and that no two write to one path.
 
     `output` is the first output of the operator family.
-
-    Raises:
-        SpecError: naming the output and its sink.
     """
     if not sinks:
         raise SpecError(

@@ -10,7 +10,7 @@ from pyspark.sql import functions as SF
 from panewise.spark.reports import PROGRESS
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spec.aggregates.expressions import Expression
-from panewise.sql.stages import Computed, OutputColumn, Ranked
+from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
 from panewise.sql.texts import one_line, quoted
 
 
@@ -52,16 +52,37 @@ def expression_of(computed: Computed) -> Expression:
 
 def ranked_rows(df: DataFrame, ranked: Ranked) -> DataFrame:
     """Returns a row for each place of the lists of each pane."""
-    lists = ranked.lists
-    places = (
-        SF.col(quoted(lists[0]))
-        if lists == ("rows",)
-        else SF.arrays_zip(*(SF.col(quoted(name)) for name in lists))
-    )
-    exploded = df.select("*", SF.posexplode(places).alias("place", "row"))
+    rows, ties = _structs(ranked.lists), ranked.ties
+    exploded = df.select("*", SF.posexplode(rows).alias("place", "row"))
+    if ties is not None:
+        exploded = _with_ties(exploded, ties, _orders(ties, rows), in_structs=ranked.lists == ("rows",))
     others = [SF.expr(text).alias(name) for name, text in ranked.others]
     rank = [] if ranked.rank is None else [(SF.col("place") + 1).cast("bigint").alias(ranked.rank)]
-    return exploded.select("row.*", *others, *rank, *(["op"] if ranked.retracts else []))
+    columns: list[Column | str] = ["row.*", *others, *rank, *(["op"] if ranked.retracts else [])]
+    return exploded.select(*columns)
+
+
+def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -> DataFrame:
+    """Returns the rows of the first n ranks, where equal rows have equal ranks.
+
+    The lists are sorted. So the rank of a row is the first place of its values.
+    """
+    own = SF.element_at(orders, SF.col("place") + 1)
+    known = SF.array_distinct(orders) if ties.function == "dense_rank" else orders
+    placed = df.withColumn("place", SF.array_position(known, own) - 1).where(SF.col("place") < ties.n)
+    return placed.withColumn("row", SF.col("row").dropFields(ties.field)) if in_structs else placed
+
+
+def _structs(lists: tuple[str, ...]) -> Column:
+    """Returns the lists as one list of structs."""
+    if lists == ("rows",):
+        return SF.col("rows")
+    return SF.arrays_zip(*(SF.col(quoted(name)) for name in lists))
+
+
+def _orders(ties: Ties, rows: Column) -> Column:
+    """Returns the list of the values by which the rows are ranked."""
+    return _structs(ties.lists) if ties.lists else SF.transform(rows, lambda row: row[ties.field])
 
 
 def words_of(stage: Any) -> str:

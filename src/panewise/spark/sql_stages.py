@@ -16,7 +16,7 @@ from panewise.spark.apply_spec import apply
 from panewise.spark.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.sides_builder import begun
+from panewise.spark.sides_builder import inputs_of_sides
 from panewise.spark.sinks import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
@@ -38,6 +38,7 @@ from panewise.sql.stages import (
     Stage,
     TableStage,
     WindowsStage,
+    run_options,
 )
 from panewise.sql.texts import one_line, quoted
 
@@ -201,20 +202,21 @@ class Runner(SparkText):
     def _joined(self, stage: JoinStage) -> Made:
         both: list[Any] = [self.run(stage.left), self.run(stage.right)]
         streaming = {
-            time.isStreaming if isinstance(time, DataFrame) else time.dataflow.df.isStreaming for time in both
+            source.isStreaming if isinstance(source, DataFrame) else source.dataflow.df.isStreaming
+            for source in both
         }
         if len(streaming) > 1 and stage.spark is not None:
             static: Made = self._spark(stage.spark)
             return static
-        inputs, sides = begun("sql", "a join", both[0], both[1], None)
+        inputs, sides = inputs_of_sides("sql", "a join", both[0], both[1], None)
         own = [sides[side]["event_time"] for side in ("left", "right")]
         times = tuple(
             time if time is not None else other for time, other in zip(stage.times, own, strict=True)
         )
-        frames = {side: frame_of(time) for side, time in inputs.items()}
+        frames = {side: frame_of(source) for side, source in inputs.items()}
         columns = {side: list(df.columns) for side, df in frames.items()}
         join = self.checked(lambda: resolved(stage, columns, (times[0], times[1])))
-        result: OperatorResult = self.checked(lambda: apply(inputs, join.spec))
+        result: OperatorResult = self.checked(lambda: apply(inputs, join.spec, **run_options(stage)))
         rows = ResultRows(result, result.steps)
         for condition in join.where:
             rows = rows.where(condition)
@@ -237,7 +239,7 @@ class Runner(SparkText):
         names: dict[str, Any] = self._own_names(stage, input)
         names |= {column.name: expression_of(column) for column in stage.computed}
         spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
-        result: OperatorResult = self.checked(lambda: apply(input, spec))
+        result: OperatorResult = self.checked(lambda: apply(input, spec, **run_options(stage)))
         return self._shaped(result, stage, self._outputs(stage, input))
 
     def _own_names(self, stage: SingleStage, source: Any) -> dict[str, Any]:

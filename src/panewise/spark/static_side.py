@@ -6,22 +6,16 @@ the rows of the static side are in the state from then on, and later micro-batch
 """
 
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from pyspark.sql import DataFrame
 
 from panewise.errors import SpecError
+from panewise.spark.envelope import kind_of, port_of
 from panewise.spec import Specification, parts
 
-Inputs: TypeAlias = Mapping[str, DataFrame]
 
-
-def static_ports(dfs: Inputs, spec: Specification) -> tuple[str, ...]:
-    """Returns the static sides: the right one, if it is a batch DataFrame and the left one is a stream.
-
-    Raises:
-        SpecError: if only some inputs of another operator are streams, or a field is not for a static side.
-    """
+def static_ports(dfs: Mapping[str, DataFrame], spec: Specification) -> tuple[str, ...]:
+    """Returns the static sides: the right one, if it is a batch DataFrame and the left one is a stream."""
     if len({df.isStreaming for df in dfs.values()}) < 2:
         return ()
     static = parts(spec).static_port(spec)
@@ -34,12 +28,9 @@ def static_ports(dfs: Inputs, spec: Specification) -> tuple[str, ...]:
     return (static,)
 
 
-def check_output(port: str, kind: str, static: tuple[str, ...]) -> None:
-    """Checks that an output is not one of a static side.
-
-    Raises:
-        SpecError: if it is.
-    """
+def check_output(label: str, static: tuple[str, ...]) -> None:
+    """Refuses an output of a static side."""
+    port = port_of(label)
     if port in static:
         rule = "a static side has no late and no invalid rows, and no counts (semantics 36.8)"
-        raise SpecError(f"{port}.{kind} of a static side", rule, "leave it out")
+        raise SpecError(f"{port}.{kind_of(label)} of a static side", rule, "leave it out")

@@ -31,6 +31,15 @@ class PortBatch:
     seen: dict[str, int] = field(default_factory=dict)
     reports: Reports = field(default_factory=dict)
 
+    def add(self, kind: str, payload: bytes) -> None:
+        """Opens an envelope. A tick has no content."""
+        if kind == "seen":
+            self.seen = later(self.seen, json.loads(payload))
+        elif kind == KIND:
+            self.reports = highest_reports(self.reports, json.loads(payload))
+        elif kind != "tick":
+            getattr(self, kind).append(decode(payload))
+
 
 @dataclass
 class ShardBatch:
@@ -52,13 +61,7 @@ class ShardBatch:
             if kind == "control":
                 shard_batch.control.update(json.loads(payload))
                 continue
-            batch = shard_batch.ports.setdefault(port_of(label), PortBatch())
-            if kind == "seen":
-                batch.seen = later(batch.seen, json.loads(payload))
-            elif kind == KIND:
-                batch.reports = highest_reports(batch.reports, json.loads(payload))
-            elif kind != "tick":
-                getattr(batch, kind).append(decode(payload))
+            shard_batch.ports.setdefault(port_of(label), PortBatch()).add(kind, payload)
         return shard_batch
 
 
@@ -77,15 +80,17 @@ def step(
     """
     before = {port: operator.marks(port) for port in operator.plan.ports}
     yield operator.advance(processing_time)
-    for name, port in operator.plan.ports.items():
-        yield from _apart(operator, name, port, shard_batch.ports.get(name, PortBatch()))
-    batches = {name: shard_batch.ports.get(name, PortBatch()) for name in operator.plan.ports}
+    ports = operator.plan.ports
+    batches = {name: shard_batch.ports.get(name, PortBatch()) for name in ports}
+    for name, batch in batches.items():
+        yield from _apart(operator, name, ports[name], batch)
+    validated = (name for name, batch in batches.items() if batch.rows and not ports[name].needs_clock)
     yield from operator.add_together(
-        {name: _valid(operator, name, batch) for name, batch in batches.items() if batch.rows},
+        {name: _valid(operator, name, batches[name]) for name in validated},
         {name: batch.seen for name, batch in batches.items() if batch.seen},
     )
-    for name, port in operator.plan.ports.items():
-        marks = shard_batch.ports.get(name, PortBatch()).marks
+    for name, port in ports.items():
+        marks = batches[name].marks
         if marks:
             # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
             # received the row that raised the mark.
@@ -107,7 +112,6 @@ def _apart(operator: Operator, name: str, port: Port, batch: PortBatch) -> Itera
         yield _only_invalid(operator, name, pl.concat(batch.invalid))
     if batch.rows and port.needs_clock:
         yield operator.add(_concatenated(batch.rows), name)
-        batch.rows = []
     if batch.partials:
         several = len(batch.partials) > 1
         merged = port.combine_again(pl.concat(batch.partials)) if several else batch.partials[0]
@@ -141,13 +145,8 @@ def _only_invalid(operator: Operator, name: str, invalid: pl.DataFrame) -> Outpu
 
 @dataclass
 class OutputBuffer:
-    """The outputs of a step, as they come. If there are many panes, not all of them are in memory together.
+    """The outputs of a step, as they come. Many panes are not all in memory together."""
 
-    Attributes:
-        passed_on: the number of panes that :meth:`many_panes` has yielded.
-    """
-
-    passed_on: int = 0
     _outputs: list[Output] = field(default_factory=list)
 
     def many_panes(self, outputs: Iterable[Output]) -> Iterator[pl.DataFrame]:
@@ -159,7 +158,6 @@ class OutputBuffer:
             del output
             if count >= MANY:
                 panes = StepOutput.concatenated(self._outputs).panes
-                self.passed_on += panes.height
                 self._outputs = [replace(output, panes=output.panes.clear()) for output in self._outputs]
                 count = 0
                 yield panes
@@ -175,7 +173,6 @@ class StepOutput:
     """The outputs of a step, concatenated.
 
     Attributes:
-        panes: the panes of all outputs, in order.
         ports: late rows, invalid rows and counts, as one output for each port that has any.
     """
 

@@ -31,9 +31,6 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
 
     A map is a list of structs of `key` and `value`, because all of Polars works with these.
     :class:`panewise.spark.unpack.ArrowColumns` turns the list into a map again.
-
-    Raises:
-        SpecError: for columns that cannot pass through an operator (semantics 35.5).
     """
     check_names_and_types(schema.fields)
     return {name: without_maps(dtype) for name, dtype in with_maps(schema).items()}

@@ -45,7 +45,6 @@ class ArrowColumns:
     """Columns of a Spark schema in Arrow.
 
     Attributes:
-        schema: the columns, as :func:`panewise.spark.types.arrow_schema` returns them.
         maps: the columns that contain maps, with the types that Polars gives these. In the engine a map is a
             list of structs.
     """
@@ -74,12 +73,9 @@ class Unpack:
     """The function that ``mapInArrow`` calls with envelopes of one kind.
 
     Attributes:
-        kind: the kind of the envelopes.
-        target: the columns of the output.
         output_names: the names in the output of the columns that are written, by the operator's names of
             them. They are the columns of panes, or the input columns of late and invalid rows.
         restored: names that begin with `__`, by what the operator has in their place.
-        columns: the columns of the target in Arrow.
     """
 
     kind: str
@@ -132,33 +128,28 @@ class Unpack:
 
     def shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows with the columns of the target."""
-        kind = kind_of(self.kind)
+        kind, named = kind_of(self.kind), [pl.col(own).alias(name) for own, name in self.output_names.items()]
         if kind == "panes":
-            frame = frame.select_seq(pl.col(own).alias(name) for own, name in self.output_names.items())
+            frame = frame.select_seq(named)
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
-            return frame.with_columns_seq(
-                pl.col(counted).cast(_INSTANT),
-                *(rows_restored(self.target) if self.restored else ()),
-            )
+            restored = rows_restored(self.target) if self.restored else ()
+            return frame.with_columns_seq(pl.col(counted).cast(_INSTANT), *restored)
         if kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
-        row = pl.struct(pl.col(own).alias(name) for own, name in self.output_names.items()).alias("row")
-        if kind == "invalid":
-            return frame.select(row, reason(self.restored).alias("reason"))
+        rejected = [pl.struct(named).alias("row"), reason(self.restored).alias("reason")]
+        return frame.select(rejected if kind == "invalid" else [*rejected, *self._of_late_rows()])
+
+    def _of_late_rows(self) -> list[pl.Expr]:
+        """Returns the columns that late rows have besides the row and the reason."""
         windows = pl.col(MISSED_WINDOWS)
         if self.target["windows"].dataType == _windows_of(TimestampType()):
             instants = pl.element().struct.with_fields(
                 pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT)
             )
             windows = windows.list.eval(instants)
-        columns = {
-            "reason": reason(self.restored),
-            "windows": windows,
-            "late_by": pl.col(LATE_BY),
-            "partial": pl.col(PARTIAL),
-        }
-        return frame.select(row, *(value.alias(name) for name, value in columns.items()))
+        late_by, partial = pl.col(LATE_BY).alias("late_by"), pl.col(PARTIAL).alias("partial")
+        return [windows.alias("windows"), late_by, partial]
 
 
 @dataclass(frozen=True)
@@ -170,10 +161,7 @@ class UnpackWithReports:
     (semantics 42.9).
 
     Attributes:
-        unpack: the function that makes the rows.
         written: the kinds of outputs of this operator that the query writes, with their numbered kinds.
-        target: the columns of the rows, and that of envelopes.
-        columns: these columns in Arrow.
     """
 
     unpack: Unpack
@@ -233,9 +221,6 @@ def unpack_of(
     Args:
         kind: the kind of the envelopes: "panes" or, with the port if it has a name, "late", "invalid" or
             "counts".
-        spec: the specification.
-        panes: the columns of panes in the engine.
-        inputs: the columns that enter the operator, by port.
         output_names: maps those of them that the user's DataFrames have to their names there, by port.
     """
     port = port_of(kind)
@@ -268,10 +253,7 @@ def with_own_names(
     """Returns the function with the user's names in its output.
 
     Args:
-        unpack: the function with the operator's names.
         inner: maps the user's names to the operator's.
-        spec: the specification, with the operator's names.
-        inputs: the columns that enter the operator, by port.
     """
     restored = {own: name for name, own in inner.items()}
     if unpack.kind != "panes" or not restored:

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import metrics_behind, operators_upstream, waits_for_the_query
 from panewise.spark.checks import watermarked
+from panewise.spark.dataflow import Feed
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.upstream import Feed
 from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, Specification, parts
 
@@ -29,7 +29,6 @@ class Fed:
 
     Attributes:
         df: the rows of the first operator and its envelopes, which have only the column `PROGRESS`.
-        feed: how they are made.
         time: the column of the event time, None if the second operator makes its own watermark.
     """
 
@@ -39,13 +38,7 @@ class Fed:
 
 
 def feeds_of(sources: Mapping[str, Source], spec: Specification) -> dict[str, Fed]:
-    """Returns the inputs that are results of operators over streams.
-
-    Raises:
-        SpecError: if such an operator emits retractions, or if its rows have no output watermark and `spec`
-            needs one.
-        SetupError: if two different operators of the query have the same name for their metrics.
-    """
+    """Returns the inputs that are results of operators over streams."""
     feeds: dict[str, Fed] = {}
     for port, source in sources.items():
         if not isinstance(source, DataFrame) and result_of(source).dataflow.df.isStreaming:
@@ -87,15 +80,7 @@ def _fed(source: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
 def time_of(source: OperatorResult | ResultRows, entry: Entry) -> str | None:
     """Returns the column of the event time of a result, to which its output watermark applies.
 
-    Returns None if there is no such column and the second operator makes its own watermark.
-
-    Args:
-        source: the result.
-        entry: the specification of this input of the second operator.
-
-    Raises:
-        SpecError: if there is no such column and the second operator needs one, or if the first operator
-            emits retractions.
+    It is None if there is no such column and the second operator, over `entry`, makes its own watermark.
     """
     time, spec = default_time(source), result_of(source).spec
     if time is None and not makes_own(entry):
@@ -106,11 +91,7 @@ def time_of(source: OperatorResult | ResultRows, entry: Entry) -> str | None:
 
 
 def default_time(source: OperatorResult | ResultRows) -> str | None:
-    """Returns the column of the event time of a result, None if it has none.
-
-    Raises:
-        SpecError: if the operator emits retractions.
-    """
+    """Returns the column of the event time of a result, None if it has none."""
     spec = result_of(source).spec
     again, time = parts(spec).emits_again(spec), parts(spec).output_time(spec)
     if again is not None:
@@ -123,18 +104,12 @@ def frame_of(source: Source) -> DataFrame:
     if isinstance(source, DataFrame):
         return source
     if isinstance(source, OperatorResult):
-        return source._alone("panes", whole_rows=False)
-    return source.of(replace(source.result, steps=())._alone("panes", whole_rows=False), None)
+        return source._alone("panes")
+    return source.of(replace(source.result, steps=())._alone("panes"), None)
 
 
 def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Specification) -> None:
-    """Checks the inputs of an operator over results.
-
-    Raises:
-        SpecError: if the specification of an input has another event time than the result, or a watermark.
-        SetupError: if a first operator waits for the watermark of the query, and a stream without a watermark
-            would stop it.
-    """
+    """Checks the inputs of an operator over results."""
     for port, feed in feeds.items():
         if feed.time is not None:
             _check_entry(spec.ports[port], feed.time)

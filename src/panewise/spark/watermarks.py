@@ -31,9 +31,6 @@ def check_sides(dfs: Mapping[str, DataFrame], others: Collection[str], spec: Spe
     """Checks an operator with several inputs, some of which follow the watermark of the query (36.9).
 
     `others` are the ports whose inputs are results, or static.
-
-    Raises:
-        SetupError: if another stream would stop the watermark of the query.
     """
     streams = {port: df for port, df in dfs.items() if df.isStreaming and port not in others}
     followers = [port for port, df in streams.items() if follows_query(spec, port) and watermarked(df)]
@@ -60,11 +57,7 @@ def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
 
 
 def check_inputs(spec: Entry) -> None:
-    """Refuses `Inputs` without a column, because nothing reports their watermarks on a DataFrame.
-
-    Raises:
-        SpecError: if the specification has such `Inputs`.
-    """
+    """Refuses `Inputs` without a column, because nothing reports their watermarks on a DataFrame."""
     if isinstance(spec.watermark, Inputs) and spec.watermark.column is None:
         rule = (
             "on a DataFrame a column names the input of each row, and rows drive the "
@@ -77,11 +70,7 @@ def check_inputs(spec: Entry) -> None:
 
 
 def check_batch(spec: Specification, clock: Duration | None) -> None:
-    """Refuses what has no meaning on a batch DataFrame, where all rows arrive at once.
-
-    Raises:
-        SpecError: for a watermark that follows the clock, policies that wait for it, and a clock stream.
-    """
+    """Refuses what has no meaning on a batch DataFrame, where all rows arrive at once."""
     refused = parts(spec).batch_error(spec)
     if refused is not None:
         raise SpecError(*refused)

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 
-from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
-from panewise.spark.builder import SingleInputBuilder
+from panewise.spark.builder import EventTimeBuilder, WindowsBuilder
 from panewise.spark.results.single_input import WindowResult
 from panewise.spark.upstream_inputs import Source, default_time
-from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
+from panewise.spec import Aggregate, Evictor, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
 
 ColumnLike: TypeAlias = str | Column
@@ -51,7 +50,7 @@ def windowed(df: Source, event_time: str | None = None) -> "WindowBuilder":
 
 
 @dataclass(frozen=True)
-class WindowBuilder(SingleInputBuilder):
+class WindowBuilder(WindowsBuilder, EventTimeBuilder):
     """The description of a window operator. Every method returns a new description; :meth:`agg` ends it."""
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset(
@@ -78,26 +77,6 @@ class WindowBuilder(SingleInputBuilder):
         names = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
         return self._once(keys=tuple(map(name_of, names)))
 
-    def window(self, window: AnyWindow) -> Self:
-        """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
-        return self._with(window=window)
-
-    def trigger(self, trigger: Trigger) -> Self:
-        """Sets when panes are emitted.
-
-        Default: when the watermark reaches the end of the window, and then once for each micro-batch that
-        adds rows to it.
-        """
-        return self._with(trigger=trigger)
-
-    def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> Self:
-        """Sets what a pane contains.
-
-        Default: "accumulating", all rows of the window so far. In a chain that needs retractions
-        (semantics 30.4, 30.5) it is "retracting".
-        """
-        return self._with(accumulation=mode)
-
     def evictor(self, evictor: Evictor) -> Self:
         """Sets the evictor, which permanently removes rows from a window whenever it fires.
 
@@ -113,23 +92,6 @@ class WindowBuilder(SingleInputBuilder):
         """
         return self._once(delta=columns or True)
 
-    def allowed_lateness(
-        self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window"
-    ) -> Self:
-        """Sets how far the watermark may pass the end of a window before the window expires. Default: 0.
-
-        With `drop_by="row"` a row is late, for all its windows, if its event time is below
-        watermark - lateness.
-        """
-        return self._with(allowed_lateness=lateness, drop_by=drop_by)
-
-    def watermark(self, watermark: Watermark) -> Self:
-        """Sets the source of the watermark, if that is not `withWatermark` alone.
-
-        It is FixedLag, Inputs with a column, or StreamTime.
-        """
-        return self._with(watermark=watermark)
-
     def agg(self, *aggregates: Aggregate) -> WindowResult:
         """Ends the description with the aggregates of a pane, and returns the outputs.
 
@@ -143,7 +105,5 @@ class WindowBuilder(SingleInputBuilder):
                 "an operator has a window",
                 "call .window(pw.Tumbling('1 minute')) before .agg(...)",
             )
-        result: WindowResult = apply(
-            self.df, WindowOperator(aggregates=aggregates, **self.fields), **self._apply_options
-        )
-        return result
+        spec = WindowOperator(aggregates=aggregates, **self.fields)
+        return apply(self.df, spec, **self._apply_options)

@@ -16,11 +16,7 @@ _RULE = "operators run in Spark's Python workers, which import panewise"
 
 
 def check_workers(spark: SparkSession) -> None:
-    """Runs a job of one row that looks for the packages that operators need, without importing them.
-
-    Raises:
-        SetupError: if a package is missing or the worker fails. The message names the variable to set.
-    """
+    """Runs a job of one row that looks for the packages that operators need, without importing them."""
     remedy = (
         f"set PYSPARK_PYTHON={sys.executable} before the session starts, or install "
         "panewise[spark] where the workers run"

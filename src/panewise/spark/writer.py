@@ -32,16 +32,14 @@ class Dispatch:
     """The function that ``foreachBatch`` calls: passes each kind of output to its sink.
 
     Attributes:
-        sinks: the sinks by kind.
-        unpackers: the functions that make real columns, by kind.
         shape: what is done to the rows of the first output before its sink gets them, if anything is.
-        begun: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such rows.
-            So a table that a sink writes exists, with its columns.
+        from_start: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such
+            rows. So a table that a sink writes exists, with its columns.
     """
 
     sinks: Mapping[str, Sink]
     unpackers: Mapping[str, Unpack]
-    begun: frozenset[str] = frozenset()
+    from_start: frozenset[str] = frozenset()
     shape: Callable[[DataFrame], DataFrame] | None = None
 
     def __call__(self, tagged: DataFrame, batch_id: int) -> None:
@@ -57,7 +55,7 @@ class Dispatch:
                 for kind, sink in self.sinks.items():
                     if kind in present:
                         sink(self.shaped(kind, unpacked(persisted, self.unpackers[kind])), batch_id)
-                    elif batch_id == 0 and kind in self.begun:
+                    elif batch_id == 0 and kind in self.from_start:
                         sink(self.empty(kind, persisted.sparkSession), batch_id)
         finally:
             persisted.unpersist()
@@ -78,11 +76,7 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """The arguments of `write` besides the sinks, as in :meth:`panewise.spark.WindowResult.write`.
-
-    Raises:
-        SpecError: if two triggers are given.
-    """
+    """The arguments of `write` besides the sinks, as in :meth:`panewise.spark.WindowResult.write`."""
 
     checkpoint: str | None
     available_now: bool
@@ -92,8 +86,8 @@ class WriteOptions:
     def __post_init__(self) -> None:
         if self.available_now and self.processing_time is not None:
             rule = "a run that stops when everything is processed has no interval between micro-batches"
-            given = f"available_now=True with processing_time={self.processing_time!r}"
-            raise SpecError(given, rule, "leave out one of the two")
+            fault = f"available_now=True with processing_time={self.processing_time!r}"
+            raise SpecError(fault, rule, "leave out one of the two")
 
     @property
     def trigger(self) -> dict[str, Any]:
@@ -103,24 +97,19 @@ class WriteOptions:
         return {} if self.processing_time is None else {"processingTime": self.processing_time}
 
 
-WHOLE_ROWS = frozenset({"late", "invalid"})  # the kinds of outputs with whole rows of the input
-
-
 @dataclass(frozen=True)
 class EarlierOutput:
     """An output of an earlier operator of a query (semantics 42.9).
 
-    Attributes:
-        dataflow: the operator.
-        kind: the kind of its envelopes there.
-        number: the number of the operator, from 0.
-        sink: where it is written.
+    `kind` is that of its envelopes there. The first operator has the number 0. `alone` returns the output as
+    a query of its own.
     """
 
     dataflow: Dataflow
     kind: str
     number: int
     sink: Sink
+    alone: Callable[[], DataFrame]
 
     @property
     def label(self) -> str:
@@ -143,32 +132,18 @@ def start(
         SpecError: if a stream has no checkpoint.
         StateError: if the checkpoint was made with another specification or number of shards.
     """
-    checkpoint, trigger, name = options.checkpoint, options.trigger, options.name
     dispatch = replace(_dispatch(dataflow, sinks, earlier), shape=shape)
     if not dataflow.df.isStreaming:
         dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
-    if checkpoint is None:
+    if options.checkpoint is None:
         raise SpecError(
             "write() on a stream without a checkpoint",
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
-    session, controls = dataflow.df.sparkSession, f"{checkpoint}/panewise/control"
-    known = record_of(session, checkpoint)
-    if known is not None:
-        dataflow = dataflow.known_as(known.shards)
-        check_same(known, dataflow.spec, len(dataflow.shards))
-        check_fed(known.header, dataflow, at_end=at_end)
-        check_place(session, known.header, checkpoint)
-    prepare(
-        session,
-        dispatch.sinks,
-        {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers},
-        new=known is None,
-    )
-    if known is None:
-        prepare_record(session, dataflow, checkpoint, controls, at_end=at_end)
+    session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
+    dataflow = _prepared(dataflow, dispatch, options.checkpoint, controls, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -176,9 +151,10 @@ def start(
 
     def begin() -> StreamingQuery:
         tagged = _stepped(planned, sinks)
-        writer = tagged.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
-        writer = writer if name is None else writer.queryName(name)
-        return (writer.trigger(**trigger) if trigger else writer).start()
+        writer = tagged.writeStream.foreachBatch(dispatch)
+        writer = writer.option("checkpointLocation", str(options.checkpoint))
+        writer = writer if options.name is None else writer.queryName(options.name)
+        return (writer.trigger(**options.trigger) if options.trigger else writer).start()
 
     def finish() -> StreamingQuery:
         write_note(session, controls, note(finish=1))
@@ -187,19 +163,40 @@ def start(
     return WindowQuery(begin(), finish if at_end else None)
 
 
+def _prepared(
+    dataflow: Dataflow, dispatch: Dispatch, checkpoint: str, controls: str, *, at_end: bool
+) -> Dataflow:
+    """Returns the dataflow with the shards of its checkpoint, after checking that and preparing the sinks.
+
+    The record of a new checkpoint is made last.
+    """
+    session = dataflow.df.sparkSession
+    known = record_of(session, checkpoint)
+    if known is not None:
+        dataflow = dataflow.known_as(known.shards)
+        check_same(known, dataflow.spec, len(dataflow.shards))
+        check_fed(known.header, dataflow, at_end=at_end)
+        check_place(session, known.header, checkpoint)
+    schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
+    prepare(session, dispatch.sinks, schemas, new=known is None)
+    if known is None:
+        prepare_record(session, dataflow, checkpoint, controls, at_end=at_end)
+    return dataflow
+
+
 def _dispatch(dataflow: Dataflow, sinks: Mapping[str, Sink], earlier: Sequence[EarlierOutput]) -> Dispatch:
     """Returns the function that passes outputs to their sinks."""
-    unpackers = {kind: dataflow.unpacker(kind, all_columns=_whole_rows(sinks)) for kind in sinks}
+    unpackers = {kind: dataflow.unpacker(kind, all_columns=whole_rows(sinks)) for kind in sinks}
     kinds_of = _by_dataflow(earlier)
     for output in earlier:
-        whole_rows = _whole_rows(kinds_of[id(output.dataflow)])
-        unpack = output.dataflow.unpacker(output.kind, all_columns=whole_rows)
+        all_columns = whole_rows(kinds_of[id(output.dataflow)])
+        unpack = output.dataflow.unpacker(output.kind, all_columns=all_columns)
         unpackers[output.label] = replace(unpack, kind=output.label)
     every = {**sinks, **{output.label: output.sink for output in earlier}}
     # On a stream the paths of sinks are prepared.
     streaming = dataflow.df.isStreaming
-    begun = (output for output, sink in every.items() if not (streaming and isinstance(sink, PathSink)))
-    return Dispatch(every, unpackers, frozenset(begun))
+    from_start = (output for output, sink in every.items() if not (streaming and isinstance(sink, PathSink)))
+    return Dispatch(every, unpackers, frozenset(from_start))
 
 
 def _by_dataflow(earlier: Sequence[EarlierOutput]) -> dict[int, dict[str, str]]:
@@ -210,13 +207,13 @@ def _by_dataflow(earlier: Sequence[EarlierOutput]) -> dict[int, dict[str, str]]:
     return labels
 
 
-def _whole_rows(kinds: Iterable[str]) -> bool:
+def whole_rows(kinds: Iterable[str]) -> bool:
     """Returns whether one of these outputs has whole rows of the input."""
-    return not WHOLE_ROWS.isdisjoint(map(kind_of, kinds))
+    return not {"late", "invalid"}.isdisjoint(map(kind_of, kinds))
 
 
 def _stepped(dataflow: Dataflow, sinks: Iterable[str]) -> DataFrame:
     """Returns the outputs of the operator, of which those with a sink are wanted."""
-    whole_rows = _whole_rows(sinks)
-    packed = dataflow.packed(late_wanted="late" in map(kind_of, sinks), all_columns=whole_rows)
-    return dataflow.stepped(packed, dataflow.schemas(all_columns=whole_rows))
+    all_columns = whole_rows(sinks)
+    packed = dataflow.packed(late_wanted="late" in map(kind_of, sinks), all_columns=all_columns)
+    return dataflow.stepped(packed, dataflow.schemas(all_columns=all_columns))

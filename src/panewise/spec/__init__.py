@@ -13,7 +13,8 @@ from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.deduplicate import DeduplicateOperator
 from panewise.spec.operators.join.columns import Selected
-from panewise.spec.operators.join.match import AsOf, Interval, LastRows, Latest
+from panewise.spec.operators.join.interval import Interval
+from panewise.spec.operators.join.match import AsOf, LastRows, Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
@@ -82,9 +83,8 @@ from panewise.spec.windows.kinds import (
 from panewise.spec.windows.size_in_rows import Rows, length, rows
 from panewise.spec.windows.sliding import Sliding
 
+# The public names. What else is imported here is for panewise itself.
 __all__ = [
-    "DEFAULT_TRIGGER",
-    "PANE_COLUMNS",
     "UNLIMITED",
     "AfterAll",
     "AfterAny",
@@ -97,7 +97,6 @@ __all__ = [
     "AfterWatermark",
     "Aggregate",
     "Always",
-    "AnyWindow",
     "AsOf",
     "Calendar",
     "Chain",
@@ -107,9 +106,7 @@ __all__ = [
     "Custom",
     "DeduplicateOperator",
     "DeltaEvictor",
-    "Entry",
     "Every",
-    "Evictor",
     "FixedLag",
     "Frame",
     "Global",
@@ -125,53 +122,31 @@ __all__ = [
     "OnDelta",
     "OnPunctuation",
     "OrFinally",
-    "Over",
     "OverColumn",
     "OverOperator",
     "Position",
     "Repeatedly",
-    "RowFunction",
-    "RowInputs",
     "Rows",
     "SameWindow",
     "Selected",
     "Session",
     "Side",
     "Sliding",
-    "SpecParts",
-    "Specification",
     "Stage",
-    "StoredPartition",
     "StreamTime",
     "StreamWindow",
     "TimeEvictor",
-    "Trigger",
     "Tumbling",
     "UserAggregate",
     "UserMergeAggregate",
-    "Watermark",
     "WindowEvent",
     "WindowListener",
     "WindowOperator",
-    "WindowSpec",
     "WindowedJoin",
     "WindowedStreams",
-    "closed_at_end",
-    "columns_of",
-    "counted",
-    "counted_by_key",
-    "evictor_columns",
-    "gap_columns",
-    "has_key_watermarks",
-    "input_columns",
     "left",
-    "length",
-    "merging",
-    "merging_at_touch",
     "over_operator",
-    "parts",
     "policies",
     "right",
-    "row_driven",
     "rows",
 ]

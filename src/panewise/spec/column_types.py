@@ -39,8 +39,8 @@ class Type:
     @property
     def kind(self) -> str:
         """The name without its parameters: "decimal" for decimal(10,2), "array" for array<string>."""
-        found = _WORD.match(self.name)
-        return found[0] if found else self.name
+        word = _WORD.match(self.name)
+        return word[0] if word else self.name
 
     @property
     def is_integer(self) -> bool:
@@ -91,8 +91,8 @@ class Type:
         >>> Type("decimal(10,2)").digits
         (10, 2)
         """
-        found = _DECIMAL.fullmatch(self.name)
-        return (int(found[1]), int(found[2])) if found else (38, 0)
+        numbers = _DECIMAL.fullmatch(self.name)
+        return (int(numbers[1]), int(numbers[2])) if numbers else (38, 0)
 
 
 BIGINT: Final = Type("bigint")
@@ -118,9 +118,6 @@ def check_bytes(what: str, names: Iterable[str], types: Mapping[str, Type]) -> N
         names: the columns. Those of unknown type are not checked.
         types: the types that are known, by name.
 
-    Raises:
-        SpecError: naming the column.
-
     >>> check_bytes("key", ["k"], {"k": Type("string collate UTF8_LCASE")})
     Traceback (most recent call last):
     panewise.errors.SpecError: key k: string collate UTF8_LCASE | strings are compared by their bytes, so a
@@ -128,9 +125,7 @@ def check_bytes(what: str, names: Iterable[str], types: Mapping[str, Type]) -> N
     for equal strings, such as SF.lower('k').cast('string') for UTF8_LCASE, or SF.col('k').cast('string') to
     compare bytes
     """
+    rule = "strings are compared by their bytes, so a collation would have no effect (semantics 24.21)"
     for name in names:
         if name in types and types[name].is_collated:
-            rule = (
-                "strings are compared by their bytes, so a collation would have no effect (semantics 24.21)"
-            )
             raise SpecError(f"{what} {name}: {types[name]}", rule, _REMEDY.format(name=name))

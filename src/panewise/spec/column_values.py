@@ -120,14 +120,14 @@ class ColumnType:
             value = [MISFIT if key is None else {"key": key, "value": value[key]} for key in value]
         if not isinstance(value, (list, tuple)):
             return MISFIT
-        found = [element.fit(item) for item in value]
-        return MISFIT if any(item is MISFIT for item in found) else found
+        items = [element.fit(item) for item in value]
+        return MISFIT if any(item is MISFIT for item in items) else items
 
     def _struct(self, value: Any) -> Any:
         if not isinstance(value, Mapping) or not set(value) <= {name for name, _ in self.fields}:
             return MISFIT
-        found = {name: part.fit(value.get(name)) for name, part in self.fields}
-        return MISFIT if any(item is MISFIT for item in found.values()) else found
+        values = {name: part.fit(value.get(name)) for name, part in self.fields}
+        return MISFIT if any(item is MISFIT for item in values.values()) else values
 
     def _decimal(self, value: Any) -> Any:
         if not isinstance(value, Decimal) or not value.is_finite():

@@ -68,9 +68,8 @@ def _drawn(window: object) -> tuple[Sequence[Bar], Sequence[float]]:
             return [(turn / 2, turn / 2 + n / steps / 2) for turn in (0, 1) for n in range(1, steps + 1)], ()
         case Session():
             sessions = ((0.04, 0.1, 0.2), (0.52, 0.58), (0.9,))
-            return [(one[0], min(one[-1] + 0.1, 1)) for one in sessions], [
-                at for one in sessions for at in one
-            ]
+            bars = [(session[0], min(session[-1] + 0.1, 1)) for session in sessions]
+            return bars, [at for session in sessions for at in session]
         case Sliding():
             rows = (0.3, 0.45, 0.6, 0.95)
             return [

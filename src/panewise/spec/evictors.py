@@ -6,7 +6,7 @@ from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_flag, is_finite_number, number_or_us, set_fields
+from panewise.spec.fields import check_flag, is_count, is_finite_number, is_name, number_or_us, set_fields
 from panewise.spec.windows.kinds import positive
 
 
@@ -32,7 +32,7 @@ class CountEvictor:
     after: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+        if not is_count(self.n):
             raise SpecError(f"n={self.n!r}", "an evictor keeps one row or more", "give n=1 or more")
         check_flag("after", self.after)
 
@@ -95,7 +95,7 @@ class DeltaEvictor:
     def __init__(
         self, column: str, threshold: int | float | str | timedelta | Duration, after: bool = False
     ) -> None:
-        if not isinstance(column, str) or not column:
+        if not is_name(column):
             raise SpecError(
                 f"column={column!r}", "an evictor reads a column by its name", "give a non-empty string"
             )
@@ -119,11 +119,7 @@ def evictor_columns(evictor: Evictor | None) -> tuple[str, ...]:
 
 
 def check_evictor(evictor: object, accumulation: str) -> None:
-    """Checks that a value is None or an evictor, and that it has an effect with this `accumulation`.
-
-    Raises:
-        SpecError: if it is not an evictor, or evicts after the panes of discarding mode (semantics 11.5).
-    """
+    """Checks that a value is None or an evictor, and that it has an effect with this `accumulation`."""
     if evictor is None:
         return
     if not isinstance(evictor, Evictor):

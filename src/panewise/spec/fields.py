@@ -8,12 +8,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SpecWarning
 
+S = TypeVar("S")
 Reader: TypeAlias = Callable[[Any, str], Any]
 
 
@@ -21,9 +23,6 @@ def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...
     """Returns the dict `value`, if its fields are among `known` and include those that are `required`.
 
     The path `where` is "" for the whole specification.
-
-    Raises:
-        SpecError: if the value is not a dict, has a field that is not known, or lacks a required one.
     """
     if not isinstance(value, Mapping):
         raise wrong(where or "specification", value, "an object with named fields")
@@ -75,15 +74,12 @@ def duration(value: Any, where: str) -> Duration:
 
 
 def kind_of(value: Any, where: str, kinds: Mapping[str, Any]) -> str:
-    """Returns the field `kind` of a dict.
-
-    Raises:
-        SpecError: if the value is not a dict, or its `kind` is not one of `kinds`.
-    """
-    kind = value.get("kind") if isinstance(value, Mapping) else value
-    if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
-        given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
-        raise SpecError(given, f"the kinds here are {sorted(kinds)}", "give {'kind': ...} with one of these")
+    """Returns the field `kind` of a dict."""
+    kind, named = (value.get("kind"), f"{where}.kind") if isinstance(value, Mapping) else (None, where)
+    if not isinstance(kind, str) or kind not in kinds:
+        rule = f"the kinds here are {sorted(kinds)}"
+        shown = kind if isinstance(value, Mapping) else value
+        raise SpecError(f"{named}={shown!r}", rule, "give {'kind': ...} with one of these")
     return kind
 
 
@@ -116,14 +112,10 @@ def several(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns a JSON object as a dict. It is an `object_pairs_hook` of `json.loads`.
-
-    Raises:
-        SpecError: if a name occurs twice.
-    """
-    given = [name for name, _ in pairs]
-    for name in given:
-        if given.count(name) > 1:
+    """Returns a JSON object as a dict. It is an `object_pairs_hook` of `json.loads`."""
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
             raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
     return dict(pairs)
 
@@ -135,65 +127,77 @@ def set_fields(spec: object, **values: Any) -> None:
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuses a value that is none of the choices, or only equal to one of another type.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses a value that is none of the choices, or only equal to one of another type."""
     if value not in choices or type(value) not in map(type, choices):
         raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
 
 
 def check_flag(name: str, value: Any, function: str = "") -> None:
-    """Refuses a value that is no Boolean. `function` is the one that it is an option of.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses a value that is no Boolean. `function` is the one that it is an option of."""
     if not isinstance(value, bool):
-        given = f"{function}({name}={value!r})" if function else f"{name}={value!r}"
-        raise SpecError(given, f"{name} is True or False", "give one of these")
+        option = f"{function}({name}={value!r})" if function else f"{name}={value!r}"
+        raise SpecError(option, f"{name} is True or False", "give one of these")
+
+
+def is_name(value: Any) -> bool:
+    """Returns whether a value is a non-empty string, as the names of columns are."""
+    return isinstance(value, str) and value != ""
+
+
+def is_count(value: Any, least: int = 1) -> bool:
+    """Returns whether a value is a whole number that is not below the least one.
+
+    >>> [is_count(value) for value in (1, 0, True, 1.0)]
+    [True, False, False, False]
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def refuse_fields(
+    spec: Any,
+    rules: Mapping[str, tuple[bool, str]],
+    remedy: str = "leave {name} out",
+    before: str = "",
+    after: str = "",
+) -> None:
+    """Refuses the first field that breaks its rule.
+
+    Args:
+        spec: the value that has the fields.
+        rules: for each field whether it breaks a rule, and the rule.
+        remedy: the remedy for the field {name}.
+        before: begins the text on what was given, of which name and value of the field are a part.
+        after: ends this text.
+    """
+    for name, (is_broken, rule) in rules.items():
+        if is_broken:
+            field = f"{before}{name}={getattr(spec, name)!r}{after}"
+            raise SpecError(field, rule, remedy.format(name=name))
 
 
 def check_columns(names: Iterable[Any]) -> None:
-    """Refuses names of columns that are no non-empty strings.
-
-    Raises:
-        SpecError: for such a name.
-    """
+    """Refuses names of columns that are no non-empty strings."""
     for name in names:
-        if not isinstance(name, str) or not name:
+        if not is_name(name):
             rule = "columns are named by non-empty strings"
             raise SpecError(f"column {name!r}", rule, "give the column's name")
 
 
 def check_once(keys: tuple[str, ...]) -> None:
-    """Refuses a key that is named twice.
-
-    Raises:
-        SpecError: for such a key.
-    """
+    """Refuses a key that is named twice."""
     for name in keys:
         if keys.count(name) > 1:
             raise SpecError(f"keys={list(keys)!r}", "a key is named once", f"name {name!r} once")
 
 
 def check_alias(name: Any) -> None:
-    """Refuses an alias that is no non-empty string.
-
-    Raises:
-        SpecError: for such an alias.
-    """
-    if not isinstance(name, str) or not name:
+    """Refuses an alias that is no non-empty string."""
+    if not is_name(name):
         raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
 
 
 def not_negative(value: Any, name: str) -> Duration:
-    """Returns a value as a duration that is 0 or more.
-
-    Raises:
-        SpecError: for values that are not durations, and for negative ones.
-    """
+    """Returns a value as a duration that is 0 or more."""
     duration = Duration.of(value, name)
     if duration.us < 0:
         raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
@@ -207,8 +211,7 @@ def skew_of(value: Any) -> Duration | None:
 
 def number_or_us(value: Any, name: str) -> Any:
     """Returns a duration in microseconds, and any other value as it is."""
-    given = isinstance(value, (str, timedelta, Duration))
-    return Duration.of(value, name).us if given else value
+    return Duration.of(value, name).us if isinstance(value, (str, timedelta, Duration)) else value
 
 
 def is_finite_number(value: Any) -> bool:
@@ -227,3 +230,11 @@ def silently() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         yield
+
+
+def silently_replaced(spec: S, **changes: Any) -> S:
+    """Returns a specification with other fields. It warned when it was first built."""
+    values: Any = spec
+    with silently():
+        changed: S = replace(values, **changes)
+    return changed

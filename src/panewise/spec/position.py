@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from panewise.errors import SpecError
-from panewise.spec.fields import check_flag
+from panewise.spec.fields import check_flag, is_count, is_name, set_fields
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Position:
 
     def __post_init__(self) -> None:
         self._check_order()
-        given = [self.partition, self.offset, *([] if self.source is None else [self.source])]
-        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < len(given):
+        columns = [self.partition, self.offset, *([] if self.source is None else [self.source])]
+        if not all(map(is_name, columns)) or len(set(columns)) < len(columns):
             rule = "a position is read from different columns, named by non-empty strings"
-            raise SpecError(f"Position({', '.join(map(repr, given))})", rule, "give the columns' names")
+            raise SpecError(f"Position({', '.join(map(repr, columns))})", rule, "give the columns' names")
 
     def _check_order(self) -> None:
         check_flag("ordered", self.ordered)
@@ -57,11 +57,11 @@ class Position:
                     f"Position(remember={self.remember!r})", rule, "give ordered=False, or leave remember out"
                 )
             return
-        given = 1000 if self.remember is None else self.remember
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        remember = 1000 if self.remember is None else self.remember
+        if not is_count(remember):
             rule = "the number of intervals is a whole number above zero"
-            raise SpecError(f"remember={given!r}", rule, "give 1 or more")
-        object.__setattr__(self, "remember", given)
+            raise SpecError(f"remember={remember!r}", rule, "give 1 or more")
+        set_fields(self, remember=remember)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,11 +70,7 @@ class Position:
 
 
 def check_position(position: Any, order: tuple[str, ...] = ()) -> None:
-    """Refuses a position of another type, and one together with order columns.
-
-    Raises:
-        SpecError: for such values.
-    """
+    """Refuses a position of another type, and one together with order columns."""
     if position is not None and not isinstance(position, Position):
         rule = "a position is a Position"
         raise SpecError(f"position={position!r}", rule, "give Position(partition=..., offset=...)")

@@ -135,17 +135,6 @@ class Carried(Protocol):
 Users: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
-def lag_on_batch(watermark: Watermark | None) -> Refusal | None:
-    """Returns why a watermark that follows the clock has no meaning on a batch DataFrame."""
-    if not isinstance(watermark, FixedLag):
-        return None
-    rule = (
-        "the rows of a batch DataFrame do not arrive as they happen, so all rows older "
-        "than the lag would be late"
-    )
-    return f"watermark={watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
-
-
 class SpecParts(ABC):
     """What all layers have to know of the specifications of a family.
 
@@ -197,8 +186,15 @@ class SpecParts(ABC):
 
     def batch_error(self, spec: Any) -> Refusal | None:
         """Returns why a batch DataFrame cannot be the input, None if it can."""
-        errors = (lag_on_batch(entry.watermark) for entry in spec.ports.values())
-        return next((error for error in errors if error is not None), None)
+        marks = (entry.watermark for entry in spec.ports.values())
+        lagging = next((mark for mark in marks if isinstance(mark, FixedLag)), None)
+        if lagging is None:
+            return None
+        rule = (
+            "the rows of a batch DataFrame do not arrive as they happen, so all rows older "
+            "than the lag would be late"
+        )
+        return f"watermark={lagging!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
 
     # Other specifications
 
@@ -312,8 +308,8 @@ class SpecParts(ABC):
 
 def parts(spec: Specification) -> SpecParts:
     """Returns the parts of the family of a specification."""
-    found: SpecParts = part(spec.family.spec)
-    return found
+    parts: SpecParts = part(spec.family.spec)
+    return parts
 
 
 def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: Carried) -> dict[str, Any]:
@@ -321,15 +317,15 @@ def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: 
 
     Those of user-defined aggregates are among them, as they declare theirs.
     """
-    found: dict[str, Any] = {}
+    carried: dict[str, Any] = {}
     for what in functions:
         user = getattr(what, "user", None)
         if user is not None:
-            found[what.name] = kinds.of_name(user.result)
+            carried[what.name] = kinds.of_name(user.result)
         elif what.column in known and what.fn in _VALUES | _LISTS:
             kind = known[what.column]
-            found[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind
-    return found
+            carried[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind
+    return carried
 
 
 VALUE_FUNCTIONS = frozenset({"first", "last", "max_by", "min_by", "lag", "lead", "nth_value"})

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from inspect import getattr_static
+from operator import is_
 from typing import Any, Final
 
 from panewise.spec.aggregates.aggregate import Aggregate
@@ -51,16 +52,16 @@ def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
     >>> inner_names(["__k", "v", "event_time"], spec)
     {'__k': 'column__k', '__s': 'column__s'}
     """
-    given = dict.fromkeys((*columns, *_names_in(spec)))
-    used, found = {name.lower() for name in given}, dict[str, str]()
-    for name in given:
+    names = dict.fromkeys((*columns, *_names_in(spec)))
+    used, inner_of = {name.lower() for name in names}, dict[str, str]()
+    for name in names:
         if name.startswith(PREFIX):
             inner = f"column{name}"
             while inner.lower() in used:
                 inner += "_"
             used.add(inner.lower())
-            found[name] = inner
-    return found
+            inner_of[name] = inner
+    return inner_of
 
 
 def renamed(spec: Any, names: Mapping[str, str]) -> Any:
@@ -101,21 +102,21 @@ def emitted_names(
 
 def _names_in(spec: Any) -> list[str]:
     """Returns the names of columns in a specification: those that it reads, and those that it makes."""
-    found = list[str]()
+    names = list[str]()
 
     def seen(name: str) -> str:
-        found.append(name)
+        names.append(name)
         return name
 
     _mapped(spec, seen, {})
-    return [*found, *parts(spec).more_names(spec)]
+    return [*names, *parts(spec).more_names(spec)]
 
 
 def _mapped(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) -> Any:
     """Returns a value with other names. Parts without a name that changes stay the same objects."""
     if isinstance(value, tuple):
-        parts = tuple(_mapped(one, name_of, back) for one in value)
-        return value if all(map(_is, parts, value)) else parts
+        parts = tuple(_mapped(part, name_of, back) for part in value)
+        return value if all(map(is_, parts, value)) else parts
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changes = dict(_changes(value, name_of, back))
@@ -141,8 +142,8 @@ def _named(value: Any, name_of: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         new = name_of(value)
         return value if new == value else new
-    if isinstance(value, tuple) and any(isinstance(one, str) for one in value):
-        names = tuple(name_of(one) if isinstance(one, str) else one for one in value)
+    if isinstance(value, tuple) and any(isinstance(item, str) for item in value):
+        names = tuple(name_of(item) if isinstance(item, str) else item for item in value)
         return value if names == value else names
     return value
 
@@ -150,41 +151,28 @@ def _named(value: Any, name_of: Callable[[str], str]) -> Any:
 def _changed(value: Any, changes: Mapping[str, Any]) -> Any:
     """Returns a copy with other fields. It is not validated again, and has no values of cached properties."""
     kind = type(value)
-    made = object.__new__(kind)
+    copy = object.__new__(kind)
     for name, old in vars(value).items():
         if not isinstance(getattr_static(kind, name, None), cached_property):
-            object.__setattr__(made, name, changes.get(name, old))
-    return made
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
+            object.__setattr__(copy, name, changes.get(name, old))
+    return copy
 
 
 def _restoring(function: Any, back: Mapping[str, str]) -> Any:
     """Returns the function of custom windows, called with the user's names."""
     if isinstance(function, EachRow):
-        return EachRow(_OfRow(function.function, back))
-    return _OfFrame(function, back)
+        return EachRow(_Restoring(function.function, back))
+    return _Restoring(function, back)
 
 
 @dataclass(frozen=True)
-class _OfRow:
-    """Calls a function of a row with the user's names."""
-
-    function: Callable[[dict[str, Any]], Any]
-    names: Mapping[str, str]
-
-    def __call__(self, row: dict[str, Any]) -> Any:
-        return self.function({self.names.get(name, name): value for name, value in row.items()})
-
-
-@dataclass(frozen=True)
-class _OfFrame:
-    """Calls a function of a Polars frame with the user's names."""
+class _Restoring:
+    """Calls a function of a row, or of a Polars frame, with the user's names."""
 
     function: Callable[[Any], Any]
     names: Mapping[str, str]
 
-    def __call__(self, frame: Any) -> Any:
-        return self.function(frame.rename({name: self.names.get(name, name) for name in frame.columns}))
+    def __call__(self, rows: Any) -> Any:
+        if isinstance(rows, dict):
+            return self.function({self.names.get(name, name): value for name, value in rows.items()})
+        return self.function(rows.rename({name: self.names.get(name, name) for name in rows.columns}))

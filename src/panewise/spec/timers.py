@@ -8,22 +8,11 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import Family
-from panewise.spec.operators.policy.policies import PartitionAge, TimePolicy
 from panewise.spec.protocol import Specification, parts
-from panewise.spec.triggers.simple import AfterProcessingTime, AfterSilence, Every
 from panewise.spec.watermarks import FixedLag
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Calendar, Session, gap_columns
 
-# The values of a specification that wait for processing time, and their fields of type Duration.
-_WAITING: Final[dict[type, tuple[str, ...]]] = {
-    AfterProcessingTime: ("delay", "align"),
-    AfterSilence: ("duration",),
-    Every: ("period", "offset"),
-    TimePolicy: ("duration",),
-    PartitionAge: ("duration",),
-}
-_OF_JOINS: Final = ("idle_after", "ttl")  # the fields of joins and matches that are of processing time
 _OF_CALENDARS: Final = 15 * 60 * 1_000_000  # local dates start at multiples of it in all zones of today
 
 
@@ -53,7 +42,8 @@ def timer_interval(*specs: Specification) -> Duration | None:
             windows whose lengths are not in the specification: custom windows, and sessions with a gap for
             each row.
 
-    >>> from panewise import AfterWatermark, Every, Tumbling, WindowOperator, functions as F
+    >>> from panewise import AfterProcessingTime, AfterWatermark, Every, Tumbling, WindowOperator
+    >>> from panewise import functions as F
     >>> early = AfterWatermark(early=Every("90 seconds"), late=AfterProcessingTime("1 minute"))
     >>> timer_interval(WindowOperator(window=Tumbling("1 hour"), trigger=early, aggregates=[F.count()]))
     Duration('30 seconds')
@@ -73,10 +63,16 @@ def _lengths_of(spec: Any) -> Iterator[int]:
     by_clock = any(
         isinstance(value, FixedLag) or getattr(value, "time", None) == "processing" for value in values
     )
-    if by_clock:
-        yield from parts(spec).lengths_ahead(spec)
+    if not by_clock:
+        for value in values:
+            yield from _us(value, getattr(value, "_clock_fields", ()))  # a class states those of its values
+        return
+    yield from parts(spec).lengths_ahead(spec)
     for value in values:
-        yield from _all_lengths(value) if by_clock else _waiting(value)
+        _check_bounded(value)
+        if isinstance(value, Calendar):
+            yield _OF_CALENDARS
+        yield from _us(value, tuple(field.name for field in fields(value)))
 
 
 def _inside(value: Any) -> Iterator[Any]:
@@ -90,23 +86,11 @@ def _inside(value: Any) -> Iterator[Any]:
             yield from _inside(getattr(value, field.name))
 
 
-def _waiting(value: Any) -> Iterator[int]:
-    """Yields the lengths of processing time among the fields of a value."""
-    yield from _us(value, (*_WAITING.get(type(value), ()), *_OF_JOINS))
-
-
-def _all_lengths(value: Any) -> Iterator[int]:
-    """Yields all lengths among the fields of a value.
-
-    Raises:
-        SpecError: for windows whose lengths depend on rows.
-    """
+def _check_bounded(value: Any) -> None:
+    """Refuses windows whose lengths depend on rows."""
     if isinstance(value, Custom) or (isinstance(value, Session) and gap_columns(value)):
         rule = "the ends of these windows depend on rows, so no interval suits all of them"
         raise SpecError(f"timer_interval with window={value!r}", rule, "choose an interval")
-    if isinstance(value, Calendar):
-        yield _OF_CALENDARS
-    yield from _us(value, tuple(field.name for field in fields(value)))
 
 
 def _us(value: Any, names: tuple[str, ...]) -> Iterator[int]:

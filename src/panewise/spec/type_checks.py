@@ -3,10 +3,12 @@
 All runtimes use this one check, when a query is built. A column whose type is not known is not checked.
 """
 
+from collections.abc import Callable, Iterable
+
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type, check_bytes
+from panewise.spec.column_types import BIGINT, BOOLEAN, Type, check_bytes
 from panewise.spec.column_values import BITS, is_whole_of
 from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.spec.position import Position
@@ -42,66 +44,67 @@ def check_types(spec: Specification, types: Types) -> None:
 def check_row_order(spec: Entry, types: Types) -> None:
     """Checks the columns of an operator that emits rows: those of its input, and those that order rows."""
     check_entry(spec, types)
-    for name in spec.order:
-        if name in types and types[name].is_nested:
-            rule = "rows are ordered by simple values"
-            raise SpecError(f"order {name}: {types[name]}", rule, "use its fields, before the operator")
+    rule, remedy = "rows are ordered by simple values", "use its fields, before the operator"
+    check_kinds("order", spec.order, types, _is_simple, rule, remedy)
     check_bytes("order", spec.order, types)
 
 
 def check_entry(spec: Entry, types: Types) -> None:
     """Checks keys, event time, gap, inputs and position."""
-    for key in spec.keys:
-        if key in types and types[key].is_nested:
-            raise SpecError(f"key {key}: {types[key]}", "a key is a simple value", "use its fields as keys")
+    check_kinds("key", spec.keys, types, _is_simple, "a key is a simple value", "use its fields as keys")
     check_bytes("key", spec.keys, types)
-    _check_order(spec.order, types)
-    for name in spec.time_columns:
-        if name in types and not (types[name] == BIGINT or types[name].kind == "timestamp"):
-            rule = "the event time is a timestamp with a time zone (semantics 1)"
-            raise SpecError(
-                f"event time {name}: {types[name]}", rule, "cast it to TIMESTAMP in the right time zone"
-            )
-    for gap in gap_columns(spec.window):
-        if gap in types and not (types[gap].is_integer or types[gap].is_duration):
-            rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
-            raise SpecError(
-                f"gap {gap}: {types[gap]}",
-                rule,
-                f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND",
-            )
-    check_bytes("input", input_columns(spec.watermark), types)
-    for name in input_columns(spec.watermark):
-        if name in types and types[name].kind != "string":
-            rule = "the column that names the input of a row contains strings (semantics 12.9)"
-            raise SpecError(f"input {name}: {types[name]}", rule, f"cast {name} to STRING")
+    rule = "rows are ordered by values that have an order (semantics 3)"
+    check_kinds("order", spec.order, types, _has_order, rule, "order by another column")
+    check_bytes("order", spec.order, types)
+    rule = "the event time is a timestamp with a time zone (semantics 1)"
+    remedy = "cast it to TIMESTAMP in the right time zone"
+    check_kinds("event time", spec.time_columns, types, _is_instant, rule, remedy)
+    rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
+    remedy = "cast {name} to BIGINT microseconds, or to INTERVAL DAY TO SECOND"
+    check_kinds("gap", gap_columns(spec.window), types, _is_gap, rule, remedy)
+    inputs = input_columns(spec.watermark)
+    check_bytes("input", inputs, types)
+    rule = "the column that names the input of a row contains strings (semantics 12.9)"
+    check_kinds("input", inputs, types, lambda kind: kind.kind == "string", rule, "cast {name} to STRING")
     if spec.position is not None:
         _check_position(spec.position, types)
 
 
-def _check_order(order: tuple[str, ...], types: Types) -> None:
-    """Checks the columns that define the arrival order."""
-    for name in order:
-        if name in types and types[name].kind in ("geometry", "geography"):
-            rule = "rows are ordered by values that have an order (semantics 3)"
-            raise SpecError(f"order {name}: {types[name]}", rule, "order by another column")
-    check_bytes("order", order, types)
+def check_kinds(
+    what: str, names: Iterable[str], types: Types, fits: Callable[[Type], bool], rule: str, remedy: str
+) -> None:
+    """Refuses columns whose types are known and do not fit. {name} in the remedy is the column."""
+    for name in names:
+        if name in types and not fits(types[name]):
+            raise SpecError(f"{what} {name}: {types[name]}", rule, remedy.format(name=name))
+
+
+def _is_simple(kind: Type) -> bool:
+    return not kind.is_nested
+
+
+def _has_order(kind: Type) -> bool:
+    return kind.kind not in ("geometry", "geography")
+
+
+def _is_instant(kind: Type) -> bool:
+    return kind == BIGINT or kind.kind == "timestamp"
+
+
+def _is_gap(kind: Type) -> bool:
+    return kind.is_integer or kind.is_duration
+
+
+def _is_stored_in_json(kind: Type) -> bool:
+    return kind.is_integer or kind.kind in ("string", "boolean")
 
 
 def _check_position(position: Position, types: Types) -> None:
-    offset = types.get(position.offset, BIGINT)
-    if not offset.is_integer:
-        rule, remedy = "an offset is a whole number", "use the offset of the source, such as Kafka's"
-        raise SpecError(f"offset {position.offset}: {offset}", rule, remedy)
+    rule, remedy = "an offset is a whole number", "use the offset of the source, such as Kafka's"
+    check_kinds("offset", [position.offset], types, lambda kind: kind.is_integer, rule, remedy)
     check_bytes("position", position.columns, types)
-    for name in position.columns[:-1]:
-        kind = types.get(name, STRING)
-        if not (kind.is_integer or kind.kind in ("string", "boolean")):
-            rule = (
-                "the columns that name a source's partition are whole numbers or text, as "
-                "they are stored in JSON"
-            )
-            raise SpecError(f"position {name}: {kind}", rule, f"cast {name} to STRING")
+    rule = "the columns that name a source's partition are whole numbers or text, as they are stored in JSON"
+    check_kinds("position", position.columns[:-1], types, _is_stored_in_json, rule, "cast {name} to STRING")
 
 
 def check_triggers(trigger: Trigger, types: Types) -> None:
@@ -116,17 +119,17 @@ def check_triggers(trigger: Trigger, types: Types) -> None:
             check_whole(f"{node!r}", "amount", node.amount, types[node.column])
 
 
-def check_distance(given: str, column: str, kind: Type, rule: str) -> None:
+def check_distance(where: str, column: str, kind: Type, rule: str) -> None:
     """Checks that differences of the column's values are exact, or that the column contains doubles."""
     if not (kind.is_float or kind.is_integer or kind.is_timestamp):
-        raise SpecError(f"{given}: {kind}", rule, f"cast {column}")
+        raise SpecError(f"{where}: {kind}", rule, f"cast {column}")
 
 
-def check_whole(given: str, name: str, number: float, kind: Type) -> None:
+def check_whole(where: str, name: str, number: float, kind: Type) -> None:
     """Checks that the number is whole, unless the column contains doubles."""
     if not kind.is_float and number != int(number):
         rule = f"the {name} for whole numbers is a whole number"
-        raise SpecError(f"{given}: {kind}", rule, "give one, or cast the column to DOUBLE")
+        raise SpecError(f"{where}: {kind}", rule, "give one, or cast the column to DOUBLE")
 
 
 def check_delta(policy: DeltaPolicy, kind: Type) -> None:

@@ -66,11 +66,11 @@ class _Reader:
         return TypeTree(name, (), self.struct_fields() if name == "struct" else ())
 
     def numbers(self) -> tuple[int, ...]:
-        found = [self.number()]
+        digits = [self.number()]
         while self.skip(","):
-            found.append(self.number())
+            digits.append(self.number())
         self.need(")")
-        return tuple(found)
+        return tuple(digits)
 
     def number(self) -> int:
         token = self.next()
@@ -80,19 +80,19 @@ class _Reader:
 
     def struct_fields(self) -> tuple[tuple[str, TypeTree], ...]:
         self.need("<")
-        found: dict[str, TypeTree] = {}
-        while not found or self.skip(","):
+        fields: dict[str, TypeTree] = {}
+        while not fields or self.skip(","):
             name = self.next()
             if name.startswith("`"):
                 name = name[1:-1].replace("``", "`")
             elif not _WORD.fullmatch(name):
                 raise _malformed(self.text)
-            if name in found:
+            if name in fields:
                 raise _malformed(self.text)
             self.skip(":")
-            found[name] = self.type()
+            fields[name] = self.type()
         self.need(">")
-        return tuple(found.items())
+        return tuple(fields.items())
 
     def next(self) -> str:
         if not self.tokens:
@@ -101,10 +101,10 @@ class _Reader:
 
     def skip(self, token: str) -> bool:
         """Reads the token if it is the next one, and returns whether it was."""
-        found = self.tokens[:1] == [token]
-        if found:
+        is_next = self.tokens[:1] == [token]
+        if is_next:
             self.tokens.pop(0)
-        return found
+        return is_next
 
     def need(self, token: str) -> None:
         if not self.skip(token):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields
+from panewise.spec.fields import check_choice, check_columns, is_name, not_negative, set_fields
 from panewise.spec.windows.kinds import positive
 
 
@@ -69,6 +69,7 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
     """
 
     kind: ClassVar[str] = "inputs"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("idle_after",)
     names: tuple[str, ...]
     idle_after: Duration | None
     column: str | None
@@ -81,22 +82,19 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
         column: str | None = None,
         delay: DurationLike | Mapping[str, DurationLike] | None = None,
     ) -> None:
-        given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
+        inputs = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
         least = 2 if column is None else 1
-        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < max(
-            least, len(given)
-        ):
+        if not all(map(is_name, inputs)) or len(set(inputs)) < max(least, len(inputs)):
             rule = "inputs are two or more (with a column one or more), with different names"
-            raise SpecError(f"names={list(given) or names!r}", rule, "give a list: Inputs(['a', 'b'])")
+            raise SpecError(f"names={list(inputs) or names!r}", rule, "give a list: Inputs(['a', 'b'])")
         idle = None if idle_after is None else positive(idle_after, "idle_after")
         check_columns(() if column is None else (column,))
-        set_fields(self, names=given, idle_after=idle, column=column, delay=_delays(given, column, delay))
+        set_fields(self, names=inputs, idle_after=idle, column=column, delay=_delays(inputs, column, delay))
 
     def delay_of(self, name: str) -> int:
         """Returns how far the watermark of an input is behind its rows, in microseconds."""
-        each = dict(self.delay) if isinstance(self.delay, tuple) else {}
-        one = each.get(name, self.delay)
-        return one.us if isinstance(one, Duration) else 0
+        delay = dict(self.delay).get(name) if isinstance(self.delay, tuple) else self.delay
+        return 0 if delay is None else delay.us
 
 
 def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
@@ -191,11 +189,7 @@ def input_columns(watermark: Watermark | None) -> tuple[str, ...]:
 
 
 def check_input_column(watermark: Watermark | None, event_time: str | None) -> None:
-    """Checks that the event time is not also the column that names the inputs of rows.
-
-    Raises:
-        SpecError: if it is. The message names the column.
-    """
+    """Checks that the event time is not also the column that names the inputs of rows."""
     if event_time in input_columns(watermark):
         rule = "the column that names the input of a row contains strings, and the event time is a timestamp"
         raise SpecError(

@@ -173,9 +173,6 @@ class Over:
 
         Expressions of functions over windows take two steps here: compute the function as a column, then the
         expression from that column.
-
-        Raises:
-            SpecError: always.
         """
         rule = "a function over a window is a whole column, not part of an expression"
         remedy = (
@@ -194,14 +191,14 @@ class Over:
 
 def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
     """Returns the names that were given one by one or as one list."""
-    given = tuple(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
-    for name in given:
+    names = tuple(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+    for name in names:
         if not isinstance(name, str) or not name:
             rule = "keys and order columns are given by name; the order is ascending, nulls first"
             raise SpecError(
                 f"column {name!r}", rule, "give the column's name; compute expressions before the operator"
             )
-    return given
+    return names
 
 
 def _time(bound: Any, name: str) -> int:

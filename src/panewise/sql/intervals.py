@@ -1,7 +1,8 @@
 """Intervals of SQL as durations: INTERVAL '10' MINUTES, INTERVAL '1 hour 30 minutes', '10 minutes'."""
 
 import re
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
@@ -11,8 +12,35 @@ _SIGN: Final = re.compile(r"\s*([+-]?)\s*INTERVAL\b", re.IGNORECASE)
 _CLOCK: Final = re.compile(r"\s*'([+-]?)\s*([\d:. ]+)'\s*([A-Za-z]+)\s+TO\s+([A-Za-z]+)\s*", re.IGNORECASE)
 _TIME: Final = re.compile(r"\s*([+-]?)(\d+:\d\d(:\d\d(?:\.\d{1,9})?)?)\s*(?=$|\s)")
 _PRECISION: Final = re.compile(r"\b(DAY|HOUR|MINUTE|SECOND)\s*\(\s*\d+\s*(?:,\s*\d+\s*)?\)", re.IGNORECASE)
+_CALENDAR: Final = re.compile(
+    r"\s*(?:INTERVAL\s+)?'?\s*([1-9]\d*)\s*'?\s*(DAY|WEEK|MONTH|QUARTER|YEAR)S?\s*'?\s*", re.IGNORECASE
+)
+EXACT: Final = ("day", "week")  # units of a calendar that have an exact length
 _UNITS: Final = ("day", "hour", "minute", "second")
 _US: Final = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}
+
+
+@dataclass(frozen=True)
+class CalendarLength:
+    """A number of units of a calendar, such as months."""
+
+    n: int
+    unit: Any
+
+    @property
+    def exact(self) -> Duration:
+        """The length of days and weeks."""
+        return Duration.of(f"{self.n} {self.unit}", "an interval")
+
+
+def calendar_length(text: str) -> CalendarLength | None:
+    """Returns the length of an interval in one unit of a calendar; None for another interval.
+
+    >>> calendar_length("INTERVAL '3' MONTHS"), calendar_length("'1 hour'")
+    (CalendarLength(n=3, unit='month'), None)
+    """
+    match = _CALENDAR.fullmatch(text)
+    return None if match is None else CalendarLength(int(match[1]), match[2].lower())
 
 
 def duration(text: str) -> Duration:

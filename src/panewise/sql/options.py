@@ -1,12 +1,15 @@
 """Options of a table, WITH (order = 'id'), as fields of the operator that reads it (semantics 46.11)."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
+from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import Position
 from panewise.sql.intervals import duration
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import NamedTable, Source, TableFunction
+from panewise.sql.tables import RUN_OPTIONS
 
 _BOOLEANS: Final = {"true": True, "false": False}
 
@@ -22,10 +25,43 @@ def options_of(source: Source | None, parser: QueryParser) -> dict[str, Any]:
     if not isinstance(source, NamedTable):
         return {}
     parser.optional.pop(source.span.start, None)
+    fields = [(name, text) for name, text in source.options if name not in RUN_OPTIONS]
+    return _values(fields, source, parser, _value)
+
+
+def run_options_of(table: NamedTable, parser: QueryParser) -> tuple[tuple[str, Any], ...]:
+    """Returns the options of a table that say how Spark runs the operator that reads it.
+
+    Raises:
+        SqlError: for a value that an option does not have.
+    """
+    options = [(name, text) for name, text in table.options if name in RUN_OPTIONS]
+    return tuple(_values(options, table, parser, _run_value).items())
+
+
+def _values(
+    options: list[tuple[str, str]], table: NamedTable, parser: QueryParser, value: Callable[[str, str], Any]
+) -> dict[str, Any]:
     try:
-        return {name: _value(name, text) for name, text in source.options}
+        return {name: value(name, text) for name, text in options}
     except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, source.span) from None
+        raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
+
+
+def _run_value(name: str, text: str) -> Any:
+    if name == "clock":
+        return _length(text)
+    if name == "shards":
+        if not text.isdigit():
+            raise SpecError(f"shards={text}", "shards is a number", "write WITH (shards = 8)")
+        return int(text)
+    if text not in ("never", "at_end"):
+        raise SpecError(f"finish={text}", "finish is 'never' or 'at_end'", "write one of these")
+    return text
+
+
+def _length(text: str) -> Duration:
+    return duration(text if text.upper().startswith("INTERVAL") else f"'{text}'")
 
 
 def check_options_read(parser: QueryParser) -> None:
@@ -45,7 +81,7 @@ def _value(name: str, text: str) -> Any:
     if name == "order":
         return columns
     if name == "max_future_skew":
-        return duration(text if text.upper().startswith("INTERVAL") else f"'{text}'")
+        return _length(text)
     if name == "null_keys":
         if text.lower() not in _BOOLEANS:
             raise SpecError(f"null_keys={text}", "null_keys is true or false", "write one of these")

@@ -7,6 +7,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
 from panewise.spec import counted
 from panewise.sql.function_calls import column_name
+from panewise.sql.options import run_options_of
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import AssignedStage, SparkStage, Stage, TableStage, is_ours
 from panewise.sql.syntax import (
@@ -125,7 +126,8 @@ class SourceCompiler:
         watermark = None if table.watermark is None else self._watermark(table.watermark)
         if named is None:
             text = self.parser.characters(table.text)
-            return TableStage(text, table.name, table.alias, table.columns, watermark)
+            options = run_options_of(table, self.parser)
+            return TableStage(text, table.name, table.alias, table.columns, watermark, options)
         if watermark is not None:
             rule = "the watermark of a query of WITH is that of its tables"
             raise self.parser.fail("WATERMARK", rule, "write it behind the table there", table.span)

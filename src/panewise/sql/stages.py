@@ -47,6 +47,7 @@ class TableStage:
         alias: the name by which expressions call it.
         columns: the names that an alias gives to its columns.
         watermark: the column of WATERMARK, its delay, and its expression if it is computed.
+        run: how Spark runs the operator that reads it: `finish`, `shards` and `clock`, if given.
     """
 
     text: str
@@ -54,6 +55,7 @@ class TableStage:
     alias: str | None
     columns: tuple[str, ...] = ()
     watermark: tuple[str, Duration, str | None] | None = None
+    run: tuple[tuple[str, Any], ...] = ()
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -135,6 +137,22 @@ class AssignedStage(FollowingStage):
 
 
 @dataclass(frozen=True)
+class Ties:
+    """Equal ranks of equal rows, as RANK and DENSE_RANK give them.
+
+    Attributes:
+        function: "rank" or "dense_rank".
+        n: the greatest rank.
+        lists: the lists with the values of the order. Empty: the structs have them in the field `field`.
+    """
+
+    function: str
+    n: int
+    lists: tuple[str, ...] = ()
+    field: str = "order of the row"
+
+
+@dataclass(frozen=True)
 class Ranked:
     """How panes with lists become rows: one for each place of the lists.
 
@@ -143,12 +161,14 @@ class Ranked:
         rank: the name of a column with the place, from 1; None if there is none.
         others: further columns: their names, and expressions over panes.
         retracts: whether the rows have the column `op`.
+        ties: how equal rows are ranked; None if each has a rank of its own.
     """
 
     lists: tuple[str, ...]
     rank: str | None
     others: tuple[tuple[str, str], ...]
     retracts: bool
+    ties: Ties | None = None
 
 
 @dataclass(frozen=True)
@@ -334,6 +354,17 @@ def struct_names(stage: WindowsStage) -> frozenset[str]:
 def is_ours(stage: Stage) -> bool:
     """Returns whether the rows of a stage are those of an operator."""
     return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
+
+
+def run_options(stage: Stage) -> dict[str, Any]:
+    """Returns how Spark runs an operator: the options of the tables that it reads itself."""
+    options: dict[str, Any] = {}
+    for before in stage.inputs:
+        if isinstance(before, TableStage):
+            options |= before.run
+        elif not isinstance(before, OURS):
+            options |= run_options(before)
+    return options
 
 
 def over_rows(

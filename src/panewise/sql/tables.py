@@ -7,7 +7,9 @@ from sqlglot import TokenType, exp
 from panewise.sql.stream_windows import StreamWindowParser
 from panewise.sql.syntax import Derived, Expr, NamedTable, Source, Watermark
 
-OPTIONS: Final = frozenset({"order", "position", "null_keys", "max_future_skew"})  # of WITH, for operators
+# Options of WITH for the operator that reads the table: fields of its specification, and how Spark runs it.
+RUN_OPTIONS: Final = frozenset({"finish", "shards", "clock"})
+OPTIONS: Final = RUN_OPTIONS | {"order", "position", "null_keys", "max_future_skew"}
 
 
 class TableParser(StreamWindowParser):

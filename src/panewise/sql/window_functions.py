@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec import AnyWindow, Cumulating, Hopping, Session, Tumbling, rows
+from panewise.spec import AnyWindow, Calendar, Cumulating, Hopping, Session, Tumbling, rows
 from panewise.sql.function_calls import is_interval
+from panewise.sql.intervals import EXACT, CalendarLength, calendar_length
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan
 
@@ -20,6 +21,9 @@ _ORDER: Final[Mapping[str, tuple[str, ...]]] = {
     "CUMULATE": ("step", "size", "offset"),
     "SESSION": ("gap",),
 }
+# Arguments that may be left out. Those of calendars have names.
+_OPTIONAL: Final = ("offset", "zone", "week_start")
+_CALENDAR: Final = ("zone", "week_start")
 _SYNONYMS: Final = {"hop": "slide", "start": "offset", "window_size": "size", "window_slide": "slide"}
 _EXAMPLES: Final = {
     "TUMBLE": "TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)",
@@ -54,12 +58,12 @@ def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
     """
     values = _arguments(table, parser)
     windows: dict[str, Callable[[], AnyWindow]] = {
-        "TUMBLE": lambda: Tumbling(values["size"], _origin(values.get("offset"))),
+        "TUMBLE": lambda: _tumbling(values),
         "HOP": lambda: _hopping(values),
         "CUMULATE": lambda: Cumulating(values["size"], values["step"], _origin(values.get("offset"))),
         "SESSION": lambda: _session(values["gap"]),
     }
-    missing = [name for name in _ORDER[table.function] if name != "offset" and name not in values]
+    missing = [name for name in _ORDER[table.function] if name not in (*_OPTIONAL, *values)]
     if missing:
         rule = f"{table.function} has the arguments {', '.join(_ORDER[table.function]).upper()}"
         raise parser.fail(f"no {missing[0].upper()}", rule, f"write {_EXAMPLES[table.function]}", table.name)
@@ -90,23 +94,53 @@ def _arguments(table: TableFunction, parser: QueryParser) -> dict[str, Any]:
     for number, argument in enumerate(table.arguments):
         plain = known[number] if number < len(known) else None
         name = plain if argument.name is None else _SYNONYMS.get(argument.name, argument.name)
-        if name not in known or name in values:
+        tumbles = table.function == "TUMBLE"
+        if name is None or name in values or not (name in known or (tumbles and name in _CALENDAR)):
             rule = f"after the table and the column, {table.function} has {', '.join(known).upper()}"
             remedy = f"write {_EXAMPLES[table.function]}"
             raise parser.fail(parser.characters(argument.value.span), rule, remedy, argument.value.span)
-        values[name] = _value(argument, parser)
+        if name in _CALENDAR:
+            values[name] = _text(argument, parser)
+        else:
+            values[name] = _value(argument, parser, calendar=tumbles and name == "size")
     return values
 
 
-def _value(argument: Argument, parser: QueryParser) -> Any:
+def _text(argument: Argument, parser: QueryParser) -> str:
+    """Returns the text of an argument of a calendar."""
+    node = argument.value.node
+    if not (isinstance(node, exp.Literal) and node.is_string):
+        text = parser.characters(argument.value.span)
+        rule = "the zone and the first day of the week are strings"
+        raise parser.fail(text, rule, "write ZONE => 'Europe/Berlin'", argument.value.span)
+    return str(node.this)
+
+
+def _value(argument: Argument, parser: QueryParser, *, calendar: bool) -> Any:
     if not argument.rows:
-        return parser.duration_of(argument.value)
+        length = calendar_length(parser.characters(argument.value.span)) if calendar else None
+        return parser.duration_of(argument.value) if length is None else length
     try:
         return rows(int(argument.value.node.name))
     except (SpecError, ValueError):
         rule = "windows of rows have one row or more"
         text = parser.characters(argument.value.span)
         raise parser.fail(text, rule, "write for example 100 ROWS", argument.value.span) from None
+
+
+def _tumbling(values: Mapping[str, Any]) -> AnyWindow:
+    """Returns windows of a length, or those of a calendar: of months and longer units, or in a time zone."""
+    size, named = values["size"], {name: values[name] for name in _CALENDAR if name in values}
+    if isinstance(size, CalendarLength) and (named or size.unit not in EXACT):
+        if "offset" in values:
+            raise SpecError("OFFSET", "the windows of a calendar begin with its units", "leave it out")
+        return Calendar(size.unit, size.n, **named)
+    if named:
+        rule = "the windows of a calendar have a size in days, weeks, months, quarters or years"
+        raise SpecError(", ".join(named).upper(), rule, "write SIZE => INTERVAL '1' DAY, or leave it out")
+    if isinstance(size, CalendarLength):
+        size = size.exact
+    return Tumbling(size, _origin(values.get("offset")))
 
 
 def _origin(offset: Any) -> int:
@@ -150,6 +184,10 @@ def window_of_call(
         text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
         column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
         return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
+    if len(arguments) == 2 and name == "window":
+        length = calendar_length(parser.characters(parser.span_of(arguments[1])))
+        if length is not None and length.unit not in EXACT:
+            return WindowSyntax(Calendar(length.unit, length.n), time, name.upper(), span)
     values = [parser.duration_of(Expr(argument, parser.span_of(argument))) for argument in arguments[1:]]
     try:
         return WindowSyntax(_spark_window(name, values), time, name.upper(), span)

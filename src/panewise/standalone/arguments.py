@@ -25,14 +25,6 @@ def check_input(spec: Any, name: str | None) -> None:
 def check_words(call: str, others: Mapping[str, object]) -> None:
     """Refuses arguments that a call does not have, of which `port` and others mean its `input`.
 
-    Args:
-        call: the name of the method.
-        others: the arguments that it does not have.
-
-    Raises:
-        InputError: for another word for the input.
-        TypeError: for any other name.
-
     >>> check_words("finish", {"side": "left"})
     Traceback (most recent call last):
         ...
@@ -40,17 +32,13 @@ def check_words(call: str, others: Mapping[str, object]) -> None:
     """
     for name, value in others.items():
         if name in WRONG_WORDS:
-            given = f"{call}({name}={value!r})"
-            raise InputError(given, "an input is named by input=...", f"say input={value!r}")
+            fault = f"{call}({name}={value!r})"
+            raise InputError(fault, "an input is named by input=...", f"say input={value!r}")
         raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
 
 
 def check_number(name: str, value: Any) -> None:
-    """Checks a number of rows. None is allowed for the buffer alone.
-
-    Raises:
-        InputError: if it is not a whole number above zero.
-    """
+    """Checks a number of rows. None is allowed for the buffer alone."""
     if value is None and name == "buffer":
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:

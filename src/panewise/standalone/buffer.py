@@ -31,8 +31,6 @@ class Buffer:
     """The messages of one batch that is not complete yet, and the readings of the clocks behind them.
 
     Attributes:
-        spec: the specification.
-        schemas: the columns of each port.
         moves: how many readings of the clocks wait. They are evaluated after all messages that wait.
         clock: the highest of these readings of processing time, None if there is none.
         watermark: the highest of these watermarks, also of those that messages which wait move; None if there
@@ -66,17 +64,15 @@ class Buffer:
     @property
     def positions(self) -> Iterator[tuple[str, Position]]:
         """The positions of the messages that have one, each with the port."""
-        return ((one.input, one.position) for one in self._waiting if one.position is not None)
+        return (
+            (message.input, message.position) for message in self._waiting if message.position is not None
+        )
 
     def add(self, message: Any, port: str, position: Position | None) -> None:
-        """Adds a message.
-
-        Raises:
-            InputError: if it is no mapping, or its position has not as many parts as the specification says.
-        """
+        """Adds a message."""
         if not isinstance(message, Mapping):
-            given = f"a message of the type {type(message).__name__}"
-            raise InputError(given, "a message has a value for each column", "give a dict")
+            fault = f"a message of the type {type(message).__name__}"
+            raise InputError(fault, "a message has a value for each column", "give a dict")
         message = dict(message)  # the caller may change its own while this one waits
         for name in self._nested[port]:
             if name in message:
@@ -99,6 +95,10 @@ class Buffer:
         """Adds readings of the clocks. Lower ones than before change nothing."""
         self.moves += 1
         self.clock = highest(self.clock, clock)
+        self.raise_watermark(watermark)
+
+    def raise_watermark(self, watermark: int | None) -> None:
+        """Raises the watermark, as a row that waits does. That is no reading."""
         self.watermark = highest(self.watermark, watermark)
 
     def remove_last(self) -> None:
@@ -114,8 +114,8 @@ class Buffer:
             port: fitted(self.spec.ports[port], self.schemas[port], messages)
             for port, messages in by_port.items()
         }
-        return {port: one.frame for port, one in batches.items()}, {
-            port: one.misfits for port, one in batches.items() if one.misfits
+        return {port: batch.frame for port, batch in batches.items()}, {
+            port: batch.misfits for port, batch in batches.items() if batch.misfits
         }
 
     def clear(self) -> list[WaitingMessage]:
@@ -135,11 +135,11 @@ def copied(value: Any) -> Any:
         return tuple(map(copied, value))
     if isinstance(value, list):
         return [*map(copied, value)]
-    return {key: copied(one) for key, one in value.items()} if isinstance(value, Mapping) else value
+    return {key: copied(item) for key, item in value.items()} if isinstance(value, Mapping) else value
 
 
-def highest(one: int | None, other: int | None) -> int | None:
+def highest(reading: int | None, other: int | None) -> int | None:
     """Returns the higher reading of a clock; None means that there is none."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one if one > other else other
+    if reading is None or other is None:
+        return other if reading is None else reading
+    return reading if reading > other else other

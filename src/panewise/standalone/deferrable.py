@@ -91,7 +91,7 @@ def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
         return None
     if any(schema[name].is_float() or schema[name].is_nested() for name in spec.keys):
         return None
-    return _ends(spec.window) if all(one.fn in ORDERLESS | GROWING for one in spec.measures) else None
+    return _ends(spec.window) if all(measure.fn in ORDERLESS | GROWING for measure in spec.measures) else None
 
 
 def ignores_clock(spec: WindowOperator) -> bool:
@@ -126,7 +126,7 @@ def _is_fitting(dtype: pl.DataType) -> bool:
     if isinstance(dtype, (pl.List, pl.Array)):
         return _is_fitting(cast(pl.DataType, dtype.inner))
     if isinstance(dtype, pl.Struct):
-        return all(_is_fitting(cast(pl.DataType, one.dtype)) for one in dtype.fields)
+        return all(_is_fitting(cast(pl.DataType, field.dtype)) for field in dtype.fields)
     return isinstance(dtype, _FITTING)
 
 

@@ -29,15 +29,7 @@ _LOW, _HIGH = -(2**63), 2**63
 
 
 class Deferral:
-    """Decides which messages and readings of clocks may wait.
-
-    Args:
-        spec: the specification.
-        schemas: the columns of each port.
-        host: the operator of the engine, and its state.
-        buffer: what waits.
-        enabled: whether anything may wait at all.
-    """
+    """Decides which messages and readings of clocks may wait."""
 
     def __init__(self, spec: Any, schemas: Schemas, host: Host, buffer: Buffer, *, enabled: bool) -> None:
         schema = next(iter(schemas.values()))
@@ -75,7 +67,7 @@ class Deferral:
             mark = saturating_add(time, -self._delay)
             if mark >= min(first_end, self._due_in_state()):
                 return False
-            self._buffer.watermark = highest(self._buffer.watermark, mark)  # the row moves it, not a reading
+            self._buffer.raise_watermark(mark)
         self._first_end = first_end
         return True
 

@@ -91,7 +91,7 @@ class Delivery(Generic[T]):
 
     def discard(self, is_later: Callable[[T], bool]) -> None:
         """Removes the outputs of later steps, after the operator has returned to an earlier state."""
-        earlier = [one for one in self.outputs if not is_later(one)]
+        earlier = [output for output in self.outputs if not is_later(output)]
         self.outputs.clear()
         self.outputs.extend(earlier)
 
@@ -114,12 +114,12 @@ class Delivery(Generic[T]):
     def check_enabled(self) -> None:
         """Raises DeliveryDisabledError if the downstream or the error output has refused something."""
         if self.disabled:
-            given = f"{len(self.outputs)} {self._kind}s that wait"
+            fault = f"{len(self.outputs)} {self._kind}s that wait"
             if self.rejected:
-                given += f", and {len(self.rejected)} rejected messages"
+                fault += f", and {len(self.rejected)} rejected messages"
             rule = f"after an {self._kind} or a rejected message was refused nothing can be added"
             remedy = "call timeout() until it returns True, then repeat the call"
-            raise DeliveryDisabledError(given, rule, remedy)
+            raise DeliveryDisabledError(fault, rule, remedy)
 
     def check_standalone(self, call: str) -> None:
         """Raises InputError if the downstream receives what a call would return."""
@@ -154,10 +154,10 @@ def _check_mode(mode: Any, downstream: Any, kind: str) -> None:
         raise InputError("downstream with 'async def'", rule, remedy)
 
 
-def _check_error_output(given: Any) -> None:
-    if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+def _check_error_output(error_output: Any) -> None:
+    if error_output is not None and (not callable(error_output) or inspect.iscoroutinefunction(error_output)):
         rule = "an error output is a function of a rejected message, and nothing awaits it"
-        raise InputError(f"error_output={given!r}", rule, "give a plain function, or leave it out")
+        raise InputError(f"error_output={error_output!r}", rule, "give a plain function, or leave it out")
 
 
 def _refuses(answer: Any) -> bool:

@@ -69,7 +69,7 @@ class Front(Generic[T, C_co]):
         Raises:
             InputError: in `mode="automatic"`, where `downstream` receives the outputs.
         """
-        return [self._copied(one) for one in self._waiting("get_result()")]
+        return [self._copied(output) for output in self._waiting("get_result()")]
 
     @one_at_a_time
     def drain(self) -> list[T]:

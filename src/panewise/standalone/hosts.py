@@ -23,17 +23,11 @@ class Host:
     """The operator of the engine, and the place of its state. Without a store the state is in memory.
 
     Args:
-        spec: the specification.
-        schemas: the columns of each port.
-        store: a directory, or a store of the caller; None: a commit stores nothing.
         on_write: is called with the name of each kind of write before it: "state", then "position".
 
     Attributes:
         operator: the operator. A commit may replace it.
         notes: what the last commit stored besides the state; empty before the first one.
-
-    Raises:
-        StateError: if the store cannot be used, or was made with another specification or other types.
     """
 
     def __init__(

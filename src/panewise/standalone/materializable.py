@@ -15,12 +15,12 @@ from panewise.spec import (
     WindowOperator,
     counted,
 )
+from panewise.spec.windows.kinds import LONGEST_DAYS
 from panewise.standalone.store_entries import KEY_TYPES, has_bytes
 from panewise.stores import SessionStore, WindowStore
 
 _WINDOWS: Final = (Tumbling, Hopping, Sliding, Calendar, Session)
 _DAY: Final = 86_400_000_000
-_DAYS: Final = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}  # the longest of each unit
 _CLOCK_CHANGE: Final = 3_600_000_000  # a window with the end of summer time is longer by an hour
 _RULE: Final = (
     "materialize needs a WindowOperator with Tumbling, Hopping, Sliding, Calendar or Session windows"
@@ -72,33 +72,35 @@ def _check_types(spec: WindowOperator, schema: Schema, results: Schema) -> None:
         if schema[name] not in KEY_TYPES:
             rule = "the key of a store has whole numbers, texts, Booleans or bytes"
             raise SpecError(f"materialize with key {name!r} of {schema[name]}", rule, "use another key")
-    for one in spec.aggregates:
-        if has_bytes(results[one.name]):
+    for aggregate in spec.aggregates:
+        if has_bytes(results[aggregate.name]):
             rule = "a result in a store has values that JSON knows, and JSON does not know bytes"
-            raise SpecError(f"materialize with {one.name!r} of {results[one.name]}", rule, "leave it out")
+            raise SpecError(
+                f"materialize with {aggregate.name!r} of {results[aggregate.name]}", rule, "leave it out"
+            )
 
 
 def _check_kind(spec: WindowOperator, store: Any) -> None:
     wanted = SessionStore if isinstance(spec.window, Session) else WindowStore
     if not isinstance(store, wanted):
         rule = "results of Session windows are in a SessionStore, those of other windows in a WindowStore"
-        given = f"materialize={type(store).__name__} with {type(spec.window).__name__} windows"
-        raise InputError(given, rule, f"give a {wanted.__name__}")
+        fault = f"materialize={type(store).__name__} with {type(spec.window).__name__} windows"
+        raise InputError(fault, rule, f"give a {wanted.__name__}")
 
 
 def _check_settings(spec: WindowOperator, store: WindowStore | SessionStore) -> None:
     if spec.lateness_us is None:
         rule = "a result stays for the retention of the store, and with this lateness windows stay live"
-        given = "materialize with allowed_lateness='unlimited'"
-        raise InputError(given, rule, "give a duration as the allowed lateness")
+        fault = "materialize with allowed_lateness='unlimited'"
+        raise InputError(fault, rule, "give a duration as the allowed lateness")
     if isinstance(store, WindowStore):
         _check_store_of_windows(spec.window, store)
     live = saturating_add(_longest(spec.window), spec.lateness_us)
     if store.retention < live:
         length = "gap" if isinstance(spec.window, Session) else "size"
         rule = f"a window is live for {Duration(live)}: its {length} and the allowed lateness"
-        given = f"materialize={type(store).__name__}(retention={Duration(store.retention)})"
-        raise InputError(given, rule, "give a longer retention")
+        fault = f"materialize={type(store).__name__}(retention={Duration(store.retention)})"
+        raise InputError(fault, rule, "give a longer retention")
 
 
 def _check_store_of_windows(window: Any, store: WindowStore) -> None:
@@ -107,15 +109,15 @@ def _check_store_of_windows(window: Any, store: WindowStore) -> None:
         raise InputError("materialize=WindowStore(duplicates=True)", rule, "leave duplicates out")
     if not isinstance(window, Calendar) and store.window_size != window.size.us:
         rule = f"the windows of this operator have a size of {window.size}"
-        given = f"materialize=WindowStore(window_size={Duration(store.window_size)})"
-        raise InputError(given, rule, "give this size")
+        fault = f"materialize=WindowStore(window_size={Duration(store.window_size)})"
+        raise InputError(fault, rule, "give this size")
 
 
 def _longest(window: Any) -> int:
     """Returns the size of the longest window, or the gap of sessions, in microseconds; 0 for gaps of rows."""
     match window:
         case Calendar():
-            return saturating_add(window.n * _DAYS[window.unit] * _DAY, _CLOCK_CHANGE)
+            return saturating_add(window.n * LONGEST_DAYS[window.unit] * _DAY, _CLOCK_CHANGE)
         case Session():
             return window.gap.us if isinstance(window.gap, Duration) else 0
     size: int = window.size.us

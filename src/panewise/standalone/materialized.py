@@ -26,7 +26,6 @@ class Materialized:
     """The current results of an operator's windows in a store of the caller.
 
     Args:
-        spec: the specification, which :func:`panewise.standalone.materializable.check` has accepted.
         store: the store. It belongs to the operator, but the caller closes it.
 
     Attributes:
@@ -34,7 +33,7 @@ class Materialized:
     """
 
     def __init__(self, spec: WindowOperator, store: WindowStore | SessionStore) -> None:
-        self._keys, self._names = list(spec.keys), [one.name for one in spec.aggregates]
+        self._keys, self._names = list(spec.keys), [aggregate.name for aggregate in spec.aggregates]
         self._store, self._of = store, engine_parts(spec).current_results
         self.behind = True
 
@@ -104,9 +103,9 @@ class Materialized:
     def _stored_places(self) -> list[ResultPlace]:
         if isinstance(self._store, SessionStore):
             with self._store.fetch_keys(None, None) as sessions:
-                return [(one.key, one.start, one.end) for one in sessions]
+                return [(entry.key, entry.start, entry.end) for entry in sessions]
         with self._store.all() as windows:
-            return [(one.key, one.start, None) for one in windows]
+            return [(entry.key, entry.start, None) for entry in windows]
 
     def _windows(self, places: Sequence[ResultPlace], schema: pl.Schema) -> pl.DataFrame:
         """Returns the windows at these places."""

@@ -67,11 +67,7 @@ class Fitted:
 
 
 def check_columns(message: Message, known: Collection[Any]) -> None:
-    """Refuses a message with a column that the schema does not have: a likely typing error.
-
-    Raises:
-        InputError: for such a column; the error names the column with the most similar name.
-    """
+    """Refuses a message with a column that the schema does not have: a likely typing error."""
     unknown = [name for name in message if name not in known]
     if unknown:
         near = get_close_matches(str(unknown[0]), sorted(known), 1)

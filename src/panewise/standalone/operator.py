@@ -249,9 +249,12 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         check_words("add_batch", others)
         core = self._core
         core.prepare()
-        given = rows if isinstance(rows, Mapping) else {core.port(input): rows}
-        frames = {core.port(name): frame_for(core.schemas[name], frame) for name, frame in given.items()}
-        core.add(frames, [(core.port(input), one) for one in map(checked, positions) if one is not None])
+        by_input = rows if isinstance(rows, Mapping) else {core.port(input): rows}
+        frames = {core.port(name): frame_for(core.schemas[name], frame) for name, frame in by_input.items()}
+        core.add(
+            frames,
+            [(core.port(input), position) for position in map(checked, positions) if position is not None],
+        )
 
     @one_at_a_time
     def advance(

@@ -42,13 +42,7 @@ class OperatorCore(Core):
     """An operator of the engine, with what waits before it and behind it.
 
     Args:
-        spec: the specification.
-        schemas: the columns of each port.
-        host: the operator, and the place of its state.
-        delivery: where emissions wait.
-        materialized: the store that follows the results of windows, None if there is none.
         buffer: how many messages are one batch. With 1 each message is a step of its own, also if it waits.
-        commit_rows: how many rows are added between two commits.
 
     Attributes:
         columns: the names of the columns of each port.
@@ -95,26 +89,18 @@ class OperatorCore(Core):
         """The watermark, with the readings that wait; None if there is none, or it is a number of rows."""
         return highest(self.host.operator.state.clocks.instant_watermark, self.buffer.watermark)
 
-    def port(self, given: str | None) -> str:
-        """Returns the name of a port.
-
-        Raises:
-            InputError: if there is none of this name, or the operator has several and none is named.
-        """
+    def port(self, name: str | None) -> str:
+        """Returns the name of a port."""
         ports = list(self.spec.ports)
-        if given is None and len(ports) == 1:
+        if name is None and len(ports) == 1:
             return ports[0]
-        if given not in ports:
+        if name not in ports:
             rule = f"the inputs of this operator are {ports}"
-            raise InputError(f"input={given!r}", rule, "name one of them")
-        return str(given)
+            raise InputError(f"input={name!r}", rule, "name one of them")
+        return str(name)
 
     def check_not_ended(self, ports: Iterable[str]) -> None:
-        """Refuses rows of inputs that have ended (12.2).
-
-        Raises:
-            InputError: if one of these ports has ended.
-        """
+        """Refuses rows of inputs that have ended (12.2)."""
         for port in ports:
             if port in self.ended:
                 which = "" if port == INPUT else f" of {port!r}"
@@ -138,12 +124,7 @@ class OperatorCore(Core):
             yield
 
     def prepare(self) -> None:
-        """Evaluates the messages that wait before a further step.
-
-        Raises:
-            InputError: if the operator is closed.
-            DeliveryDisabledError: if the downstream has refused an emission.
-        """
+        """Evaluates the messages that wait before a further step."""
         self._delivery.check_ready()
         self.evaluate()
         self._delivery.check_enabled()
@@ -227,11 +208,11 @@ class OperatorCore(Core):
 
     def evict(self, partition: Mapping[str, Any]) -> bool:
         """Evicts a partition, if the operator has partitions."""
-        evict = self.host.operator.evict
-        if evict is None:
+        partitions = self.host.operator.partitions
+        if partitions is None:
             return False
         self.prepare()
-        self._step(lambda _: [evict(partition)])
+        self._step(lambda _: [partitions.evict(partition)])
         self.settle()
         return True
 

@@ -45,10 +45,6 @@ def opened(store: Any) -> tuple[OperatorStore, Close]:
     """Returns the store of a directory, or the given store, and the function that closes it.
 
     The operator closes what it has opened: to close a given store does nothing (semantics 31.11).
-
-    Raises:
-        InputError: if it is neither.
-        StateError: if the directory cannot be used.
     """
     if isinstance(store, (str, PathLike)):
         runs = FileRunStore(Path(store))

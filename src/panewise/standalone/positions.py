@@ -43,7 +43,7 @@ class PartitionPositions:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the positions as JSON values."""
-        return {port: [list(one) for one in self.of_port(port)] for port in self._offsets}
+        return {port: [list(position) for position in self.of_port(port)] for port in self._offsets}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "PartitionPositions":
@@ -54,11 +54,7 @@ class PartitionPositions:
 
 
 def checked(position: Any) -> Position | None:
-    """Returns a position as a tuple, None for None.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Returns a position as a tuple, None for None."""
     if position is None:
         return None
     if not isinstance(position, (tuple, list)) or len(position) not in (2, 3):

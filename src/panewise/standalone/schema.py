@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.columns import ROW
+from panewise.engine.columns import ROW, user_columns
 from panewise.engine.kernels.column_types import NAMED, polars_type
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError, SpecError
@@ -18,31 +18,27 @@ from panewise.standalone.value_types import kind_of
 ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
 
 
-def schemas_of(spec: Specification, given: Any) -> Schemas:
-    """Returns the columns of each port as Polars types.
-
-    Raises:
-        InputError: if `given` is not by column, or by port and column, or a type is unknown.
-    """
-    if not isinstance(given, Mapping):
-        raise InputError(f"schema={given!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
+def schemas_of(spec: Specification, schema: Any) -> Schemas:
+    """Returns the columns of each port as Polars types."""
+    if not isinstance(schema, Mapping):
+        raise InputError(f"schema={schema!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
     ports = list(spec.ports)
-    by_port = any(isinstance(value, Mapping) for value in given.values())
+    by_port = any(isinstance(value, Mapping) for value in schema.values())
     if not by_port and ports == [INPUT]:
-        return {INPUT: _columns(given)}
-    if not by_port or set(given) != set(ports):
+        return {INPUT: _columns(schema)}
+    if not by_port or set(schema) != set(ports):
         rule = f"this operator has the inputs {ports}"
-        raise InputError(f"a schema for {sorted(given)}", rule, "give the columns of each input by its name")
-    return {port: _columns(given[port]) for port in ports}
+        raise InputError(f"a schema for {sorted(schema)}", rule, "give the columns of each input by its name")
+    return {port: _columns(schema[port]) for port in ports}
 
 
 def _columns(types: ColumnTypes) -> dict[str, pl.DataType]:
     if not types:
         raise InputError("a schema without columns", "a schema has a type for each column", "add a column")
-    return {name: dtype_of(name, given) for name, given in types.items()}
+    return {name: dtype_of(name, kind) for name, kind in types.items()}
 
 
-def dtype_of(name: str, given: Any) -> pl.DataType:
+def dtype_of(name: str, kind: Any) -> pl.DataType:
     """Returns the Polars type that a type name or a Polars type means.
 
     >>> dtype_of("m", "map<string,bigint>")
@@ -51,34 +47,28 @@ def dtype_of(name: str, given: Any) -> pl.DataType:
     Raises:
         InputError: if it is neither.
     """
-    if isinstance(given, str):
+    if isinstance(kind, str):
         try:
-            return polars_type(ColumnType.parse(given))
+            return polars_type(ColumnType.parse(kind))
         except InputError as error:
-            raise _unknown(name, given) from error
-    dtype = given() if isinstance(given, type) and issubclass(given, pl.DataType) else given
+            raise _unknown(name, kind) from error
+    dtype = kind() if isinstance(kind, type) and issubclass(kind, pl.DataType) else kind
     if not isinstance(dtype, pl.DataType):
-        raise _unknown(name, given)
+        raise _unknown(name, kind)
     return dtype
 
 
-def _unknown(name: str, given: Any) -> InputError:
+def _unknown(name: str, kind: Any) -> InputError:
     nested = ["decimal(p,s)", "array<...>", "struct<name:...>", "map<...,...>"]
     rule = f"a type is one of {[*NAMED, *nested]}, or a type of Polars"
-    return InputError(f"type {given!r} of {name!r}", rule, "give one of these")
+    return InputError(f"type {kind!r} of {name!r}", rule, "give one of these")
 
 
 def for_schemas(spec: Any, schemas: Schemas) -> Any:
-    """Returns the specification for inputs with these columns, after checking their types.
-
-    Raises:
-        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
-    """
+    """Returns the specification for inputs with these columns, after checking their types."""
     fitted = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
     typed = {
-        port: {
-            name: Type(str(kind_of(dtype))) for name, dtype in columns.items() if not name.startswith("__")
-        }
+        port: {name: Type(str(kind_of(dtype))) for name, dtype in user_columns(columns).items()}
         for port, columns in schemas.items()
     }
     _check_columns(fitted, schemas)

@@ -32,7 +32,9 @@ def kind_of(dtype: Any) -> ColumnType:
         case pl.Array():
             return _Array("array", fields=(("element", kind_of(dtype.inner)),), size=dtype.size)
         case pl.Struct():
-            return ColumnType("struct", fields=tuple((one.name, kind_of(one.dtype)) for one in dtype.fields))
+            return ColumnType(
+                "struct", fields=tuple((field.name, kind_of(field.dtype)) for field in dtype.fields)
+            )
     if dtype in _NAMES:
         return ColumnType(_NAMES[dtype])
     name = "interval day to second" if isinstance(dtype, pl.Duration) else str(dtype).lower()

@@ -193,13 +193,13 @@ class FileRunStore:
             raise self._error(action, error.strerror or str(error)) from error
 
     def _error(self, action: str, reason: str) -> StateError:
-        given = f"cannot {action} {self.path}: {reason}"
+        problem = f"cannot {action} {self.path}: {reason}"
         if "locked" in reason:
-            return StateError(given, "one process at a time has a store open", "close it there first")
+            return StateError(problem, "one process at a time has a store open", "close it there first")
         if "malformed" in reason or "not a database" in reason:
-            return StateError(given, "the file of a store is one that panewise wrote", _REMEDY)
+            return StateError(problem, "the file of a store is one that panewise wrote", _REMEDY)
         rule = "a store is in a directory that can be written, on a disk with free space"
-        return StateError(given, rule, "mend this and open the store again; it is as after its last commit")
+        return StateError(problem, rule, "mend this and open the store again; it is as after its last commit")
 
 
 def _create(path: Path) -> None:

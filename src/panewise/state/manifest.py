@@ -109,11 +109,7 @@ class Manifest:
 def check_fields(
     whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]"
 ) -> None:
-    """Checks that each field of a JSON object is known and valid, and that the required ones are present.
-
-    Raises:
-        StateError: if not; it names the field.
-    """
+    """Checks that each field of a JSON object is known and valid, and that the required ones are present."""
     if not isinstance(fields, dict):
         raise _no_manifest(f"{whose} that is {str(fields)[:40]!r}")
     for name in required:
@@ -124,8 +120,8 @@ def check_fields(
             raise _no_manifest(f"{whose} with {name[:40]}={str(value)[:40]!r}")
 
 
-def _no_manifest(given: str) -> StateError:
-    return StateError(given, "a manifest is the JSON that panewise wrote", REMEDY)
+def _no_manifest(problem: str) -> StateError:
+    return StateError(problem, "a manifest is the JSON that panewise wrote", REMEDY)
 
 
 def whole(low: int = -(2**63), high: int = 2**63 - 1) -> Callable[[Any], bool]:
@@ -136,6 +132,50 @@ def whole(low: int = -(2**63), high: int = 2**63 - 1) -> Callable[[Any], bool]:
 def optional(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """Returns a check that accepts null and what `check` accepts."""
     return lambda value: value is None or check(value)
+
+
+def checked(header: Mapping[str, Any], more: Checks | None = None) -> Mapping[str, Any]:
+    """Returns the header, after checking it. `{}` is the header of a state without any commit.
+
+    `more` are the fields that a family adds.
+
+    Raises:
+        StateError: if a field is missing, or has a value that it cannot have.
+    """
+    checks = {**_HEADER, **(more or {})}
+    if header:
+        known = {name: value for name, value in header.items() if name in checks}
+        check_fields(
+            "a header", known, checks, required=("processing_time", "watermark", "finished", "marks")
+        )
+    return header
+
+
+def flag(value: Any) -> bool:
+    """Returns whether a value is a Boolean."""
+    return isinstance(value, bool)
+
+
+def marks(value: Any) -> bool:
+    """Returns whether a value is a list of lists of nulls, texts, whole numbers and Booleans."""
+    return isinstance(value, list) and all(
+        isinstance(row, list) and all(isinstance(it, (str, bool)) or _instant(it) for it in row)
+        for row in value
+    )
+
+
+def inputs(value: Any) -> bool:
+    """Returns whether a value has the form of `inputs`.
+
+    `since` is the first reading of the clock. `told` has a pair for each input: its watermark, and when it
+    last reported one.
+    """
+    if not isinstance(value, dict) or value.keys() != {"since", "told"}:
+        return False
+    told = value["told"]
+    return (isinstance(told, dict) and _instant(value["since"])) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(map(_instant, pair)) for pair in told.values()
+    )
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
@@ -151,6 +191,16 @@ def _checksum(fields: dict[str, Any]) -> str:
 
 
 _whole = whole()
+_instant = optional(_whole)
+_HEADER: Checks = {
+    "processing_time": _whole,
+    "watermark": _instant,
+    "finished": flag,
+    "marks": marks,
+    "types": lambda value: isinstance(value, dict) and all(isinstance(it, str) for it in value.values()),
+    "inputs": inputs,
+    "timer": _instant,
+}
 _MANIFEST: Checks = {
     "spec": lambda value: isinstance(value, dict),
     "shards": whole(1),

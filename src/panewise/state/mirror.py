@@ -108,18 +108,13 @@ class Mirror:
         """Deletes copies. A process that has mapped a copy can still read it."""
         for address in addresses:
             self._checked.pop(address, None)
-            with suppress(OSError):
-                self._path(address).unlink()
+            _delete(self._path(address))
 
     def _path(self, address: str) -> Path:
         return self._directory / f"{address}{_COPY}"
 
     def _stream(self, address: str, file: int) -> StreamBytes | None:
-        """Returns the stream of an open copy, None if another release wrote it.
-
-        Raises:
-            ValueError: if it is not the copy of that address, or is incomplete or damaged.
-        """
+        """Returns the stream of an open copy, None if another release wrote it."""
         status = os.fstat(file)
         is_long = status.st_size >= MAPPED_FROM
         data = memoryview(
@@ -163,8 +158,7 @@ class Mirror:
                 file.close()
                 temporary.replace(self._path(address))
             finally:
-                with suppress(OSError):
-                    temporary.unlink()
+                _delete(temporary)
 
     def _write_table(self, address: str, table: pa.Table, file: BinaryIO) -> None:
         """Writes the copy of a table.
@@ -191,15 +185,16 @@ class Mirror:
         for _, size, path in copies:
             if path.suffix == _TEMPORARY:
                 if not _alive(path.name.partition("-")[0]):
-                    self._delete(path)
+                    _delete(path)
                     excess -= size
             elif excess > 0:
-                self._delete(path)
+                _delete(path)
                 excess -= size
 
-    def _delete(self, path: Path) -> None:
-        with suppress(OSError):
-            path.unlink()
+
+def _delete(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
 
 
 def _target(limit: int) -> int:

@@ -77,11 +77,7 @@ def decode(data: StreamBytes, name: str | None = None) -> pl.DataFrame:
 
 
 def decode_table(data: StreamBytes, name: str | None = None) -> pa.Table:
-    """Returns the rows of a run as an Arrow table. The arguments are those of :func:`check`.
-
-    Raises:
-        StateError: as :func:`check`, or if Arrow cannot read the stream.
-    """
+    """Returns the rows of a run as an Arrow table. The arguments are those of :func:`check`."""
     stream = check(data, name)
     try:
         return table_of(stream)

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from panewise.errors import StateError
+from panewise.state.manifest import REMEDY
 
 
 class RunStore(Protocol):
@@ -38,8 +39,7 @@ class RunStore(Protocol):
 
 def missing(name: str) -> StateError:
     """Returns the error for a run that a manifest names and that is missing."""
-    remedy = "restore the checkpoint from a copy, or start from a new one"
-    return StateError(f"run {name} is missing", "every run that a manifest names exists", remedy)
+    return StateError(f"run {name} is missing", "every run that a manifest names exists", REMEDY)
 
 
 class MemoryRunStore:

@@ -204,8 +204,8 @@ class PlainDurableMap:
         """
         self._directory.check_room(room)
         if any(map(DurableSnapshot.is_open, self._opened)):
-            given = f"directory={str(self.directory)!r}: a commit after one that failed, with open iterators"
-            raise StoreError(given, "the files are opened again for it", "close them, and commit again")
+            fault = f"directory={str(self.directory)!r}: a commit after one that failed, with open iterators"
+            raise StoreError(fault, "the files are opened again for it", "close them, and commit again")
         close_files(files)
         self._files = None
         return self._checked_files()

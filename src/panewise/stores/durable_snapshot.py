@@ -116,10 +116,8 @@ class DurableSnapshot(Closing):
         """Moves the iterator to the next entry of a range, and returns the entry; None at the end.
 
         Args:
-            bounds: what is left of the range.
             in_place: whether the iterator still is at the entry that this scan has returned last. Otherwise
                 it seeks.
-            backward: the direction of the scan.
         """
         assert self._stored is not None
         stored, (start, end) = self._stored, bounds

@@ -45,10 +45,6 @@ class Message(NamedTuple):
 class MessageCodec:
     """Encodes and decodes messages for a layout.
 
-    Args:
-        layout: one of the layouts of S1's matrix.
-        sessions: whether each message has a session key.
-
     Attributes:
         by_time: whether positions are times; otherwise they are offsets.
         equal_first: whether keys begin with the equal fields, behind the session key.
@@ -61,12 +57,7 @@ class MessageCodec:
         self.equal_first = layout[0] == "equal_fields"
 
     def encode_key(self, key: MessageKey) -> tuple[bytes, int]:
-        """Returns the key of an entry, and the position of the message.
-
-        Raises:
-            InputError: if a field of the layout is missing, the offset is no whole number of 64 bits, or the
-                store has no session keys.
-        """
+        """Returns the key of an entry, and the position of the message."""
         if self._sessions:
             self._need("session_key", key.session_key)
         self.check_session(key.session_key)
@@ -130,11 +121,7 @@ class MessageCodec:
 
 
 def checked_offset(offset: object, name: str) -> int:
-    """Returns an offset.
-
-    Raises:
-        InputError: if it is no whole number of 64 bits.
-    """
+    """Returns an offset."""
     if isinstance(offset, int) and not isinstance(offset, bool) and MIN_INSTANT <= offset <= MAX_INSTANT:
         return offset
     rule = "an offset is a whole number of 64 bits"
@@ -156,6 +143,6 @@ def encode_fields(join_keys: Iterable[Any] | None) -> bytes | None:
     if join_keys is None:
         return None
     if isinstance(join_keys, (str, bytes)):
-        given = f"join_keys={join_keys!r}"
-        raise InputError(given, "join keys are a tuple of the values of all equal fields", "give (value,)")
+        fault = f"join_keys={join_keys!r}"
+        raise InputError(fault, "join keys are a tuple of the values of all equal fields", "give (value,)")
     return encode_key(tuple(join_keys))

@@ -51,8 +51,8 @@ def message_key_layout(
     """
     _check_values(measure, use, window_size)
     if use == "aggregate" and (equal_join or time_range_join):
-        given = f"use='aggregate', equal_join={equal_join}, time_range_join={time_range_join}"
-        raise SpecError(given, "only a join has conditions", "leave them out, or set use='join'")
+        fault = f"use='aggregate', equal_join={equal_join}, time_range_join={time_range_join}"
+        raise SpecError(fault, "only a join has conditions", "leave them out, or set use='join'")
     if measure == "tuple" and time_range_join:
         rule = "windows of messages have no ranges of time"
         raise SpecError("measure='tuple', time_range_join=True", rule, "leave it out, or set measure='time'")

@@ -236,8 +236,8 @@ class MessageStore(Store):
         prefix, complete = self._codec.prefix(session_key, fields)
         if not complete or (fields is not None and not self._codec.equal_first):
             rule = "messages of a part are retired by the whole of what their keys begin with"
-            given = f"session_key={session_key!r}, join_keys={join_keys!r}, layout={self._codec.layout}"
-            raise InputError(given, rule, "give both, or none of them")
+            fault = f"session_key={session_key!r}, join_keys={join_keys!r}, layout={self._codec.layout}"
+            raise InputError(fault, rule, "give both, or none of them")
         return prefix
 
     @one_thread_at_a_time

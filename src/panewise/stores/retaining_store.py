@@ -76,8 +76,8 @@ class RetainingStore(Store):
         """
         self._check_open()
         if type(topic) is not str or type(partition) is not int or type(offset) is not int:
-            given = f"topic={topic!r}, partition={partition!r}, offset={offset!r}"
-            raise InputError(given, "a topic is a text, a partition and an offset are ints", "convert them")
+            fault = f"topic={topic!r}, partition={partition!r}, offset={offset!r}"
+            raise InputError(fault, "a topic is a text, a partition and an offset are ints", "convert them")
         offsets, name = self._offsets.setdefault(topic, {}), str(partition)
         offsets[name] = max(offset, offsets.get(name, offset))
 
@@ -177,16 +177,12 @@ def arguments_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def checked_duration(name: str, value: DurationLike, least: int, retention: int | None = None) -> int:
-    """Returns a duration in microseconds.
-
-    Raises:
-        SpecError: if it is shorter than `least`, or longer than the retention.
-    """
+    """Returns a duration in microseconds."""
     duration = Duration.of(value, name)
     if duration.us < least:
         rule = f"{name} is {Duration(least)} or longer"
         raise SpecError(f"{name}={duration}", rule, f"give a longer {name}")
     if retention is not None and duration.us > retention:
-        given = f"{name}={duration}, retention={Duration(retention)}"
-        raise SpecError(given, f"{name} is at most the retention", f"lower {name}, or raise the retention")
+        fault = f"{name}={duration}, retention={Duration(retention)}"
+        raise SpecError(fault, f"{name} is at most the retention", f"lower {name}, or raise the retention")
     return duration.us

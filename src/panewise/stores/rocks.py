@@ -30,17 +30,17 @@ class StoreErrors:
 
 def store_error(directory: Path, error: Exception) -> StoreError:
     """Returns the error of panewise for one of RocksDB or of the file system."""
-    given = f"directory={str(directory)!r}: {error}"
+    fault = f"directory={str(directory)!r}: {error}"
     text = str(error)
     if any(part in text for part in _LOCKED):
-        return StoreError(given, "one process at a time uses a store", "close it there first")
+        return StoreError(fault, "one process at a time uses a store", "close it there first")
     if "No space left" in text:
-        return StoreError(given, "a store needs room on its disk", "free some, and commit again")
+        return StoreError(fault, "a store needs room on its disk", "free some, and commit again")
     if isinstance(error, (PermissionError, NotADirectoryError, FileExistsError)) or any(
         part in text for part in ("Permission denied", "Read-only file system")
     ):
-        return StoreError(given, "a store writes into its directory", "give a directory that can be written")
-    return StoreError(given, INTACT, RESTORE)
+        return StoreError(fault, "a store writes into its directory", "give a directory that can be written")
+    return StoreError(fault, INTACT, RESTORE)
 
 
 def close_files(files: rocksdict.Rdict) -> None:

@@ -191,8 +191,8 @@ class SessionStore(RetainingStore):
         encoded = encode_key(key)
         first, last = instant_us(start, "start"), instant_us(end, "end")
         if first > last:
-            given, rule = f"start={start!r}, end={end!r}", "a session does not end before it starts"
-            raise InputError(given, rule, "exchange them")
+            fault, rule = f"start={start!r}, end={end!r}", "a session does not end before it starts"
+            raise InputError(fault, rule, "exchange them")
         return last, self._layout.places(encode_int64(last), encoded, encode_int64(first))
 
 

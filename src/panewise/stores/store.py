@@ -116,7 +116,7 @@ class Store:
         for name, value in {**meta["settings"], **self._settings}.items():
             before = meta["settings"].get(name)
             if value != before or self._settings.get(name) != before:
-                given = f"{name}={self._settings.get(name)!r} for {str(directory)!r}, made with {before!r}"
+                fault = f"{name}={self._settings.get(name)!r} for {str(directory)!r}, made with {before!r}"
                 rule = "a directory is opened with the settings that it was made with"
-                raise StoreError(given, rule, f"give {name}={before!r}, or another directory")
+                raise StoreError(fault, rule, f"give {name}={before!r}, or another directory")
         self._restore_state(meta["state"])

@@ -18,9 +18,6 @@ class StoreDirectory:
 
     The header has the format, and a lower bound of the number of changes in the files. It is written when the
     map is closed, and after the first commit of a session. Files with fewer changes have lost some.
-
-    Raises:
-        StoreError: if the directory cannot be written, or belongs to something else, or to another format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,8 +30,8 @@ class StoreDirectory:
         RocksDB takes a damaged end of its manifest or log for what a crash left, and opens what is before it.
         """
         if changes < self._known_changes:
-            given = f"directory={str(self.path)!r}: changes that had been written are missing"
-            raise StoreError(given, INTACT, RESTORE)
+            fault = f"directory={str(self.path)!r}: changes that had been written are missing"
+            raise StoreError(fault, INTACT, RESTORE)
 
     def check_room(self, room: int) -> None:
         """Raises if a number of bytes, and what RocksDB needs to open its files, cannot be written."""

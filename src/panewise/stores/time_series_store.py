@@ -1,4 +1,8 @@
-"""Samza's time series store: values of a key by time."""
+"""Samza's time series store: values of a key by time.
+
+Nothing expires, and nothing is read over several keys. So an entry is in the map once, by key, time and
+number, and not also by time as those of :mod:`panewise.stores.timed_layout`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,8 +111,8 @@ class TimeSeriesStore(Store):
         """Returns the range of the map."""
         first, last = _time(start, "start"), _time(end, "end")
         if first > last:
-            given, rule = f"start={start!r}, end={end!r}", "the end of a range is not before its start"
-            raise InputError(given, rule, "exchange them")
+            fault, rule = f"start={start!r}, end={end!r}", "the end of a range is not before its start"
+            raise InputError(fault, rule, "exchange them")
         return int64_range(_PREFIX + encode_key(key), first, last - (last < MAX_INSTANT))
 
     def _state(self) -> dict[str, Any]:

@@ -329,8 +329,8 @@ class WindowStore(RetainingStore):
     ) -> Entries[WindowEntry]:
         if time is not None or first is None or last is None:
             rule = "fetch has one time, or the first and the last one of a range"
-            given = f"fetch({key!r}, time={time!r}, first={first!r}, last={last!r})"
-            raise InputError(given, rule, "give time=..., or first=... and last=...")
+            fault = f"fetch({key!r}, time={time!r}, first={first!r}, last={last!r})"
+            raise InputError(fault, rule, "give time=..., or first=... and last=...")
         encoded = self._encoded(key)
         times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
         self._unindexed.write(self._map, self._layout)

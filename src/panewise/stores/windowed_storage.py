@@ -280,8 +280,8 @@ def _place(window: WindowLike) -> bytes:
         raise InputError(f"window={window!r}", "a window is a pair of times", "give (start, end)")
     start, end = instant_us(window[0], "start"), instant_us(window[1], "end")
     if start > end:
-        given, rule = f"window={window!r}", "a window does not end before it starts"
-        raise InputError(given, rule, "give (start, end)")
+        fault, rule = f"window={window!r}", "a window does not end before it starts"
+        raise InputError(fault, rule, "give (start, end)")
     return _BY_WINDOW + encode_int64(end) + encode_int64(start)
 
 

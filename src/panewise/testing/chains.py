@@ -1,6 +1,5 @@
 """Hypothesis strategies of chains (semantics 30)."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -9,7 +8,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from panewise import functions as F
-from panewise.errors import SpecWarning
 from panewise.families import INPUT
 from panewise.oracle.chain.interpreter import kinds_of
 from panewise.spec import (
@@ -22,6 +20,7 @@ from panewise.spec import (
     merging,
 )
 from panewise.spec.aggregates.aggregate import PAIRS
+from panewise.spec.fields import silently
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES, types_of
 from panewise.testing.window_specs import specs
 
@@ -41,8 +40,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
     fixed = {"keys": draw(_KEYS), "delta": False, **fixed}
     first = draw(specs(kind, **fixed).filter(can_begin_chain))
     if merging(first.window) and first.accumulation == "accumulating":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpecWarning)
+        with silently():
             first = draw(
                 specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(
                     can_begin_chain
@@ -60,9 +58,8 @@ def _without_rounded(first: WindowOperator) -> WindowOperator:
 
     A stage may group by a result, or count distinct results. Then the last bit of one would decide.
     """
-    exact = [one for one in first.aggregates if one.fn not in _ROUNDED]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    exact = [aggregate for aggregate in first.aggregates if aggregate.fn not in _ROUNDED]
+    with silently():
         return replace(first, aggregates=tuple(exact) or (F.count().alias("a0"),))
 
 
@@ -89,14 +86,18 @@ def columns_of_panes(spec: Specification) -> dict[str, str]:
     return types
 
 
-def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[str, str]) -> dict[str, str]:
-    kinds = kinds_of(keys, made, {name: kind for name, kind in types.items() if kind != "list"})
+def _types(
+    keys: tuple[str, ...], aggregates: tuple[Aggregate, ...], types: Mapping[str, str]
+) -> dict[str, str]:
+    kinds = kinds_of(keys, aggregates, {name: kind for name, kind in types.items() if kind != "list"})
     users = {
         a.name: "list" if a.user.result.startswith(("array", "struct", "map")) else a.user.result
-        for a in made
+        for a in aggregates
         if a.user is not None
     }
-    return {name: kinds.get(name) or users.get(name, "list") for name in (*keys, *(a.name for a in made))}
+    return {
+        name: kinds.get(name) or users.get(name, "list") for name in (*keys, *(a.name for a in aggregates))
+    }
 
 
 @st.composite
@@ -104,8 +105,8 @@ def _stage(draw: st.DrawFn, spec: WindowOperator | Chain) -> dict[str, Any]:
     """Draws the arguments of `then` for one more stage."""
     types, first = columns_of_panes(spec), spec.first if isinstance(spec, Chain) else spec
     last: Any = spec.stages[-1] if isinstance(spec, Chain) else first
-    found = [a.name for a in last.aggregates if types[a.name] != "list"]
-    groups = [*last.keys, *(found if first.accumulation != "accumulating" else [])]
+    results = [a.name for a in last.aggregates if types[a.name] != "list"]
+    groups = [*last.keys, *(results if first.accumulation != "accumulating" else [])]
     keys = draw(st.lists(st.sampled_from(groups), max_size=2, unique=True)) if groups else []
     chosen = draw(st.lists(st.sampled_from(_aggregates(types)), min_size=1, max_size=3))
     depth = len(spec.stages) if isinstance(spec, Chain) else 0
@@ -117,18 +118,18 @@ def _stage(draw: st.DrawFn, spec: WindowOperator | Chain) -> dict[str, Any]:
 
 def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
     """Returns aggregates of most functions, over columns of the types that these take."""
-    made = [F.count()]
+    drawn = [F.count()]
     simple = [name for name, kind in types.items() if kind != "list"]
     for name, kind in types.items():
-        made += [F.count(name), F.first(name), F.last(name, ignorenulls=True), F.collect_list(name)]
-        made += [
+        drawn += [F.count(name), F.first(name), F.last(name, ignorenulls=True), F.collect_list(name)]
+        drawn += [
             F.first_n(name, 2),
             F.last_n(name, 2, ignorenulls=True),
             F.collect_list(name, nulls="include"),
         ]
         if kind == "list":
             continue
-        made += [
+        drawn += [
             F.min(name),
             F.max(name),
             F.collect_set(name),
@@ -137,19 +138,19 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
             F.sort_list(name),
             NULLS(name),
         ]
-        made += [F.top_n(name, 2), *(fn(name, other) for other in simple[:2] for fn in (F.max_by, F.min_by))]
-        made += [F.top_n_by(name, other, 2, distinct=True) for other in simple[-1:]]
-        made += [F.max_by(name, [one, F.asc(other)]) for one, other in pairwise(simple[:2])]
-        made += (
+        drawn += [F.top_n(name, 2), *(fn(name, other) for other in simple[:2] for fn in (F.max_by, F.min_by))]
+        drawn += [F.top_n_by(name, other, 2, distinct=True) for other in simple[-1:]]
+        drawn += [F.max_by(name, [first, F.asc(other)]) for first, other in pairwise(simple[:2])]
+        drawn += (
             [fn(name) for fn in _NUMERIC[: 2 if kind.startswith("decimal") else None]]
             if _is_number(kind)
             else []
         )
-        made += (
+        drawn += (
             [F.count_if(name), F.bool_and(name), F.bool_or(name), TRUES(name)] if kind == "boolean" else []
         )
-        made += [JOINED(name), ALL_TEXT(name)] if kind == "string" else []
-    return made
+        drawn += [JOINED(name), ALL_TEXT(name)] if kind == "string" else []
+    return drawn
 
 
 def _is_number(kind: str) -> bool:

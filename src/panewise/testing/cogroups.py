@@ -1,14 +1,14 @@
 """Hypothesis strategies of cogroups (semantics 43). Events for them are those of joins."""
 
-import warnings
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise.chrono import Duration
-from panewise.errors import SpecWarning
 from panewise.spec import CogroupOperator, MergeAggregate, UserMergeAggregate
+from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.testing.aggregates import aggregates
@@ -23,7 +23,7 @@ IN_ORDER = UserMergeAggregate(
     init=list,
     accumulate_left=lambda state, value: [*state, f"left {value}"],
     accumulate_right=lambda state, value: [*state, f"right {value}"],
-    merge=lambda one, other: one + other,
+    merge=lambda state, other: state + other,
     finish=lambda state: state,
     result="array<string>",
 )
@@ -32,7 +32,7 @@ SURPLUS = UserMergeAggregate(
     init=lambda: 0,
     accumulate_left=lambda state, value: state + (value is not None),
     accumulate_right=lambda state, value: state - (value is not None),
-    merge=lambda one, other: one + other,
+    merge=lambda state, other: state + other,
     finish=lambda state: None if state == 0 else state,
     result="bigint",
     commutative=True,
@@ -56,9 +56,10 @@ def cogroup_specs(draw: st.DrawFn, /, **fixed: Any) -> CogroupOperator:
     fields: dict[str, Any] = {name: getattr(operator, name) for name in FIELDS_OF_WINDOWS}
     fields |= draw(watermarks_of_sides())
     fields |= draw(_contents())
-    left, right = (replace(one, allowed_lateness=Duration(0)) for one in draw(two_sides(fields.pop("marks"))))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    left, right = (
+        replace(side, allowed_lateness=Duration(0)) for side in draw(two_sides(fields.pop("marks")))
+    )
+    with silently():
         return CogroupOperator(**{"left": left, "right": right, **fields, **fixed})
 
 
@@ -66,14 +67,18 @@ def cogroup_specs(draw: st.DrawFn, /, **fixed: Any) -> CogroupOperator:
 def _contents(draw: st.DrawFn, /) -> dict[str, Any]:
     """Draws aggregates of each side and of both, with different names."""
     kinds = draw(st.lists(st.sampled_from([LEFT, RIGHT, RIGHT, "both"]), min_size=1, max_size=4, unique=True))
-    found: dict[str, Any] = {
-        f"{side}_aggregates": [one.alias(f"{side} {one.name}") for one in draw(aggregates())]
+    contents: dict[str, Any] = {
+        f"{side}_aggregates": [
+            aggregate.alias(f"{side} {aggregate.name}") for aggregate in draw(aggregates())
+        ]
         for side in (LEFT, RIGHT)
         if side in kinds
     }
     if "both" in kinds:
-        found["both_aggregates"] = draw(st.lists(_of_both(), min_size=1, max_size=2, unique_by=_name))
-    return found
+        contents["both_aggregates"] = draw(
+            st.lists(_of_both(), min_size=1, max_size=2, unique_by=attrgetter("name"))
+        )
+    return contents
 
 
 def _of_both() -> st.SearchStrategy[MergeAggregate]:
@@ -81,7 +86,3 @@ def _of_both() -> st.SearchStrategy[MergeAggregate]:
     return st.builds(
         lambda user, left, right: user(left, right), st.sampled_from([IN_ORDER, SURPLUS]), columns, columns
     )
-
-
-def _name(one: MergeAggregate) -> str:
-    return one.name

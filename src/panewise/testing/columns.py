@@ -13,7 +13,7 @@ _INFERRED_PRECISION = 18
 
 def infer(
     rows: Sequence[Row],
-    given: Mapping[str, str],
+    declared: Mapping[str, str],
     needed: Iterable[str],
     whole: Iterable[str],
     boolean: Iterable[str] = (),
@@ -23,8 +23,6 @@ def infer(
     A given type takes precedence over an inferred one. Dicts are inferred as structs: give the type of a map.
 
     Args:
-        rows: all rows of all events.
-        given: the types that the caller gives.
         needed: columns that have a type even if no row has them.
         whole: columns that are bigint whatever their values are (event time, offset).
         boolean: columns that are boolean, instead of bigint, if they have no value.
@@ -34,14 +32,14 @@ def infer(
     >>> infer([{"l": []}, {"l": [{"a": 1.5}, {"b": "x"}]}], {}, [], [])
     {'l': 'array<struct<a:double,b:string>>'}
     """
-    values: dict[str, list[Any]] = {name: [] for name in (*needed, *given)}
+    values: dict[str, list[Any]] = {name: [] for name in (*needed, *declared)}
     for row in rows:
         for name, value in row.items():
             values.setdefault(name, []).append(value)
     known = {
         name: [value for value in column if value is not None]
         for name, column in values.items()
-        if name not in given
+        if name not in declared
     }
     empty = dict.fromkeys(boolean, "boolean")
     types = {
@@ -51,7 +49,7 @@ def infer(
     return (
         types
         | dict.fromkeys(whole, "bigint")
-        | {name: str(ColumnType.parse(text)) for name, text in given.items()}
+        | {name: str(ColumnType.parse(text)) for name, text in declared.items()}
     )
 
 
@@ -69,12 +67,12 @@ def _inferred(values: list[Any]) -> ColumnType:
         return ColumnType("double")
     match _kind(values[0]):
         case "array":
-            items = [item for one in values if _kind(one) == "array" for item in one]
+            items = [item for value in values if _kind(value) == "array" for item in value]
             return ColumnType("array", fields=(("element", _of_parts(items)),))
         case "struct":
-            structs = [one for one in values if _kind(one) == "struct"]
-            names = dict.fromkeys(name for one in structs for name in one)
-            parts = [(str(name), _of_parts([one.get(name) for one in structs])) for name in names]
+            structs = [value for value in values if _kind(value) == "struct"]
+            names = dict.fromkeys(name for value in structs for name in value)
+            parts = [(str(name), _of_parts([value.get(name) for value in structs])) for name in names]
             return ColumnType("struct", fields=tuple(parts))
         case "decimal":
             return _decimal(values)

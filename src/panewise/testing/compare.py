@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_COMPARISONS = 1_000_000  # above it, entries are not matched, because that takes quadratic time
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Returns whether values are equal.
 
     Null equals null, and NaN equals NaN. Floats may differ by 1e-9, relative or absolute. Booleans do not
@@ -30,15 +30,15 @@ def same(one: Any, other: Any) -> bool:
     >>> same([1, None, float("nan")], [1.0, None, float("nan")]), same(True, 1)
     (True, False)
     """
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, (float, Decimal)) or isinstance(other, (float, Decimal)):
-        return _same_number(one, other)
-    return bool(_plain(one) == _plain(other))
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(same(value[name], other[name]) for name in value)
+    if isinstance(value, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(value) == len(other) and all(map(same, value, other))
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, (float, Decimal)) or isinstance(other, (float, Decimal)):
+        return _same_number(value, other)
+    return bool(_plain(value) == _plain(other))
 
 
 def _plain(value: Any) -> Any:
@@ -46,14 +46,14 @@ def _plain(value: Any) -> Any:
     return instant_us(value) if isinstance(value, datetime) and value.tzinfo is not None else value
 
 
-def _same_number(one: Any, other: Any) -> bool:
-    if not isinstance(one, (int, float, Decimal)) or not isinstance(other, (int, float, Decimal)):
+def _same_number(value: Any, other: Any) -> bool:
+    if not isinstance(value, (int, float, Decimal)) or not isinstance(other, (int, float, Decimal)):
         return False
-    if math.isnan(one) or math.isnan(other):
-        return math.isnan(one) and math.isnan(other)
-    if isinstance(one, float) or isinstance(other, float):
-        return one == other or math.isclose(one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    return one == other
+    if math.isnan(value) or math.isnan(other):
+        return math.isnan(value) and math.isnan(other)
+    if isinstance(value, float) or isinstance(other, float):
+        return value == other or math.isclose(value, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    return value == other
 
 
 def _fits(value: Any, expected: Any) -> bool:
@@ -77,10 +77,10 @@ def _fits_map(entries: Sequence[Any], expected: Mapping[Any, Any]) -> bool:
             for n, (key, value) in enumerate(rest)
             if _fits(entry["key"], key) and _fits(entry["value"], value)
         )
-        found = next(fitting, None)
-        if found is None:
+        place = next(fitting, None)
+        if place is None:
             return False
-        del rest[found]
+        del rest[place]
     return _is_map(entries) and not rest
 
 
@@ -128,9 +128,9 @@ def _difference(got: Sequence[Entry], expected: Sequence[Entry], columns: list[s
     for (n, m), (next_n, next_m) in pairwise([(-1, -1), *_matches(got, expected), end]):
         if n >= 0:
             yield f"  {_line(expected[n], columns)}".rstrip()
-        wanted, found = expected[n + 1 : next_n], got[m + 1 : next_m]
+        wanted, extra = expected[n + 1 : next_n], got[m + 1 : next_m]
         lines = [_line(entry, columns) for entry in wanted]
-        likes = [_line(_like(entry, wanted, at), columns) for at, entry in enumerate(found)]
+        likes = [_line(_like(entry, wanted, at), columns) for at, entry in enumerate(extra)]
         yield from (line.rstrip() for line in difflib.ndiff(lines, likes))
 
 
@@ -141,7 +141,7 @@ def _matches(got: Sequence[Entry], expected: Sequence[Entry]) -> list[tuple[int,
     # most[n][m] is the length of the longest common subsequence of expected[n:] and got[m:]. If entries n and
     # m match, one of the longest ones begins with this pair.
     most = [[0] * (len(got) + 1) for _ in range(len(expected) + 1)]
-    covers = [[_covers(entry, one) for entry in got] for one in expected]
+    covers = [[_covers(entry, wanted) for entry in got] for wanted in expected]
     for n in reversed(range(len(expected))):
         for m in reversed(range(len(got))):
             most[n][m] = most[n + 1][m + 1] + 1 if covers[n][m] else max(most[n + 1][m], most[n][m + 1])
@@ -213,4 +213,4 @@ def _panes(output: Output) -> list[Mapping[str, Any]]:
 
 def _is_list_of_dicts(value: Any) -> bool:
     """Returns whether a value is a sequence of mappings."""
-    return isinstance(value, Sequence) and all(isinstance(one, Mapping) for one in value)
+    return isinstance(value, Sequence) and all(isinstance(entry, Mapping) for entry in value)

@@ -78,18 +78,18 @@ class DataFrameStream:
             InputError: if there are no rows, because Spark starts no micro-batch for none.
             PySparkTypeError: if a value does not fit the schema.
         """
-        given = [dict(row) for row in rows]
-        if not given:
+        dicts = [dict(row) for row in rows]
+        if not dicts:
             raise InputError("no rows", "a micro-batch has rows", "add one row or more")
         self._files += 1
-        made = self._scratch / f"rows-{self._files}"
-        one = self.spark.createDataFrame(given, self.schema).coalesce(1)
-        one.write.parquet(str(made))
-        [written] = made.glob("*.parquet")
+        directory = self._scratch / f"rows-{self._files}"
+        batch = self.spark.createDataFrame(dicts, self.schema).coalesce(1)
+        batch.write.parquet(str(directory))
+        [written] = directory.glob("*.parquet")
         written.rename(
             self._input / f"{self._files:06}.parquet"
         )  # at once, so that Spark reads no part of it
-        shutil.rmtree(made)
+        shutil.rmtree(directory)
 
     def collect(self, df: DataFrame) -> list[dict[str, Any]]:
         """Returns the rows that a query emits for what was added since it was collected last.
@@ -105,11 +105,11 @@ class DataFrameStream:
         home = self._scratch / f"query-{id(df)}"
         writer = df.writeStream.format("parquet").option("checkpointLocation", str(home / "checkpoint"))
         writer.trigger(availableNow=True).start(str(home / "rows")).awaitTermination()
-        found = {*(home / "rows").glob("*.parquet")} - query.files
-        query.files |= found
-        if not found:
+        files = {*(home / "rows").glob("*.parquet")} - query.files
+        query.files |= files
+        if not files:
             return []
-        rows = self.spark.read.schema(df.schema).parquet(*map(str, found)).collect()
+        rows = self.spark.read.schema(df.schema).parquet(*map(str, files)).collect()
         return [row.asDict(recursive=True) for row in rows]
 
     def close(self) -> None:

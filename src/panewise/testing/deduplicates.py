@@ -28,7 +28,7 @@ def deduplicate_specs(draw: st.DrawFn, /, **fixed: Any) -> DeduplicateOperator:
     """Draws deduplications; each field that is not `fixed` takes every kind of its values."""
     timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "event_time", "t", None])))
     keep, by, emit = draw(
-        st.sampled_from([one for one in _CHOICES if timed is not None or one[1] == "arrival"])
+        st.sampled_from([choice for choice in _CHOICES if timed is not None or choice[1] == "arrival"])
     )
     order = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
     positions = [None, None, Position(), Position(source="source"), Position(ordered=False, remember=2)]
@@ -57,14 +57,7 @@ def deduplicate_events(
     max_rows: int = 6,
     types: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Draws events for a deduplication, as :func:`panewise.testing.run` takes them.
-
-    Args:
-        spec: the operator.
-        max_events: the most events, without the end of input.
-        max_rows: the most rows of a batch.
-        types: the types of columns that differ from those of :func:`types_of`.
-    """
+    """Draws events for a deduplication, as :func:`panewise.testing.strategies.frame_events` does for OVER."""
     return row_script(_DeduplicateWriter(draw, spec, with_types(types_of(spec), types), max_rows), max_events)
 
 

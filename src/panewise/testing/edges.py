@@ -66,31 +66,31 @@ def bounds(spec: WindowOperator) -> list[int]:
         return _simplest_first(n * 3 for n in _TURNS)
     match spec.window:
         case Tumbling(size=size, origin=origin):
-            found = [(origin + n * length(size), origin + (n + 1) * length(size)) for n in _TURNS]
+            windows = [(origin + n * length(size), origin + (n + 1) * length(size)) for n in _TURNS]
         case Hopping(size=size, hop=hop, origin=origin):
-            found = [(origin + n * length(hop), origin + n * length(hop) + length(size)) for n in _TURNS]
+            windows = [(origin + n * length(hop), origin + n * length(hop) + length(size)) for n in _TURNS]
         case Cumulating(size=size, step=step, origin=origin):
             steps = range(step.us, size.us + 1, step.us)
-            found = [
+            windows = [
                 (origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps
             ]
         case Calendar():
-            found = _of_calendar(spec.window)
+            windows = _of_calendar(spec.window)
         case Session() | Sliding() | Custom() | Global():
-            found = [(n * 3, n * 3) for n in _TURNS]
-    return _simplest_first((bound for pair in found for bound in pair), focus(spec.window))
+            windows = [(n * 3, n * 3) for n in _TURNS]
+    return _simplest_first((bound for pair in windows for bound in pair), focus(spec.window))
 
 
 def _of_calendar(window: Calendar) -> list[tuple[int, int]]:
     """Returns the windows around the change of clocks in the calendar's zone."""
-    found = [finite(bounds) for bounds in windows_of(window, focus(window), {})]
+    windows = [finite(bounds) for bounds in windows_of(window, focus(window), {})]
     for _ in _BESIDE:
-        found = [
-            finite(windows_of(window, found[0][0] - 1, {})[0]),
-            *found,
-            finite(windows_of(window, found[-1][1], {})[0]),
+        windows = [
+            finite(windows_of(window, windows[0][0] - 1, {})[0]),
+            *windows,
+            finite(windows_of(window, windows[-1][1], {})[0]),
         ]
-    return found
+    return windows
 
 
 def focus(window: AnyWindow) -> int:
@@ -179,13 +179,13 @@ def clocks(spec: WindowOperator, now: int, firsts: Iterable[int], seen: Iterable
 
 
 def _deadlines(spec: WindowOperator, now: int, firsts: Iterable[int]) -> list[int]:
-    found = [
+    deadlines = [
         now + d
         for period in periods(spec)
         for start in (now, *firsts)
         for d in (start - now + period + off for off in _NEAR)
     ]
-    return [*found, now + 1, now + 7, now, now - 1]
+    return [*deadlines, now + 1, now + 7, now, now - 1]
 
 
 def periods(spec: WindowOperator) -> list[int]:
@@ -193,17 +193,17 @@ def periods(spec: WindowOperator) -> list[int]:
 
     These are the periods and delays in its trigger, and the time after which an input is idle.
     """
-    found = []
+    lengths = []
     for node in walk(spec.trigger):
         if isinstance(node, Every):
-            found.append(node.period.us)
+            lengths.append(node.period.us)
         elif isinstance(node, AfterProcessingTime):
-            found.append(node.delay.us)
+            lengths.append(node.delay.us)
         elif isinstance(node, AfterSilence):
-            found.append(node.duration.us)
+            lengths.append(node.duration.us)
     if isinstance(spec.watermark, Inputs) and spec.watermark.idle_after is not None:
-        found.append(spec.watermark.idle_after.us)
-    return found
+        lengths.append(spec.watermark.idle_after.us)
+    return lengths
 
 
 def _marks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:

@@ -74,14 +74,9 @@ class Writer:
     operator overrides them.
 
     Attributes:
-        draw: Hypothesis's draw.
-        spec: the specification.
-        types: the types of the columns.
-        max_rows: the most rows of a batch.
         seen: the event times drawn so far; with `time="processing"` the clock readings.
         readings: the processing time after each clock reading, beginning with 0.
         offsets: the next offset of each (source, partition).
-        rows: the rows drawn so far.
     """
 
     draw: st.DrawFn

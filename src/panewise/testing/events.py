@@ -39,11 +39,8 @@ class Event:
     """One event.
 
     Attributes:
-        op: the kind of event, such as "add".
         rows: the rows of an "add" by input; more than one input if the rows of several are one batch.
-        to: the instant of a "watermark" or a "clock", in microseconds.
         source: the input that reports a "watermark", if the operator has several; None: all of them.
-        partition: the partition of an "evict", by the columns of `partition_by`.
         port: the input of a "finish" that ends only one input; None: all inputs.
     """
 
@@ -60,13 +57,9 @@ class Script:
     """All that a runtime needs to play events.
 
     Args:
-        spec: the specification, with a position if rows carry one.
-        types: a type for each column of each port.
         events: the events; in their `rows` source positions are in columns, and event times in microseconds.
         given: the rows as the caller gave them, for each event.
-        windows: whether each output lists the stored windows.
         progress: whether each output has the progress after the event. Only the oracle has it.
-        options: settings of the runtime.
     """
 
     spec: Specification
@@ -97,9 +90,6 @@ def script(
     """Validates events and returns a script that a runtime can play.
 
     Args:
-        spec: the specification, or its dict form.
-        events: the events, as :func:`panewise.testing.run` takes them.
-        types: types of columns; the types of other columns are inferred.
         options: the fields `windows`, `progress` and `options` of the script.
 
     Raises:
@@ -110,19 +100,19 @@ def script(
     """
     whole = specification(spec)
     own = parts_for_tests(whole)
-    named = None if set(whole.ports) == {INPUT} else _Named(tuple(whole.ports))
+    names = None if set(whole.ports) == {INPUT} else tuple(whole.ports)
     known = {**_FIELDS, **own.ops}
-    read = tuple(_event(event, f"events[{n}]", known, named) for n, event in enumerate(events))
+    read = tuple(_event(event, f"events[{n}]", known, names) for n, event in enumerate(events))
     _check_end(read, own.ops)
     _check_watermarks(whole, read)
     _check_policies(whole, read)
-    given = tuple(event.rows for event in read)
+    batches = tuple(event.rows for event in read)
     whole, read = _with_positions(whole, read)
     rows = {port: _rows_of(read, port) for port in whole.ports}
-    seen = {port: {name for row in found for name in row} for port, found in rows.items()}
+    seen = {port: {name for row in port_rows for name in row} for port, port_rows in rows.items()}
     whole = parts(whole).for_columns(whole, seen)
     types = {} if types is None else types
-    by_port: Any = {INPUT: types} if named is None else types
+    by_port: Any = {INPUT: types} if names is None else types
     by_port = _shared(
         own.same_types(whole), rows, {port: dict(by_port.get(port, {})) for port in whole.ports}
     )
@@ -130,15 +120,11 @@ def script(
     _check_partitions(columns, read)
     typed = {port: {name: Type(text) for name, text in of.items()} for port, of in columns.items()}
     parts(whole).check_types(whole, typed)
-    return Script(whole, columns, read, given, **options)
+    return Script(whole, columns, read, batches, **options)
 
 
 def specification(spec: Any) -> Specification:
-    """Returns the specification of a value that a test gives: a specification, or its dict form.
-
-    Raises:
-        SpecError: if it is neither.
-    """
+    """Returns the specification of a value that a test gives: a specification, or its dict form."""
     whole: Specification = from_dict(spec) if isinstance(spec, Mapping) else spec
     if isinstance(whole, type) or not isinstance(getattr(whole, "family", None), Family):
         rule = "a test plays a specification, or its dict form"
@@ -146,22 +132,12 @@ def specification(spec: Any) -> Specification:
     return whole
 
 
-@dataclass(frozen=True)
-class _Named:
-    """How events name an input, if the operator has several: in the field "input", with one of the names."""
-
-    names: tuple[str, ...]
-
-    def check(self, given: Any, where: str) -> str:
-        """Returns the name of an input.
-
-        Raises:
-            InputError: if it is none.
-        """
-        if given not in self.names:
-            rule = f"with several inputs an event names its input, one of {list(self.names)}"
-            raise InputError(f"{where}={given!r}", rule, "name one of these")
-        return str(given)
+def _input(name: Any, names: tuple[str, ...], where: str) -> str:
+    """Returns the name of an input, which is one of several."""
+    if name not in names:
+        rule = f"with several inputs an event names its input, one of {list(names)}"
+        raise InputError(f"{where}={name!r}", rule, "name one of these")
+    return str(name)
 
 
 def _with_positions(whole: Specification, read: tuple[Event, ...]) -> tuple[Specification, tuple[Event, ...]]:
@@ -216,15 +192,13 @@ def _shared(
 
     Args:
         same: columns by input that have one type.
-        rows: all rows of each input.
-        types: the types that the caller gives for each input.
     """
     for columns in same:
         known = [types[port].get(name) or inferred(rows[port], name) for port, name in columns.items()]
-        found = next((one for one in known if one is not None), None)
-        for (port, name), one in zip(columns.items(), known, strict=True):
-            if one is None and found is not None:
-                types[port][name] = found
+        kind = next((known_kind for known_kind in known if known_kind is not None), None)
+        for (port, name), known_kind in zip(columns.items(), known, strict=True):
+            if known_kind is None and kind is not None:
+                types[port][name] = kind
     return types
 
 
@@ -233,49 +207,49 @@ def _times(spec: Entry) -> tuple[str, ...]:
     return spec.time_columns or (("event_time",) if spec.time == "event" else ())
 
 
-def _event(event: Any, where: str, known: Mapping[str, set[str]], named: _Named | None) -> Event:
-    """Returns an event. `named` are the inputs of an operator that has several, None if it has one."""
+def _event(event: Any, where: str, known: Mapping[str, set[str]], names: tuple[str, ...] | None) -> Event:
+    """Returns an event. `names` are the inputs of an operator that has several, None if it has one."""
     op = event.get("op") if isinstance(event, Mapping) else None
     if not isinstance(op, str) or op not in known:
         raise InputError(
             f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}"
         )
-    _check_fields(event, op, known[op], where, _port_fields(event, op, named))
+    _check_fields(event, op, known[op], where, _port_fields(event, op, names))
     if op == "evict":
         return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
     if op == "add":
-        return Event(op, rows=_batch(event, where, named))
+        return Event(op, rows=_batch(event, where, names))
     to = _instant(event["to"], f"{where}.to") if "to" in event else None
     if to is not None and not is_long(to):
         rule = "an instant is a whole number of microseconds of 64 bits, or a datetime"
         raise InputError(f"{where}.to={to!r}", rule, "give an int, or a datetime with a time zone")
-    if named is None:
+    if names is None:
         return Event(op, to=to, source=event.get("input") if op == "watermark" else None)
-    port = named.check(event[_INPUT], f"{where}.{_INPUT}") if _INPUT in event else None
+    port = _input(event[_INPUT], names, f"{where}.{_INPUT}") if _INPUT in event else None
     return Event(op, to=to, source=port) if op == "watermark" else Event(op, to=to, port=port)
 
 
-def _port_fields(event: Mapping[str, Any], op: str, named: _Named | None) -> set[str]:
+def _port_fields(event: Mapping[str, Any], op: str, names: tuple[str, ...] | None) -> set[str]:
     """Returns the further field that an event may have: the one that names an input."""
-    if named is None:
+    if names is None:
         return {_INPUT} if op == "watermark" else set()
     by_input = op == "add" and isinstance(event.get("rows"), Mapping)
     return {_INPUT} if op in ("add", "watermark", "finish") and not by_input else set()
 
 
-def _batch(event: Mapping[str, Any], where: str, named: _Named | None) -> Batch:
+def _batch(event: Mapping[str, Any], where: str, names: tuple[str, ...] | None) -> Batch:
     """Returns the rows of an "add" by input: of one input, which is named, or of several in one batch."""
     rows = event["rows"]
-    if named is None:
+    if names is None:
         return {INPUT: _rows(rows, f"{where}.rows")}
     if not isinstance(rows, Mapping):
-        return {named.check(event.get(_INPUT), f"{where}.{_INPUT}"): _rows(rows, f"{where}.rows")}
+        return {_input(event.get(_INPUT), names, f"{where}.{_INPUT}"): _rows(rows, f"{where}.rows")}
     if not rows:
         rule = "rows of several inputs are given by input"
-        raise InputError(f"{where}.rows={rows!r}", rule, f"give {{{named.names[0]!r}: [...]}}")
+        raise InputError(f"{where}.rows={rows!r}", rule, f"give {{{names[0]!r}: [...]}}")
     for port in rows:
-        named.check(port, f"{where}.rows: {_INPUT}")
-    return {port: _rows(rows[port], f"{where}.rows[{port!r}]") for port in named.names if port in rows}
+        _input(port, names, f"{where}.rows: {_INPUT}")
+    return {port: _rows(rows[port], f"{where}.rows[{port!r}]") for port in names if port in rows}
 
 
 def _check_fields(
@@ -300,11 +274,7 @@ def _check_fields(
 
 
 def _instant(value: Any, where: str) -> Any:
-    """Returns a datetime as microseconds, and any other value as it is.
-
-    Raises:
-        InputError: for a datetime without a time zone.
-    """
+    """Returns a datetime as microseconds, and any other value as it is."""
     if not isinstance(value, datetime):
         return value
     if value.tzinfo is None:
@@ -354,8 +324,8 @@ def _check_partitions(types: Mapping[str, Mapping[str, str]], events: tuple[Even
         for name, value in event.partition.items():
             kind = types[INPUT][name]
             if ColumnType.parse(kind).fit(value) is MISFIT:
-                given = f"an evict of {dict(event.partition)}"
-                raise InputError(given, f"{name} is of the type {kind}", "give a value of this type")
+                fault = f"an evict of {dict(event.partition)}"
+                raise InputError(fault, f"{name} is of the type {kind}", "give a value of this type")
 
 
 def _partition(value: Any, where: str) -> Mapping[str, Any]:
@@ -443,8 +413,8 @@ def _with_position(spec: Specification, port: str, positions: list[Sequence[Any]
     if declared is not None:
         return spec
     source = "source" if 3 in lengths else None
-    made: Specification = parts(spec).with_position(spec, Position(source=source))
-    return made
+    positioned: Specification = parts(spec).with_position(spec, Position(source=source))
+    return positioned
 
 
 def _spread(row: Row, position: Position | None) -> Row:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from panewise import functions as F
+from panewise.engine.protocol import Operator
 from panewise.families import part
 from panewise.spec import Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
@@ -21,8 +22,9 @@ def _no_call(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
 class TestingParts:
     """The events that only operators of this family have, and how they are played.
 
-    The ops "checkpoint" and "reset" are played by the runtimes: an operator that has them has a method
-    `reset(state)` in the engine, and methods `checkpoint()` and `reset()` in the oracle.
+    The ops "checkpoint" and "reset" are played by the runtimes: an operator that has them has partitions
+    (:class:`panewise.engine.protocol.Partitions`) in the engine, and methods `checkpoint()` and `reset()` in
+    the oracle.
 
     Attributes:
         ops: the ops with the fields of their events.
@@ -51,12 +53,23 @@ class TestingParts:
 
 def parts_for_tests(spec: Specification) -> TestingParts:
     """Returns the parts of the family of a specification."""
-    found: TestingParts = part(spec.family.testing)
-    return found
+    parts: TestingParts = part(spec.family.testing)
+    return parts
 
 
-def _with_policies(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
-    return operator.evict(dict(partition)) if op == "evict" else getattr(operator, op)()
+def _with_partitions(operator: Operator, op: str, partition: Mapping[str, Any]) -> Any:
+    partitions = operator.partitions
+    assert partitions is not None
+    match op:
+        case "evict":
+            return partitions.evict(dict(partition))
+        case "reset_to_initial":
+            return partitions.reset_to_initial()
+    return operator.advance()  # a drain: nothing is outstanding (semantics 10.21)
+
+
+def _of_oracle(interpreter: Any, op: str, partition: Mapping[str, Any]) -> Any:
+    return interpreter.evict(dict(partition)) if op == "evict" else getattr(interpreter, op)()
 
 
 def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
@@ -68,8 +81,8 @@ def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
     condition = getattr(join, "condition", None)
     for node in () if condition is None else walk(condition):
         if isinstance(node, Comparison):
-            compared = [one for one in (node.first, node.second) if isinstance(one, Column)]
-            same += [{one.side: one.name for one in compared}] if len(compared) == len(sides) else []
+            compared = [column for column in (node.first, node.second) if isinstance(column, Column)]
+            same += [{column.side: column.name for column in compared}] if len(compared) == len(sides) else []
     return same
 
 
@@ -92,8 +105,8 @@ POLICY: Final = TestingParts(
         "reset_to_initial": set(),
         "evict": {"partition"},
     },
-    engine=_with_policies,
-    oracle=_with_policies,
+    engine=_with_partitions,
+    oracle=_of_oracle,
     on_spark=(
         "on Spark state is in the query's checkpoint, and a restart is the reset (semantics 10.24)",
         "use another runtime, or restart",

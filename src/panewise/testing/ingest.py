@@ -26,10 +26,10 @@ def schema(types: Mapping[str, str]) -> dict[str, pl.DataType]:
 
 def frame(spec: Entry, types: Mapping[str, str], rows: Sequence[Row]) -> pl.DataFrame:
     """Returns the rows as a DataFrame: the columns of `types`, then the flags."""
-    made = fitted(spec, schema(types), rows).frame
-    if BAD_TIME not in made.columns:
-        made = made.with_columns(
+    rows_frame = fitted(spec, schema(types), rows).frame
+    if BAD_TIME not in rows_frame.columns:
+        rows_frame = rows_frame.with_columns(
             pl.lit(None if name == BAD_TYPE else False, FLAGS[name]).alias(name) for name in MARKS
         )
     numbers = pl.Series(ROW, range(len(rows)), pl.Int64())
-    return made.with_columns(numbers).select(*types, *FLAGS)
+    return rows_frame.with_columns(numbers).select(*types, *FLAGS)

@@ -78,17 +78,7 @@ def join_events(
 
 @dataclass
 class _JoinWriter:
-    """Draws events one after the other, near the times of earlier rows of both sides.
-
-    Attributes:
-        draw: Hypothesis's draw.
-        spec: the join or cogroup.
-        max_rows: the most rows of a side in a batch.
-        types: the types of the columns of each side.
-        seen: the event times drawn so far, by side.
-        readings: the processing time after each clock reading.
-        ended: the sides whose input has ended.
-    """
+    """Draws events one after the other, near the times of earlier rows of both sides."""
 
     draw: st.DrawFn
     spec: JoinOperator | CogroupOperator
@@ -175,7 +165,7 @@ class _JoinWriter:
         last = [time + reach + lateness + 1 for time in self.seen[other][-4:] or [0]]
         behind = [time + lateness for time in self.seen[side][-3:] or [0]]
         last += match_tests(self._match).watermarks(self._match, side, self.seen[side][-3:])
-        return _inside([one + off for one in [*last, *behind] for off in _NEAR])
+        return _inside([instant + off for instant in [*last, *behind] for off in _NEAR])
 
     def _clocks(self) -> list[int]:
         """Returns clock readings: those that move a lagging watermark to such places, and idle times."""
@@ -184,15 +174,15 @@ class _JoinWriter:
         return _inside(self._readings())
 
     def _readings(self) -> list[int]:
-        now, found = self.readings[-1], [self.readings[-1] + off for off in (1, 5, 2, 3, 0, -1)]
-        for side, one in self.spec.sides.items():
-            if isinstance(one.watermark, FixedLag):
-                lag = one.watermark.lag.us
-                found += [mark + lag for mark in self._marks(side) if mark + lag >= now]
+        now, readings = self.readings[-1], [self.readings[-1] + off for off in (1, 5, 2, 3, 0, -1)]
+        for side, described in self.spec.sides.items():
+            if isinstance(described.watermark, FixedLag):
+                lag = described.watermark.lag.us
+                readings += [mark + lag for mark in self._marks(side) if mark + lag >= now]
         if self.spec.idle_after is not None:
             wait = self.spec.idle_after.us
-            found += [reading + wait + off for reading in self.readings[-3:] for off in _NEAR]
-        return found
+            readings += [reading + wait + off for reading in self.readings[-3:] for off in _NEAR]
+        return readings
 
     @cached_property
     def _windows(self) -> WindowOperator | None:
@@ -227,7 +217,7 @@ class _JoinWriter:
                 for bound in bounds
                 for off in _NEAR
             ]
-            more = of_match.times(match, side, *(self.seen[one][-2:] for one in SIDES))
+            more = of_match.times(match, side, *(self.seen[of_side][-2:] for of_side in SIDES))
             return _inside([*self.seen[side][-1:], *more, *ends, *range(-2, 9)])
 
         return places

@@ -65,21 +65,22 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
     }
     if parts.windows_end(match) and how not in ONE_SIDED and draw(st.booleans()):
         fields["timestamp"] = "window"
-    one, other = draw(two_sides(fields.pop("marks")))
-    match, one, other = of_match.fitted(match, one, other)
+    left_side, right_side = draw(two_sides(fields.pop("marks")))
+    match, left_side, right_side = of_match.fitted(match, left_side, right_side)
     timeless = parts.by_arrival(match) and not _OF_TIME & fixed.keys()
     if timeless and draw(st.sampled_from([False, False, True])):
-        one, other = (_without_event_time(side) for side in (one, other))
+        left_side, right_side = (_without_event_time(side) for side in (left_side, right_side))
         fields |= {"timestamp": None, "watermark": None, "idle_after": None}
     if draw(st.booleans()):
-        fields["select"] = draw(_selections(one, other, how))
+        fields["select"] = draw(_selections(left_side, right_side, how))
     elif how not in ONE_SIDED:
-        one, other = draw(st.sampled_from([(one, replace(other, prefix="r_"))] * 2 + [_prefixed(one, other)]))
+        left_side = draw(st.sampled_from([left_side, left_side, replace(left_side, prefix="l_")]))
+        right_side = replace(right_side, prefix="r_")
     elif draw(st.booleans()):
-        one = replace(one, prefix="l_")
+        left_side = replace(left_side, prefix="l_")
     if of_match.takes_condition(match):
         fields["condition"] = draw(st.none() | st.sampled_from(CONDITIONS))
-    return JoinOperator(**{"left": one, "right": other, **fields, **fixed, "match": match})
+    return JoinOperator(**{"left": left_side, "right": right_side, **fields, **fixed, "match": match})
 
 
 def window_join_specs(**fixed: Any) -> st.SearchStrategy[JoinOperator]:
@@ -89,20 +90,20 @@ def window_join_specs(**fixed: Any) -> st.SearchStrategy[JoinOperator]:
 
 def _cells(fixed: dict[str, Any]) -> list[tuple[str, str, str | None, str | None]]:
     """Returns the kinds of a match, `how`, `unmatched` and `timestamp` that exist (semantics 27.2, 37.3)."""
-    given, found = fixed.get("match"), list[tuple[str, str, str | None, str | None]]()
+    match, cells = fixed.get("match"), list[tuple[str, str, str | None, str | None]]()
     of_fields = ("how", "unmatched", "timestamp")
-    for kind in MATCHES if given is None else (given.kind,):
+    for kind in MATCHES if match is None else (match.kind,):
         of_kind = kind_for_tests(kind)
-        if given is None and not of_kind.drawn:
+        if match is None and not of_kind.drawn:
             continue
-        alone = ("final", "early") if of_kind.emits_early(given) else ("final",)
+        alone = ("final", "early") if of_kind.emits_early(match) else ("final",)
         for how in parts_of_kind(kind).hows:
             times = (None,) * 3 if how in ONE_SIDED else ("left", "right", "later", "earlier")
             for cell in product(alone if how not in ("inner", "semi") else (None,), times):
-                found.append((kind, how, *cell))
+                cells.append((kind, how, *cell))
     return [
         cell
-        for cell in found
+        for cell in cells
         if all(fixed.get(name, value) == value for name, value in zip(of_fields, cell[1:], strict=True))
     ]
 
@@ -110,16 +111,12 @@ def _cells(fixed: dict[str, Any]) -> list[tuple[str, str, str | None, str | None
 def _of_kind(kind: str, fixed: dict[str, Any], unmatched: str | None) -> st.SearchStrategy[Any]:
     """Returns a strategy of the matches of a kind that are allowed with these fields."""
     of_kind = kind_for_tests(kind)
-    made = of_kind.strategy(unmatched == "early")
-    return made if fixed.get("condition") is None else made.filter(of_kind.takes_condition)
+    matches = of_kind.strategy(unmatched == "early")
+    return matches if fixed.get("condition") is None else matches.filter(of_kind.takes_condition)
 
 
 def _without_event_time(side: Side) -> Side:
     return replace(side, event_time=None, max_future_skew=None, watermark=None, allowed_lateness=Duration(0))
-
-
-def _prefixed(left: Side, right: Side) -> tuple[Side, Side]:
-    return replace(left, prefix="l_"), replace(right, prefix="r_")
 
 
 @st.composite
@@ -131,8 +128,8 @@ def watermarks_of_sides(draw: st.DrawFn, /) -> dict[str, Any]:
     if kind == "both":
         return {"watermark": draw(delayed), "marks": (None, None)}
     of_kind: dict[str, Any] = {"outside": st.none(), "rows": delayed}
-    one = of_kind.get(kind, st.one_of(lags, st.none(), *([delayed] if kind == "mixed" else [])))
-    marks = (draw(one), draw(one))
+    of_side = of_kind.get(kind, st.one_of(lags, st.none(), *([delayed] if kind == "mixed" else [])))
+    marks = (draw(of_side), draw(of_side))
     lagging = any(isinstance(mark, FixedLag) for mark in marks)
     return {"marks": marks, "idle_after": None if lagging else draw(st.sampled_from([None, None, 4]))}
 
@@ -142,7 +139,7 @@ def two_sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
     """Draws the two sides, with these watermarks."""
     keys = draw(st.sampled_from(_KEYS))
     order = draw(st.sampled_from(["none", "none", "both", "one", "longer", "positions"]))
-    made = []
+    sides = []
     for number in range(2):
         declares = order in ("both", "longer") or (order == "one" and number == 0)
         columns = ["order", "v"] if order == "longer" and number == 1 else ["order"]
@@ -157,8 +154,8 @@ def two_sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
             watermark=marks[number],
             allowed_lateness=draw(st.sampled_from([0, 0, 1, 5])),
         )
-        made.append(side)
-    return made[0], made[1]
+        sides.append(side)
+    return sides[0], sides[1]
 
 
 @st.composite
@@ -169,4 +166,4 @@ def _selections(draw: st.DrawFn, /, left: Side, right: Side, how: str) -> list[S
         columns += [Selected("right", name) for name in (*right.keys, *right.time_columns, *VALUES[RIGHT])]
     either: list[Selected] = [Selected("either", name) for name in left.keys]
     chosen = draw(st.lists(st.sampled_from([*columns, *either, *either]), min_size=1, max_size=5))
-    return [replace(one, name=f"c{number}") for number, one in enumerate(chosen)]
+    return [replace(selected, name=f"c{number}") for number, selected in enumerate(chosen)]

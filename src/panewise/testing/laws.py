@@ -62,9 +62,9 @@ def check_early(spec: JoinOperator, events: Events, runtime: str = "oracle", **o
     ...     {"op": "add", "input": "right", "rows": [{"event_time": 3}]}])
     """
     if not spec.outer_sides or INDEX in spec.window_columns:  # which accumulating mode adds
-        given = f"how={spec.how!r}, {spec.match!r}"
+        fault = f"how={spec.how!r}, {spec.match!r}"
         rule = "a join that retracts rows without a partner is needed"
-        raise InputError(given, rule, "give how='left' and another accumulation")
+        raise InputError(fault, rule, "give how='left' and another accumulation")
     ended = [*events, {"op": "finish"}]
     early, final = (
         _net(run(replace(spec, unmatched=name, timestamp=spec.timestamp), ended, runtime, **options))
@@ -123,16 +123,16 @@ def check_cuts(spec: Any, events: Events, cut: Events, runtime: str = "oracle", 
     """
     whole, pieces = (run(spec, script, runtime, **options) for script in (events, cut))
     for name in ("panes", "late", "invalid"):
-        one, other = (
+        rows, other = (
             sorted(
                 (row for output in outputs for row in output[name]),
                 key=lambda row: str(row.get("input")) if name != "panes" else "",
             )
             for outputs in (whole, pieces)
         )
-        if not same(one, other):
-            _assert_equal(one, other, f"{name} of one cut, of another")
-            raise AssertionError(f"{name} of two cuts are in different orders:\n{one}\n{other}")
+        if not same(rows, other):
+            _assert_equal(rows, other, f"{name} of one cut, of another")
+            raise AssertionError(f"{name} of two cuts are in different orders:\n{rows}\n{other}")
 
 
 def check_one_batch(spec: Any, events: Events, runtime: str = "oracle", **options: Any) -> None:
@@ -162,18 +162,13 @@ def check_one_batch(spec: Any, events: Events, runtime: str = "oracle", **option
 
 
 def last_panes(spec: Any, outputs: Iterable[Mapping[str, Any]]) -> Rows:
-    """Returns the last `+` pane of each window that is not retracted, without what tells panes apart.
-
-    Args:
-        spec: a window operator, a chain or a cogroup.
-        outputs: the outputs of :func:`panewise.testing.run`.
-    """
-    found: dict[Any, dict[str, Any]] = {}
+    """Returns the last `+` pane of each window that is not retracted, without what tells panes apart."""
+    last: dict[Any, dict[str, Any]] = {}
     for pane in (pane for output in outputs for pane in output["panes"]):
-        found.pop(_window(spec, pane), None)
+        last.pop(_window(spec, pane), None)
         if pane[OP] == "+":
-            found[_window(spec, pane)] = _without(pane, _OF_PANES)
-    return list(found.values())
+            last[_window(spec, pane)] = _without(pane, _OF_PANES)
+    return list(last.values())
 
 
 def _one_batch(events: Events) -> list[dict[str, Any]]:
@@ -198,8 +193,8 @@ def _accumulating(spec: Any, how: str) -> Specification:
     """Returns the specification with another accumulation."""
     first = _first(spec)
     changed = replace(first, accumulation=how, only_updated=False)
-    made: Specification = changed if first is spec else replace(spec, first=changed)
-    return made
+    whole: Specification = changed if first is spec else replace(spec, first=changed)
+    return whole
 
 
 def _window(spec: Any, pane: Mapping[str, Any]) -> Any:
@@ -229,9 +224,9 @@ def _without(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in left_out}
 
 
-def _assert_equal(one: Rows, other: Rows, what: str) -> None:
+def _assert_equal(rows: Rows, other: Rows, what: str) -> None:
     """Checks that two lists have the same rows, each as often, in any order."""
-    left, right = (sorted(rows, key=repr) for rows in (one, other))
+    left, right = (sorted(side, key=repr) for side in (rows, other))
     if same(left, right):
         return
     lines = [f"{what}: different rows (semantics 3.1, 21.1, 39)"]

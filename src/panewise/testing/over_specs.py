@@ -23,12 +23,12 @@ def frames(*, timed: bool, ordered: bool) -> st.SearchStrategy[Frame]:
         ordered: whether it has order columns; then the only range is from the first row to the last peer.
     """
     starts, lengths = st.sampled_from([None, None, -1, -2, -2, -3, -7, 0, 1]), st.integers(0, 4)
-    made = [st.tuples(starts, lengths).map(lambda it: _frame("rows", *it))]
+    kinds = [st.tuples(starts, lengths).map(lambda it: _frame("rows", *it))]
     if timed:
-        made.append(st.just(Frame("range", None, 0)))
+        kinds.append(st.just(Frame("range", None, 0)))
     if timed and not ordered:
-        made += [st.tuples(starts, lengths).map(lambda it: _frame("range", *it))] * 2
-    return st.one_of(made)
+        kinds += [st.tuples(starts, lengths).map(lambda it: _frame("range", *it))] * 2
+    return st.one_of(kinds)
 
 
 def _frame(kind: Any, start: int | None, length: int) -> Frame:
@@ -63,8 +63,8 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
         )
     )
     ordered, position = fixed.get("order", ordered), fixed.get("position", position)
-    one = _columns(timed=timed is not None, ordered=bool(ordered))
-    made = draw(st.lists(one, min_size=0 if timed else 1, max_size=4))
+    column = _columns(timed=timed is not None, ordered=bool(ordered))
+    columns = draw(st.lists(column, min_size=0 if timed else 1, max_size=4))
     fields: dict[str, Any] = {
         "keys": draw(st.sampled_from([["key"], ["key"], [], ["level"], ["shop", "level"]])),
         "null_keys": draw(st.booleans()),
@@ -73,7 +73,7 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
         "event_time": timed,
         "order": ordered,
         "position": position,
-        "columns": [OverColumn(column.what.alias(f"a{n}"), column.frame) for n, column in enumerate(made)],
+        "columns": [OverColumn(column.what.alias(f"a{n}"), column.frame) for n, column in enumerate(columns)],
     }
     return OverOperator(**{**fields, **fixed})
 

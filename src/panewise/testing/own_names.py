@@ -16,11 +16,11 @@ def names_inside(script: Script) -> dict[str, str]:
 
 def _columns(script: Script) -> dict[str, list[str]]:
     """Returns the columns of the rows of each input, and those whose types are given."""
-    found = {port: dict.fromkeys(types) for port, types in script.types.items()}
+    columns = {port: dict.fromkeys(types) for port, types in script.types.items()}
     for event in script.events:
         for port, rows in event.rows.items():
-            found.setdefault(port, {}).update(dict.fromkeys(name for row in rows for name in row))
-    return {port: list(names) for port, names in found.items()}
+            columns.setdefault(port, {}).update(dict.fromkeys(name for row in rows for name in row))
+    return {port: list(names) for port, names in columns.items()}
 
 
 def inside(script: Script, inner: Mapping[str, str]) -> Script:
@@ -51,7 +51,7 @@ def outside(
     names = {own: name for name, own in inner.items()}
     result = {**output, "panes": [_pane(pane, emitted) for pane in output["panes"]]}
     for kind in ("late", "invalid"):
-        result[kind] = [{**one, "reason": _reason(one["reason"], names)} for one in output[kind]]
+        result[kind] = [{**row, "reason": _reason(row["reason"], names)} for row in output[kind]]
     if "progress" in output:
         windows = [_window(window, names) for window in output["progress"]["windows"]]
         result["progress"] = {**output["progress"], "windows": windows}
@@ -85,5 +85,5 @@ def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _reason(reason: str, names: Mapping[str, str]) -> str:
-    found = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
-    return found.sub(lambda match: names[match[1]], reason)
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+    return pattern.sub(lambda match: names[match[1]], reason)

@@ -72,14 +72,15 @@ class EvictingListener(CountingListener):
                 event.evict_partition()
             if event.type == "INSERTION" and self.tuples % 2:
                 while event.needs_partition_eviction:
-                    event.evict_partition(
-                        max(event.partitions, key=lambda one: (one.tuples, repr(one.partition))).partition
+                    largest = max(
+                        event.partitions, key=lambda listed: (listed.tuples, repr(listed.partition))
                     )
+                    event.evict_partition(largest.partition)
         return [
             *rows,
             {
                 "seen": len(partitions),
-                "all": sum(one.tuples for one in partitions) + event.needs_partition_eviction / 2,
+                "all": sum(listed.tuples for listed in partitions) + event.needs_partition_eviction / 2,
             },
         ]
 
@@ -91,12 +92,12 @@ EVICTING: Final = WindowListener(EvictingListener, name="choosing", outputs=_OUT
 
 def amounts(column: str) -> st.SearchStrategy[Any]:
     """Returns a strategy of the amounts of a `delta` over a column."""
-    made: dict[str, list[Any]] = {
+    of_column: dict[str, list[Any]] = {
         "n": [0, 1, 2, 2.5],
         "v": [0, 0.25, 2, 2.5],
         "price": [0, Decimal("0.50"), 1, 2.5],
     }
-    return st.sampled_from(made[column])
+    return st.sampled_from(of_column[column])
 
 
 _kinds: st.SearchStrategy[Literal["tumbling", "sliding"]] = st.sampled_from(["tumbling", "sliding"])
@@ -141,6 +142,23 @@ _contents: Final[list[dict[str, Any]]] = [
 ]
 
 
+_arrivals: Final[list[dict[str, Any]]] = [
+    {},
+    {},
+    {"order": ["order"]},
+    {"position": Position()},
+    {"position": Position(ordered=False, remember=1)},
+]
+_lengths = st.integers(1, 6)
+_partition_evictions = st.one_of(
+    st.none(),
+    st.none(),
+    _lengths.map(partition_age),
+    _lengths.map(tuple_count),
+    st.integers(1, 3).map(partition_count),
+)
+
+
 @st.composite
 def stream_windows(
     draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | None = None, **fixed: Any
@@ -158,32 +176,14 @@ def stream_windows(
         "trigger": None if chosen == "tumbling" else draw(st.one_of(st.none(), _policies)),
         "partition_by": draw(st.sampled_from([[], ["key"], ["key"], ["shop"], ["level", "key"]])),
         **draw(st.sampled_from(_contents)),
-        **draw(
-            st.sampled_from(
-                [
-                    {},
-                    {},
-                    {"order": ["order"]},
-                    {"position": Position()},
-                    {"position": Position(ordered=False, remember=1)},
-                ]
-            )
-        ),
+        **draw(st.sampled_from(_arrivals)),
         **fixed,
     }
     if fields["partition_by"] and "partition_eviction" not in fields:
-        lengths = st.integers(1, 6)
-        evictions = [
-            st.none(),
-            st.none(),
-            lengths.map(partition_age),
-            lengths.map(tuple_count),
-            st.integers(1, 3).map(partition_count),
-        ]
-        fields["partition_eviction"] = draw(st.one_of(*evictions))
+        fields["partition_eviction"] = draw(_partition_evictions)
     possible = StreamWindow(kind=chosen, **fields).possible
-    one = draw(st.sampled_from([None, None, *possible]))
-    events = fields.setdefault("events", one and _events(draw, possible, one))
+    event = draw(st.sampled_from([None, None, *possible]))
+    events = fields.setdefault("events", event and _events(draw, possible, event))
     if events is not None and "TRIGGER" not in events and not isinstance(fields["trigger"], DeltaPolicy):
         fields["trigger"] = None  # without TRIGGER in events it is refused (semantics 10.2)
     flags = {
@@ -194,18 +194,18 @@ def stream_windows(
 
 def _flags(spec: StreamWindow) -> list[str]:
     """Returns the names of the flags that have an effect on the specification (semantics 10.2)."""
-    found = ["null_keys"] if spec.partition_by else []
+    flags = ["null_keys"] if spec.partition_by else []
     if spec.kind == "tumbling":
-        return [*found, "flush_on_final"] if {"EVICTION", "FINAL"} & set(spec.emitted_events) else found
+        return [*flags, "flush_on_final"] if {"EVICTION", "FINAL"} & set(spec.emitted_events) else flags
     if "TRIGGER" not in spec.emitted_events:
-        return found
-    found += ["only_when_full"] if spec.evict.kind != "time" else []
-    return found + (["skip_unchanged"] if spec.trigger is not None and spec.trigger.kind == "time" else [])
+        return flags
+    flags += ["only_when_full"] if spec.evict.kind != "time" else []
+    return flags + (["skip_unchanged"] if spec.trigger is not None and spec.trigger.kind == "time" else [])
 
 
-def _events(draw: st.DrawFn, possible: tuple[str, ...], one: str) -> list[str]:
-    others = [event for event in possible if event != one]
-    return [one, *draw(st.lists(st.sampled_from(others), unique=True, max_size=len(others)))]
+def _events(draw: st.DrawFn, possible: tuple[str, ...], first: str) -> list[str]:
+    others = [event for event in possible if event != first]
+    return [first, *draw(st.lists(st.sampled_from(others), unique=True, max_size=len(others)))]
 
 
 _PLAIN = (

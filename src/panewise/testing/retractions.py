@@ -29,11 +29,7 @@ class Ledger:
         self._rows: dict[Any, dict[str, Any]] = {}
 
     def take(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Adds and retracts rows, in their order.
-
-        Raises:
-            AssertionError: if a retraction equals no emitted row that is not retracted; it shows both.
-        """
+        """Adds and retracts rows, in their order."""
         for row in rows:
             repeated = {name: value for name, value in row.items() if name not in _OWN}
             key = identity(repeated)
@@ -65,12 +61,6 @@ class Ledger:
 def check_retractions(outputs: Iterable[Mapping[str, Any]]) -> None:
     """Checks that each retraction equals an emitted row in every column but `op` and `processing_time`.
 
-    Args:
-        outputs: the outputs of :func:`panewise.testing.run`, in their order.
-
-    Raises:
-        AssertionError: if one does not.
-
     >>> check_retractions([{"panes": [{"v": 1, "op": "+"}]}, {"panes": [{"v": 1, "op": "-"}]}])
     """
     panes = [pane for output in outputs for pane in output["panes"]]
@@ -81,7 +71,7 @@ def check_retractions(outputs: Iterable[Mapping[str, Any]]) -> None:
 def identity(value: Any) -> Any:
     """Returns a hashable value that is the same for equal values. NaN equals NaN, 1 is not True."""
     if isinstance(value, Mapping):
-        return tuple((name, identity(one)) for name, one in value.items())
+        return tuple((name, identity(item)) for name, item in value.items())
     if isinstance(value, (list, tuple)):
         return tuple(map(identity, value))
     if isinstance(value, float) and math.isnan(value):

@@ -75,20 +75,15 @@ def run(
     return play_script(script(spec, events, types, windows=windows, options=options), runtime)
 
 
-def play_script(made: Script, runtime: str) -> list[dict[str, Any]]:
-    """Plays a script; returns the output after each event.
-
-    Raises:
-        InputError: for an unknown runtime or option.
-        AssertionError: if a retraction repeats no row that was emitted (semantics 20.5).
-    """
-    play, inner = runtime_named(runtime), names_inside(made)
+def play_script(script: Script, runtime: str) -> list[dict[str, Any]]:
+    """Plays a script; returns the output after each event."""
+    play, inner = runtime_named(runtime), names_inside(script)
     if inner:
-        names = emitted(made, inner)
-        outputs = [outside(output, inner, names) for output in play(inside(made, inner))]
+        names = emitted(script, inner)
+        outputs = [outside(output, inner, names) for output in play(inside(script, inner))]
     else:
-        outputs = play(made)
-    if parts_for_tests(made.spec).retracts:
+        outputs = play(script)
+    if parts_for_tests(script.spec).retracts:
         check_retractions(outputs)
     return outputs
 

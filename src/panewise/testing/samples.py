@@ -44,7 +44,7 @@ JOINED = UserAggregate(
     "joined",
     init=lambda: "",
     accumulate=lambda state, value: state + ("-" if value is None else value),
-    merge=lambda one, other: one + other,
+    merge=lambda state, other: state + other,
     finish=lambda state: state,
     result="string",
 )
@@ -52,16 +52,16 @@ NULLS = UserAggregate(
     "nulls",
     init=lambda: [0],
     accumulate=lambda state, value: [state[0] + (value is None)],
-    merge=lambda one, other: [one[0] + other[0]],
+    merge=lambda state, other: [state[0] + other[0]],
     finish=lambda state: state[0],
     result="bigint",
 )
-ALL_TEXT = UserAggregate.reduce("all_text", lambda one, other: one + other, result="string")
+ALL_TEXT = UserAggregate.reduce("all_text", lambda state, other: state + other, result="string")
 TRUES = UserAggregate.fold(
     "trues",
     0,
     lambda n, flag: n + (flag is True),
-    combine=lambda one, other: one + other,
+    combine=lambda state, other: state + other,
     result="bigint",
     commutative=True,
 )
@@ -69,7 +69,7 @@ LATEST = UserAggregate.fold(
     "latest",
     [],
     lambda two, n: [*two, n][-2:],
-    combine=lambda one, other: [*one, *other][-2:],
+    combine=lambda state, other: [*state, *other][-2:],
     result="array<bigint>",
 )
 COSTS = UserAggregate(
@@ -79,7 +79,7 @@ COSTS = UserAggregate(
         "rows": state["rows"] + 1,
         "cents": state["cents"] + (0 if price is None else int(price * 100) * (1 if n is None else n)),
     },
-    merge=lambda one, other: {name: one[name] + other[name] for name in one},
+    merge=lambda state, other: {name: state[name] + other[name] for name in state},
     finish=lambda state: {**state, "cents": Decimal(state["cents"]).scaleb(-2)},
     result="struct<rows:bigint,cents:decimal(38,2)>",
     commutative=True,
@@ -88,8 +88,8 @@ TALLY = UserAggregate.fold(
     "tally",
     {},
     lambda state, s: {**state, str(s): state.get(str(s), 0) + 1},
-    combine=lambda one, other: {
-        name: one.get(name, 0) + other.get(name, 0) for name in dict.fromkeys((*one, *other))
+    combine=lambda state, other: {
+        name: state.get(name, 0) + other.get(name, 0) for name in dict.fromkeys((*state, *other))
     },
     result="map<string,bigint>",
 )
@@ -132,7 +132,7 @@ def types_of(spec: Entry) -> dict[str, str]:
     return {name: COLUMN_TYPES.get(name, others[name]) for name in spec.columns_read}
 
 
-def with_types(types: Mapping[str, str], given: Mapping[str, str] | None) -> dict[str, str]:
+def with_types(types: Mapping[str, str], types_of_test: Mapping[str, str] | None) -> dict[str, str]:
     """Returns types, of which those that a test gives take precedence.
 
     Raises:
@@ -141,4 +141,4 @@ def with_types(types: Mapping[str, str], given: Mapping[str, str] | None) -> dic
     >>> with_types({"a": "bigint", "b": "bigint"}, {"b": "decimal(4, 1)"})
     {'a': 'bigint', 'b': 'decimal(4,1)'}
     """
-    return {**types, **{name: str(ColumnType.parse(text)) for name, text in (given or {}).items()}}
+    return {**types, **{name: str(ColumnType.parse(text)) for name, text in (types_of_test or {}).items()}}

@@ -119,8 +119,8 @@ class TestStream:
         """
         name = DEFAULT.runtime if runtime is None else runtime
         seen = play_script(script(self.spec, self.events, types, progress=True), _DEFAULT)
-        made = script(self.spec, self.events, types, options=options)
-        outputs = seen if name == _DEFAULT and not options else play_script(made, name)
+        script_of_runtime = script(self.spec, self.events, types, options=options)
+        outputs = seen if name == _DEFAULT and not options else play_script(script_of_runtime, name)
         kinds = ("panes", "late", "invalid", "counts")
         return Played(
             tuple(
@@ -138,9 +138,9 @@ class TestStream:
         if inputs == [INPUT]:
             return {} if name is None else {"input": name}
         if name not in inputs:
-            given = "input is missing" if name is None else f"input={name!r}"
+            fault = "input is missing" if name is None else f"input={name!r}"
             rule, some = f"the inputs of the operator are {inputs}", f"input={inputs[0]!r}"
-            raise InputError(given, rule, f"give one of them, such as {some}")
+            raise InputError(fault, rule, f"give one of them, such as {some}")
         return {"input": str(name)}
 
 

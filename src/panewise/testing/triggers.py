@@ -80,8 +80,8 @@ def _tree(draw: st.DrawFn, depth: int, *, ends: bool) -> Any:
             _tree(draw, depth - 1, ends=ends),
             until if fires_once(until) else AfterCount(draw(st.integers(1, 9))),
         )
-    made = {"any": AfterAny, "all": AfterAll, "each": AfterEach}[kind]
-    return made(*(_tree(draw, depth - 1, ends=ends) for _ in range(draw(st.integers(1, 3)))))
+    kind_of_tree = {"any": AfterAny, "all": AfterAll, "each": AfterEach}[kind]
+    return kind_of_tree(*(_tree(draw, depth - 1, ends=ends) for _ in range(draw(st.integers(1, 3)))))
 
 
 # Trigger presets (semantics 17), with times as short as those of the events.

@@ -4,13 +4,11 @@ Sizes and times are a few microseconds (except in calendars), so that equal time
 common. Floats are multiples of 0.25, so that sums are exact.
 """
 
-import warnings
 from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from panewise.errors import SpecWarning
 from panewise.spec import (
     DEFAULT_TRIGGER,
     UNLIMITED,
@@ -43,6 +41,7 @@ from panewise.spec import (
     counted,
     rows,
 )
+from panewise.spec.fields import silently
 from panewise.spec.triggers.composite import finish, waits_for_end, walk
 from panewise.spec.windows.sliding import ANCHORS
 from panewise.testing.aggregates import aggregates
@@ -95,7 +94,7 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
     hopping = st.tuples(_lengths, _lengths, origins).map(
         lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0])
     )
-    made: dict[str, st.SearchStrategy[Any]] = {
+    of_kind: dict[str, st.SearchStrategy[Any]] = {
         "tumbling": st.builds(Tumbling, _lengths, origins),
         "hopping": hopping,
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(
@@ -112,7 +111,7 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "session_of_rows": st.builds(Session, _counts),
         "sliding_rows": st.builds(Sliding, _counts),
     }
-    return st.one_of(*made.values()) if kind is None else made[kind]
+    return st.one_of(*of_kind.values()) if kind is None else of_kind[kind]
 
 
 def evictors(*, after: bool) -> st.SearchStrategy[Any]:
@@ -180,8 +179,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     if "drop_by" not in fields:
         never = fields["allowed_lateness"] == UNLIMITED or counted(window)
         fields["drop_by"] = "window" if never else draw(st.sampled_from(["window", "window", "row"]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         return WindowOperator(**fields)
 
 
@@ -224,24 +222,24 @@ def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
 
     These refuse some fields always, and others if no event time is named (semantics 8.5, 8.6).
     """
-    made: dict[str, Any] = {
+    changes: dict[str, Any] = {
         "watermark": None,
         "allowed_lateness": 0,
         "event_time": draw(st.sampled_from([None, None, "event_time", "t"])),
     }
-    if made["event_time"] is None:
+    if changes["event_time"] is None:
         timed = isinstance(fields.get("evictor"), TimeEvictor)
-        made |= {
+        changes |= {
             "timestamp": None,
             "max_future_skew": None,
             "evictor": None if timed else fields.get("evictor"),
         }
     elif fields["timestamp"] in ("end", "window_time"):
-        made["timestamp"] = "latest"
+        changes["timestamp"] = "latest"
     if not _without_end(fields["trigger"]):
-        made["trigger"] = draw(triggers().filter(_without_end))
-        made["on_time"] = "if_pending"
-    return made
+        changes["trigger"] = draw(triggers().filter(_without_end))
+        changes["on_time"] = "if_pending"
+    return changes
 
 
 def _without_end(trigger: Any) -> bool:

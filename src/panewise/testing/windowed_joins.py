@@ -1,12 +1,10 @@
 """Hypothesis strategies of windows over joins (semantics 42)."""
 
-import warnings
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise import functions as F
-from panewise.errors import SpecWarning
 from panewise.spec import (
     AfterAny,
     AfterEventTimeDelay,
@@ -26,6 +24,7 @@ from panewise.spec import (
     Tumbling,
     WindowedJoin,
 )
+from panewise.spec.fields import silently
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, RIGHT
 from panewise.spec.operators.windowed_join import key_columns
 from panewise.spec.triggers.simple import AfterCount, Always
@@ -63,29 +62,26 @@ def windowed_join_specs(draw: st.DrawFn, /, **fixed: Any) -> WindowedJoin:
     final = join_specs(evaluate="batch", **fixed).filter(lambda spec: spec.unmatched != "early")
     join = draw(final.filter(lambda spec: spec.has_event_times and "join_time" not in _values(spec)))
     window = draw(st.sampled_from(WINDOWS))
-    possible = sorted(key_columns(join))
-    keys = tuple(draw(st.lists(st.sampled_from(possible), unique=True))) if possible else ()
+    of_panes = ("pairs", "latest", "all")  # no key has the name of another column
+    possible = [key for key in sorted(key_columns(join)) if key not in of_panes]
+    keys = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
     triggers = TRIGGERS[:-1] if isinstance(window, Sliding) else TRIGGERS
-    fields: dict[str, Any] = {**draw(st.sampled_from([{}, {}, *({"trigger": one} for one in triggers)]))}
+    fields: dict[str, Any] = {
+        **draw(st.sampled_from([{}, {}, *({"trigger": trigger} for trigger in triggers)]))
+    }
     fields |= draw(st.sampled_from([{}, {"accumulation": "discarding"}, {"accumulation": "retracting"}]))
     fields |= draw(st.sampled_from([{}, {"evaluate": "record"}]))
     listed = F.collect_list(draw(st.sampled_from(sorted(_values(join)) or [JOIN_TIME])))
     aggregates = [F.count().alias("pairs"), F.max(JOIN_TIME).alias("latest"), listed.alias("all")]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
-        made = join.then(window=window, aggregates=aggregates, keys=_different(keys), **fields)
+    with silently():
+        spec = join.then(window=window, aggregates=aggregates, keys=keys, **fields)
         if window == Tumbling(5) and draw(st.booleans()):
-            made = made.then(keys=made.keys[:1], aggregates=[F.sum("pairs").alias("pairs")])
-    return made
-
-
-def _different(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the keys whose names no other column of a pane has."""
-    return tuple(key for key in keys if key not in ("pairs", "latest", "all"))
+            spec = spec.then(keys=spec.keys[:1], aggregates=[F.sum("pairs").alias("pairs")])
+    return spec
 
 
 def _values(join: JoinOperator) -> list[str]:
     """Returns the emitted columns that are no keys."""
     types = join_types(join)
     selected = join.selected({side: types[side] for side in (LEFT, RIGHT)})
-    return [one.name for one in selected if one.name not in key_columns(join)]
+    return [column.name for column in selected if column.name not in key_columns(join)]

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from panewise.demo.join import check, inputs, job
 from panewise.demo.join.check import JoinOutputs
 from tests.demo.join.simulated import Pair
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.nightly
 def test_the_join_writes_what_the_checks_and_the_simulation_expect(
     spark: "SparkSession", days: Pair, outputs: JoinOutputs, tmp_path: Path
 ) -> None:

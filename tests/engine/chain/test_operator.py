@@ -22,9 +22,11 @@ from panewise.testing.strategies import KINDS, events, specs, types_of
 from tests.engine.agreement import outputs_that_agree
 from tests.engine.effort import FEW, at_length, examples
 from tests.engine.windows.test_invariances import assert_same, cut, numbered, together
+from tests.nightly import unlike
 
 Events = list[dict[str, Any]]
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
+FEW_KINDS = pytest.mark.parametrize("kind", unlike(KINDS))
 STEADY = pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if kind not in ("session", "sliding", "custom")]
 )
@@ -63,7 +65,7 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
 test_engine_is_oracle_at_length = EACH_KIND(at_length(check, 5_000, data=st.data()))
 
 
-@EACH_KIND
+@FEW_KINDS
 @examples(15)
 @given(data=st.data())
 def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
@@ -77,7 +79,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
             assert_same(one, other)
 
 
-@EACH_KIND
+@FEW_KINDS
 @examples(15)
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
@@ -92,7 +94,7 @@ def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
     )
 
 
-@EACH_KIND
+@FEW_KINDS
 @examples(15)
 @given(data=st.data())
 def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:

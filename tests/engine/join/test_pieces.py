@@ -83,7 +83,7 @@ def test_semi_and_anti_do_not_compare_all_pairs(how: Any) -> None:
     for name, shape in method.rows.items():
         given_rows = rows(name, *((1, n % 5, 0) for n in range(200)))
         numbered = given_rows.with_columns(pl.col("t").alias(TIME), pl.int_range(pl.len()).alias(NUMBER))
-        both = as_stored(method.plan.ports[name], numbered, shape.schema, 9)
+        both = as_stored(numbered, shape.schema, method.ends[name])
         stored[name], new[name] = tables[name].put(both[:100]), both[100:]
     found = matching.Matching.prepare(method, stored, new).candidates
     assert sum(int(one.slices.lengths.sum()) for one in found) == 300

@@ -19,6 +19,7 @@ from panewise.testing.strategies import KINDS, composites, events, specs, trigge
 from tests.engine.effort import FEW, at_length
 from tests.engine.windows.test_invariances import BY_ORDER, assert_same, cut, numbered, together
 from tests.engine.windows.test_properties import agree
+from tests.nightly import unlike
 
 Events = list[dict[str, Any]]
 INPUTS = st.sampled_from(
@@ -80,7 +81,7 @@ def test_each_evaluation_goes_through_a_chain(kind: str, data: st.DataObject) ->
     agree_on(spec, data.draw(events(spec.first)), types_of(spec.first))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", unlike(KINDS))
 @FEW
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere_where_each_row_is_one(kind: str, data: st.DataObject) -> None:
@@ -94,7 +95,7 @@ def test_batches_may_be_cut_anywhere_where_each_row_is_one(kind: str, data: st.D
     assert_same(other, one)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", unlike(KINDS))
 @FEW
 @given(data=st.data())
 def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:

@@ -16,6 +16,7 @@ from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
 from tests.engine.effort import FEW, at_length
 from tests.engine.windows.test_properties import agree
+from tests.nightly import unlike
 
 MARKS = st.sampled_from([pw.StreamTime(), pw.StreamTime(2), pw.StreamTime(5)])
 
@@ -43,7 +44,7 @@ test_engine_is_oracle_at_length = pytest.mark.parametrize("kind", KINDS)(
 )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", unlike(KINDS))
 @FEW
 @given(data=st.data())
 def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataObject) -> None:

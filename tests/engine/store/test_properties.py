@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from panewise.engine.store import compaction
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
+from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import FEW
+from tests.nightly import FEW_KINDS
 
 
 @pytest.fixture(scope="module", params=[(2, 2, 8), (3, 10**6, 10**6)], ids=["cut", "whole"], autouse=True)
@@ -24,7 +25,7 @@ def short_runs(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("kind", ALL_KINDS)
+@pytest.mark.parametrize("kind", FEW_KINDS)
 @FEW
 @given(data=st.data())
 def test_stored_runs_give_what_the_oracle_gives(kind: str, data: st.DataObject) -> None:

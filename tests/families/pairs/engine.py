@@ -9,7 +9,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, TIME, TOMBSTONE
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.input_state import UncombinedOperator, checked
+from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns, late_schema
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, validate
@@ -20,6 +20,7 @@ from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec import Inputs
+from panewise.state.manifest import checked
 from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side
 
 KEY = "key"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.oracle.join.interpreter import JoinInterpreter
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 

@@ -68,32 +68,6 @@ def test_a_null_deletes() -> None:
     assert [pane["u"] for pane in one.finish()["panes"]] == [2, 6]
 
 
-def test_a_row_that_had_a_partner_is_not_emitted_alone() -> None:
-    """semantics 37.9: when it is replaced, deleted, too old, or at the end."""
-    one = oracle(Latest(5, deletes=("a", None)), how="left")
-    one.clock(0)
-    one.add_batch({"left": [*left(1, a="p"), *left(2, k=2.0, a="p")], "right": [*right(3), *right(3, k=2.0)]})
-    assert shown(one.add([*left(4, a="p"), *left(5, k=2.0, a=None)], "left")) == [("+", 4, 3)]
-    assert shown(one.clock(5)) == []
-    assert shown(one.finish()) == []
-
-
-@pytest.mark.parametrize(
-    ("how", "found"),
-    [
-        ("inner", []),
-        ("left", [("+", 1, None)]),
-        ("right", [("+", None, 2)]),
-        ("full", [("+", 1, None), ("+", None, 2)]),
-    ],
-)
-def test_what_each_type_emits(how: Any, found: Any) -> None:
-    """semantics 27, 27.2, 37.9: without a partner, when other rows take their places."""
-    one = oracle(Latest(), how=how)
-    one.add_batch({"left": left(1), "right": right(2, k=2.0)})
-    assert shown(one.add_batch({"left": left(1, a="p"), "right": right(2, k=2.0, b="q")})) == found
-
-
 def test_a_row_is_emitted_in_the_reading_that_finds_it_too_old() -> None:
     """Semantics 37.9."""
     one = oracle(Latest(10), how="left")
@@ -103,24 +77,6 @@ def test_a_row_is_emitted_in_the_reading_that_finds_it_too_old() -> None:
     assert shown(one.add(left(2), "left")) == [("+", 1, None)]
     assert shown(one.clock(112)) == []
     assert shown(one.clock(113)) == [("+", 2, None)]
-
-
-def test_early_rows_are_retracted() -> None:
-    """semantics 37.9, 39: when the first partner comes, and not after another row took their place."""
-    one = oracle(Latest(), how="left", unmatched="early")
-    assert shown(one.add(left(1), "left")) == [("+", 1, None)]
-    assert shown(one.add(left(2), "left")) == [("+", 2, None)]
-    assert shown(one.add(right(3), "right")) == [("-", 2, None), ("+", 2, 3)]
-    assert shown(one.add(right(4), "right")) == [("+", 2, 4)]
-
-
-def test_rows_can_get_a_partner_until_the_other_side_has_ended() -> None:
-    """semantics 37.9, 41.3: rows that arrive later look for a partner, and then are emitted alone."""
-    one = oracle(Latest(), how="left")
-    one.add_batch({"left": left(1, k=2.0), "right": right(2)})
-    assert shown(one.finish("right")) == [("+", 1, None)]
-    assert stored(one) == [2]
-    assert shown(one.add([*left(3), *left(4, k=2.0)], "left")) == [("+", 3, 2), ("+", 4, None)]
 
 
 @pytest.mark.parametrize(

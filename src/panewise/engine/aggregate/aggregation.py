@@ -1,19 +1,26 @@
-"""The aggregates of a specification, compiled into expressions over rows and partials."""
+"""The aggregates of a specification, compiled into expressions over rows and partials.
 
-from collections.abc import Sequence
+Each sum has a plain and an exact implementation. A cheap bound, the largest absolute value times the number
+of rows, shows for nearly every batch that its sums fit. Invariant: the plain one is used only where no sum
+can leave the range of its type and all carries are 0.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from panewise.engine.aggregate.catalogue import parts_of
-from panewise.engine.aggregate.partials import Part, rows_part
+from panewise.engine.aggregate.partials import Fitting, Part, rows_part
 from panewise.engine.aggregate.results import result
 from panewise.engine.aggregate.row_buffer import RowBuffer
-from panewise.engine.aggregate.sums import chosen, leaving, leaving_of_rows
+from panewise.engine.aggregate.sums import DIGITS
 from panewise.engine.aggregate.types import result_type
-from panewise.engine.kernels.small_frames import filter_rows, grouped
+from panewise.engine.columns import CARRY, ROWS
+from panewise.engine.kernels.small_frames import filter_rows, greatest, grouped
 from panewise.spec import Aggregate
 
-_AT = "__at"
+_AT, _AGAIN = "__at", "__again"
 
 
 class Aggregation:
@@ -40,7 +47,7 @@ class Aggregation:
         self.parts: list[Part] = list({part.name: part for part in needed}.values())
         self.passing = list(passing)
         self.ordered = any(a.ordered for a in aggregates)
-        self.results = [result(a, i, schema) for i, a in enumerate(aggregates)]
+        self.results = [result_of(a, i, schema) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
         if contents is not None:
             self.parts += contents.parts
@@ -112,3 +119,87 @@ class Aggregation:
         return (
             partials.with_columns(pl.col(part.name).cast(part.dtype) for part in wrong) if wrong else partials
         )
+
+
+def results_of_lists(aggregation: Aggregation, windows: pl.DataFrame, column: str, *by: str) -> pl.DataFrame:
+    """Returns the aggregates of the rows in a list of structs of each window; of no rows if it is empty.
+
+    The rows are taken in the order of the columns `by`.
+    """
+    # A constant second key. If rows are grouped by one sorted column, Polars 2.1 returns 0 for the variance
+    # of a single NaN. If they are grouped by two columns, it returns NaN.
+    keys = [_AT, _AGAIN]
+    numbered = windows.select(column).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
+    rows = numbered.filter(pl.col(column).list.len() > 0).explode(column).unnest(column)
+    partials = aggregation.lift(rows.sort(_AT, *by) if by else rows, keys)
+    joined = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
+    none = pl.col(ROWS).is_null()
+    return joined.with_columns(aggregation.cleared(none, none)).select(aggregation.results)
+
+
+def result_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
+    """Returns the expression for the result of the `index`-th aggregate, under its name.
+
+    Sums and means of distinct values are aggregated when they are computed: partials of them cannot be
+    merged, as two sets may share values.
+    """
+    column, fn = aggregate.column, aggregate.fn.removesuffix("_distinct")
+    if column is None or fn not in ("sum", "avg") or fn == aggregate.fn:
+        return result(aggregate, index, schema)
+    plain = Aggregation((replace(aggregate, fn=fn),), schema)
+
+    def of_sets(sets: pl.Series) -> pl.Series:
+        rows = sets.alias(column).to_frame().with_row_index(_AT).explode(column, empty_as_null=True)
+        return plain.lift(rows, [_AT]).select(plain.results).to_series()
+
+    computed = pl.col(f"__set:{column}").map_batches(of_sets, return_dtype=result_type(aggregate, schema))
+    return computed.alias(aggregate.name)
+
+
+def fits(values: pl.Series, count: int, limit: int) -> bool:
+    """Returns whether sums of up to `count` of the values are within the limit, by the cheap bound."""
+    dtype = values.dtype
+    if isinstance(dtype, pl.Decimal) and 10 ** (dtype.precision or DIGITS) * count < limit:
+        return True
+    return greatest(values) * count < limit
+
+
+def leaving_of_rows(parts: Sequence[Part], rows: pl.DataFrame) -> set[str]:
+    """Returns the input columns whose sums, over any of the rows, may leave the range of their type."""
+    return {
+        part.sums
+        for part in parts
+        if part.sums is not None
+        and not _is_carry(part)
+        and not fits(rows[part.sums], rows.height, part.limit)
+    }
+
+
+def leaving(parts: Sequence[Part], partials: pl.DataFrame, count: int) -> set[str]:
+    """Returns the input columns whose sums need carries when up to `count` of the partials are merged.
+
+    A sum needs a carry if it may leave the range of its type, or if a partial has left it already.
+    """
+    return {
+        part.sums
+        for part in parts
+        if part.sums is not None
+        and (
+            greatest(partials[part.name]) > 0
+            if _is_carry(part)
+            else not fits(partials[part.name], count, part.limit)
+        )
+    }
+
+
+def chosen(part: Part, leaving: Collection[str]) -> Part | Fitting:
+    """Returns the object whose `lift` and `merge` are used: `fitting`, or the part itself.
+
+    `leaving` has the columns whose sums may leave the range of their type. Their parts need the exact
+    expressions, which the part itself has.
+    """
+    return part if part.fitting is None or part.sums in leaving else part.fitting
+
+
+def _is_carry(part: Part) -> bool:
+    return part.name.startswith(CARRY)

@@ -16,17 +16,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from panewise.engine.aggregate import order_sensitive
-from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.aggregation import Aggregation, result_of, results_of_lists
 from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.partials import Part, rows_part
-from panewise.engine.aggregate.results import result
-from panewise.engine.columns import ARRIVAL_NUMBER, ROWS
+from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.spec import Aggregate
 
-_COLLECTED, _AT = "__gathered", "__at"
-# A constant second key. If rows are grouped by one sorted column, Polars 2.1 returns 0 for the variance of
-# a single NaN. If they are grouped by two columns, it returns NaN.
-_AGAIN = "__again"
+_COLLECTED = "__gathered"
 
 
 class ArrivalOrderAggregation(Aggregation):
@@ -46,7 +42,7 @@ class ArrivalOrderAggregation(Aggregation):
                 listed.append(aggregate)
             else:
                 parts += parts_of(aggregate, index, schema)
-                self.results.append(result(aggregate, index, schema))
+                self.results.append(result_of(aggregate, index, schema))
         self.parts = list({part.name: part for part in parts}.values())
         self._of_rows = Aggregation(tuple(listed), schema) if listed else None
         if listed:
@@ -62,18 +58,7 @@ class ArrivalOrderAggregation(Aggregation):
         """
         firing = windows.filter(fires)
         with_results = firing.with_columns(self.results)
-        return windows, with_results if self._of_rows is None else with_results.hstack(
-            self._computed(self._of_rows, firing)
-        )
-
-    def _computed(self, of_rows: Aggregation, windows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the aggregates that need all rows, computed in arrival order, for each window.
-
-        A window without rows gets the aggregates of no rows.
-        """
-        numbered = windows.select(_COLLECTED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
-        rows = numbered.filter(pl.col(_COLLECTED).list.len() > 0).explode(_COLLECTED).unnest(_COLLECTED)
-        partials = of_rows.lift(rows.sort(_AT, ARRIVAL_NUMBER), [_AT, _AGAIN])
-        joined = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
-        none = pl.col(ROWS).is_null()
-        return joined.with_columns(of_rows.cleared(none, none)).select(of_rows.results)
+        if self._of_rows is not None:
+            own = results_of_lists(self._of_rows, firing, _COLLECTED, ARRIVAL_NUMBER)
+            with_results = with_results.hstack(own)
+        return windows, with_results

@@ -5,6 +5,7 @@ because the pieces of a sliding window are merged in the order of event times, n
 """
 
 from collections.abc import Callable
+from operator import gt, lt
 from typing import Final
 
 import polars as pl
@@ -12,7 +13,6 @@ import polars as pl
 from panewise.engine.aggregate import rankings, rows_in_order, several_ranks
 from panewise.engine.aggregate.partials import Part, Side, SideMerge, extreme, of_own
 from panewise.engine.aggregate.types import result_type
-from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.spec import Aggregate
 
 FUNCTIONS: Final = frozenset({"first", "last", "first_n", "last_n", "max_by", "min_by", "top_n_by"})
@@ -34,15 +34,15 @@ def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Pa
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
     """Returns the expression that computes the result from the part."""
+    name = _name(aggregate, index)
     if rows_in_order.is_of_edges(aggregate):
-        value = rows_in_order.numbered_result(aggregate, _name(aggregate, index))
-        return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
-    if aggregate.then_by:
-        value = several_ranks.result(aggregate, _name(aggregate, index))
-        return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
-    stored = pl.col(_name(aggregate, index))
-    of_rows = aggregate.fn == "top_n_by"
-    value = stored.list.eval(pl.element().struct.field("value")) if of_rows else stored.struct.field("value")
+        value = rows_in_order.numbered_result(aggregate, name)
+    elif aggregate.then_by:
+        value = several_ranks.result(aggregate, name)
+    elif aggregate.fn == "top_n_by":
+        value = pl.col(name).list.eval(pl.element().struct.field("value"))
+    else:
+        value = pl.col(name).struct.field("value")
     return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
 
 
@@ -58,28 +58,17 @@ def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Pa
     """Returns the part of first or last. With ignorenulls rows without a value are skipped."""
     assert aggregate.column is not None
     dtype = pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]})
-    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.column).alias("value"))
+    rows = rows_in_order.numbered(value=aggregate.column)
     rows = rows.filter(pl.col(aggregate.column).is_not_null()) if aggregate.ignorenulls else rows
     stored, arrivals = pl.col(name), _arrival_number(pl.col(name))
+    lift, limit, before = rows.last(), arrivals.max(), gt
     if aggregate.fn == "first":
-        merge = stored.filter(arrivals == arrivals.min()).first()
-        return Part(
-            name,
-            dtype,
-            rows.first(),
-            merge,
-            None,
-            merge_sides=_first_by(name, lambda one, other: _arrival_number(one) < _arrival_number(other)),
-        )
-    merge = stored.filter(arrivals == arrivals.max()).first()
-    return Part(
-        name,
-        dtype,
-        rows.last(),
-        merge,
-        None,
-        merge_sides=_first_by(name, lambda one, other: _arrival_number(one) > _arrival_number(other)),
+        lift, limit, before = rows.first(), arrivals.min(), lt
+    merge_sides = _first_by(
+        name, lambda earlier, later: before(_arrival_number(earlier), _arrival_number(later))
     )
+    merge = stored.filter(arrivals == limit).first()
+    return Part(name, dtype, lift, merge, None, merge_sides=merge_sides)
 
 
 def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
@@ -92,9 +81,7 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
     fn, kind = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
     dtype = pl.Struct({"turn": pl.Int64(), "rank": kind, "value": schema[aggregate.column]})
     ranks, stored = pl.col(aggregate.by), pl.col(name)
-    rows = pl.struct(
-        pl.col(ARRIVAL_NUMBER).alias("turn"), ranks.alias("rank"), pl.col(aggregate.column).alias("value")
-    )
+    rows = rows_in_order.numbered(rank=aggregate.by, value=aggregate.column)
     best = _rank(stored) == extreme(fn, _rank(stored), kind)  # NaN equals NaN; null equals nothing
     # Not sort_by: in Polars 2.1 it reads beyond the group if its keys are filtered.
     merge = stored.filter(
@@ -109,14 +96,8 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
             .otherwise(beyond)
         )
 
-    return Part(
-        name,
-        dtype,
-        rows.filter(ranks == extreme(fn, ranks, kind)).first(),
-        merge,
-        None,
-        merge_sides=_first_by(name, before),
-    )
+    lift = rows.filter(ranks == extreme(fn, ranks, kind)).first()
+    return Part(name, dtype, lift, merge, None, merge_sides=_first_by(name, before))
 
 
 def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
@@ -127,11 +108,7 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
         pl.Struct({"turn": pl.Int64(), "rank": schema[aggregate.by], "value": schema[aggregate.column]})
     )
     known = pl.col(aggregate.by).is_not_null()
-    rows = pl.struct(
-        pl.col(ARRIVAL_NUMBER).alias("turn"),
-        pl.col(aggregate.by).alias("rank"),
-        pl.col(aggregate.column).alias("value"),
-    )
+    rows = rows_in_order.numbered(rank=aggregate.by, value=aggregate.column)
 
     def best(stored: pl.Expr) -> pl.Expr:
         each = pl.element()
@@ -141,14 +118,8 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
         return stored.list.eval(rankings.best(aggregate, ordered))
 
     merge_sides = of_own(name, lambda one, other: best(pl.concat_list(one, other)))
-    return Part(
-        name,
-        dtype,
-        best(rows.filter(known).implode()),
-        best(pl.col(name).explode().implode()),
-        [],
-        merge_sides=merge_sides,
-    )
+    lift, merge = best(rows.filter(known).implode()), best(pl.col(name).explode().implode())
+    return Part(name, dtype, lift, merge, [], merge_sides=merge_sides)
 
 
 def _rank(row: pl.Expr) -> pl.Expr:

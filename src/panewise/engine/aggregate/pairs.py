@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part, Side, extreme
+from panewise.engine.aggregate.partials import Part, Side, added, extreme
 from panewise.spec import Aggregate
 
 Columns: TypeAlias = Mapping[str, pl.Expr]
@@ -27,17 +27,7 @@ def pair_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType])
     values = {side: pl.col(name).filter(known).cast(pl.Float64) for side, name in columns.items()}
     each = {side: pl.when(known).then(pl.col(name).cast(pl.Float64)) for side, name in columns.items()}
     n = _name("n", index)
-    parts = [
-        Part(
-            n,
-            pl.Int64(),
-            known.sum().cast(pl.Int64),
-            pl.col(n).sum(),
-            0,
-            pair=lambda one, other: one + other,
-            single=known.cast(pl.Int64),
-        )
-    ]
+    parts = [added(n, pl.Int64(), known.sum().cast(pl.Int64), known.cast(pl.Int64))]
     parts += [_mean(side, index, values[side], each[side]) for side in columns]
     parts += [_products(name, index, values, each) for name in _PRODUCTS]
     parts += [

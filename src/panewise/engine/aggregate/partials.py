@@ -18,7 +18,7 @@ depend on where batches are cut.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import add, and_, or_, xor
+from operator import add, and_, mul, or_, xor
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -52,6 +52,7 @@ class Part:
     merge: pl.Expr
     empty: Any
     sums: str | None = None  # the input column, if the part is a sum of integers, or the carry of such a sum
+    limit: int = 0  # of such a part: sums with a smaller absolute value fit its type, unscaled if decimal
     fitting: Fitting | None = None  # of such a part: a faster lift and merge for sums that fit their type
     pair: Pair | None = None  # as `merge`, for an earlier and a later partial
     merge_sides: SideMerge | None = None  # as `pair`, for partials that contain rows; used if `pair` is None
@@ -60,83 +61,71 @@ class Part:
     passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
 
 
+def added(name: str, dtype: pl.DataType, lift: pl.Expr, single: pl.Expr) -> Part:
+    """Returns a part whose partials are added, 0 without rows."""
+    empty = 0.0 if dtype.is_float() else 0
+    return Part(name, dtype, lift, pl.col(name).sum(), empty, pair=add, single=single)
+
+
 def rows_part() -> Part:
     """Returns the part with the number of rows."""
-    return Part(
-        ROWS,
-        pl.Int64(),
-        pl.len().cast(pl.Int64),
-        pl.col(ROWS).sum(),
-        0,
-        pair=add,
-        single=pl.repeat(1, pl.len(), dtype=pl.Int64),
-    )
+    return added(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.repeat(1, pl.len(), dtype=pl.Int64))
 
 
 def count_part(column: str) -> Part:
     """Returns the part with the number of non-null values."""
-    name, single = f"__n:{column}", pl.col(column).is_not_null().cast(pl.Int64)
-    return Part(
-        name,
-        pl.Int64(),
-        pl.col(column).count().cast(pl.Int64),
-        pl.col(name).sum(),
-        0,
-        pair=add,
-        single=single,
+    value = pl.col(column)
+    return added(
+        f"__n:{column}", pl.Int64(), value.count().cast(pl.Int64), value.is_not_null().cast(pl.Int64)
     )
 
 
 def true_part(column: str) -> Part:
     """Returns the part with the number of rows in which a Boolean column is true."""
-    name, single = f"__true:{column}", pl.col(column).fill_null(False).cast(pl.Int64)
-    return Part(
-        name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single
+    value = pl.col(column)
+    return added(
+        f"__true:{column}", pl.Int64(), value.sum().cast(pl.Int64), value.fill_null(False).cast(pl.Int64)
     )
 
 
 def float_sum_part(column: str) -> Part:
     """Returns the part with the sum as double, which cannot overflow. It is for means, except of decimals."""
-    name, value = f"__fsum:{column}", pl.col(column).cast(pl.Float64)
-    return Part(
-        name, pl.Float64(), value.sum(), pl.col(name).sum(), 0.0, pair=add, single=value.fill_null(0.0)
-    )
+    value = pl.col(column).cast(pl.Float64)
+    return added(f"__fsum:{column}", pl.Float64(), value.sum(), value.fill_null(0.0))
 
 
 def product_part(column: str) -> Part:
     """Returns the part with the product as double, which is null without values."""
-    name, value = f"__product:{column}", pl.col(column).cast(pl.Float64)
-    stored = pl.col(name)
-    return Part(
-        name,
-        pl.Float64(),
-        pl.when(value.count() > 0).then(value.drop_nulls().product()),
-        pl.when(stored.count() > 0).then(stored.drop_nulls().product()),
-        None,
-        pair=lambda one, other: pl.coalesce(one * other, one, other),
-        single=value,
-    )
+    value = pl.col(column).cast(pl.Float64)
+    return _folded(f"__product:{column}", pl.Float64(), value, pl.Expr.product, mul)
 
 
 def bits_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     """Returns the part with the values combined by bitwise AND, OR or XOR, which is null without values."""
-    name, value = f"__{fn}:{column}", pl.col(column)
-    combine: Pair = {"bit_and": and_, "bit_or": or_, "bit_xor": xor}[fn]
-    total: Callable[[pl.Expr], pl.Expr] = {
-        "bit_and": pl.Expr.bitwise_and,
-        "bit_or": pl.Expr.bitwise_or,
-        "bit_xor": pl.Expr.bitwise_xor,
+    total, combine = {
+        "bit_and": (pl.Expr.bitwise_and, and_),
+        "bit_or": (pl.Expr.bitwise_or, or_),
+        "bit_xor": (pl.Expr.bitwise_xor, xor),
     }[fn]
-    stored = pl.col(name)
-    return Part(
-        name,
-        dtype,
-        pl.when(value.count() > 0).then(total(value.drop_nulls())),
-        pl.when(stored.count() > 0).then(total(stored.drop_nulls())),
-        None,
-        pair=lambda one, other: pl.coalesce(combine(one, other), one, other),
-        single=value,
-    )
+    return _folded(f"__{fn}:{column}", dtype, pl.col(column), total, combine)
+
+
+def _folded(
+    name: str, dtype: pl.DataType, value: pl.Expr, total: Callable[[pl.Expr], pl.Expr], combine: Pair
+) -> Part:
+    """Returns a part that combines values with each other, and is null without values."""
+    lift, merge = (null_if_none(values, total(values.drop_nulls())) for values in (value, pl.col(name)))
+    return Part(name, dtype, lift, merge, None, pair=either(combine), single=value)
+
+
+def null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
+    """Returns the total of values, null if there are none."""
+    return pl.when(values.count() > 0).then(total)
+
+
+def either(both: Pair) -> Pair:
+    """Returns a merge that returns the other partial if one is null, and otherwise merges both."""
+    return lambda earlier, later: pl.coalesce(both(earlier, later), earlier, later)
 
 
 def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
@@ -182,22 +171,18 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
     Without ignorenulls a null counts as a value. So the row count must distinguish partials of no rows from
     partials of a null.
     """
-    name = f"__{fn}{'_value' if ignorenulls else ''}:{column}"
-    rows, partials = pl.col(column), pl.col(name)
-    rows, partials = (
-        (rows.drop_nulls(), partials.drop_nulls())
-        if ignorenulls
-        else (rows, partials.filter(pl.col(ROWS) > 0))
-    )
-    if fn == "first":
-        merge_sides = of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
-        return Part(
-            name, dtype, rows.first(), partials.first(), None, merge_sides=merge_sides, single=pl.col(column)
-        )
-    merge_sides = of_own(name, lambda one, other: pl.coalesce(other, one) if ignorenulls else other)
-    return Part(
-        name, dtype, rows.last(), partials.last(), None, merge_sides=merge_sides, single=pl.col(column)
-    )
+    name, column_values = f"__{fn}{'_value' if ignorenulls else ''}:{column}", pl.col(column)
+    rows, partials = column_values, pl.col(name).filter(pl.col(ROWS) > 0)
+    if ignorenulls:
+        rows, partials = rows.drop_nulls(), pl.col(name).drop_nulls()
+
+    def both(earlier: pl.Expr, later: pl.Expr) -> pl.Expr:
+        chosen, other = (earlier, later) if fn == "first" else (later, earlier)
+        return pl.coalesce(chosen, other) if ignorenulls else chosen
+
+    edge = pl.Expr.first if fn == "first" else pl.Expr.last
+    merge_sides = of_own(name, both)
+    return Part(name, dtype, edge(rows), edge(partials), None, merge_sides=merge_sides, single=column_values)
 
 
 def moment_parts(column: str) -> tuple[Part, Part]:

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.aggregation import Aggregation, chosen, leaving
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.aggregate.sums import chosen, leaving
 from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 

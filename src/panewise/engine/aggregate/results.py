@@ -1,34 +1,23 @@
 """Expressions that compute the results of aggregates from the partial columns."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
 
 from panewise.engine.aggregate import rankings, rows_in_order, sketch, user
-from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.pairs import pair_result
-from panewise.engine.aggregate.sums import (
-    DIGITS,
-    EXACT,
-    check_sums,
-    chosen,
-    leaving_of_rows,
-    overflow_of_decimals,
-)
+from panewise.engine.aggregate.sums import DIGITS, EXACT, check_sums, overflow_of_decimals
 from panewise.engine.aggregate.types import mean_type, result_type, total_type
 from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
 
-_AT = "__at"  # the position of a set
-
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
     """Returns the expression for the result of an aggregate, under the name of the aggregate.
 
-    The aggregate is the `index`-th of its specification.
+    The aggregate is the `index`-th of its specification, and not of distinct values.
     """
     column = aggregate.column
     if column is None:
@@ -46,7 +35,6 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
             for fn in ("stddev", "variance", "stddev_pop", "var_pop")
         },
         **dict.fromkeys(PAIRS, lambda: pair_result(aggregate, index)),
-        **{fn: lambda: _of_distinct(aggregate, schema) for fn in ("sum_distinct", "avg_distinct")},
         **{fn: lambda: _shape(aggregate.fn, column) for fn in ("skewness", "kurtosis")},
         "count_distinct": lambda: pl.col(f"__set:{column}").list.len(),
         "approx_count_distinct": lambda: _estimate(aggregate, column),
@@ -144,25 +132,6 @@ def _shape(fn: str, column: str) -> pl.Expr:
     if fn == "kurtosis":
         shape = n * pl.col(f"__m4:{column}") / m2**2 - 3
     return pl.when((n > 0) & ~equal).then(shape)
-
-
-def _of_distinct(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Expr:
-    """Returns the sum or the mean of the distinct values."""
-    column = aggregate.column
-    assert column is not None
-    # The distinct values are aggregated when the result is computed: partials of them cannot be merged, as
-    # two sets may share values.
-    plain = replace(aggregate, fn=aggregate.fn.removesuffix("_distinct"))
-    parts, computed = parts_of(plain, 0, schema), result(plain, 0, schema)
-
-    def of_sets(sets: pl.Series) -> pl.Series:
-        numbered = sets.alias(column).to_frame().with_row_index(_AT)
-        rows = numbered.explode(column, empty_as_null=True)
-        beyond = leaving_of_rows(parts, rows)
-        lifted = [chosen(part, beyond).lift.alias(part.name) for part in parts]
-        return rows.group_by(_AT, maintain_order=True).agg(lifted).select(computed).to_series()
-
-    return pl.col(f"__set:{column}").map_batches(of_sets, return_dtype=result_type(aggregate, schema))
 
 
 def _quantile(column: str, fraction: float) -> pl.Expr:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.columns import NEW_ROWS, ROW_BUFFER
+from panewise.engine.columns import NEW_ROWS, ROW_BUFFER, user_columns
 from panewise.spec import (
     CountEvictor,
     DeltaEvictor,
@@ -88,7 +88,7 @@ def contents_of(spec: WindowOperator, schema: Schema) -> RowBuffer | None:
     """Returns the row buffer of the windows of an operator, None if they need none."""
     if spec.evictor is None and spec.delta is False:
         return None
-    delta = [name for name in schema if not name.startswith("__")] if spec.delta is True else spec.delta or ()
+    delta = list(user_columns(schema)) if spec.delta is True else spec.delta or ()
     needed: list[str] = []
     if spec.evictor is not None:
         needed = [

@@ -5,7 +5,7 @@ most one row. So a row whose value is null, a list with a null, differs from no 
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -50,14 +50,14 @@ def all_values_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataTy
 def edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
     """Returns the part with the values of the first or the last rows. Partials merge in arrival order."""
     assert aggregate.column is not None
-    cut, of_list = _cut(aggregate), _cut_of_list(aggregate)
+    cut = _cut(aggregate)
     return Part(
         name,
         pl.List(schema[aggregate.column]),
         cut(_taken(aggregate, pl.col(aggregate.column))),
         cut(pl.col(name).explode(empty_as_null=False)),
         [],
-        merge_sides=of_own(name, lambda one, other: of_list(pl.concat_list(one, other))),
+        merge_sides=of_own(name, lambda one, other: cut(pl.concat_list(one, other).list)),
     )
 
 
@@ -68,8 +68,7 @@ def numbered_edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.Da
     """
     assert aggregate.column is not None
     dtype = pl.List(pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]}))
-    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.column).alias("value"))
-    cut = _cut(aggregate)
+    rows, cut = numbered(value=aggregate.column), _cut(aggregate)
     best = cut(pl.element().sort_by(pl.element().struct.field("turn")))
     return Part(
         name,
@@ -79,6 +78,11 @@ def numbered_edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.Da
         [],
         merge_sides=of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(best)),
     )
+
+
+def numbered(**columns: str) -> pl.Expr:
+    """Returns rows as structs of their arrival number and of these columns, by the names of the fields."""
+    return pl.struct(pl.col(name).alias(field) for field, name in {"turn": ARRIVAL_NUMBER, **columns}.items())
 
 
 def result(aggregate: Aggregate, values: pl.Expr) -> pl.Expr:
@@ -102,11 +106,7 @@ def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:
     return rows if wanted is None else rows.filter(wanted)
 
 
-def _cut(aggregate: Aggregate) -> Callable[[pl.Expr], pl.Expr]:
+def _cut(aggregate: Aggregate) -> Callable[[Any], pl.Expr]:
+    """Returns a function from rows, or from lists of rows, to the first or the last of them."""
     n = aggregate.n or 1
     return lambda rows: rows.head(n) if aggregate.fn.startswith("first") else rows.tail(n)
-
-
-def _cut_of_list(aggregate: Aggregate) -> Callable[[pl.Expr], pl.Expr]:
-    n = aggregate.n or 1
-    return lambda rows: rows.list.head(n) if aggregate.fn.startswith("first") else rows.list.tail(n)

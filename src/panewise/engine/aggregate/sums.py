@@ -7,20 +7,19 @@ is 0 if and only if the sum fits its column. So every sum can be merged, whateve
 result of a pane has to fit.
 
 Each sum has two implementations: a plain one, which Polars adds fast, and an exact one. The exact one adds
-the halves of the values, whose sums fit in 128 bits. A cheap bound, the largest absolute value times the
-number of rows, shows for nearly every batch that its sums fit. Invariant: the plain one is used only where no
-sum can leave the range of its type and all carries are 0. So both return the same partials.
+the halves of the values, whose sums fit in 128 bits. :mod:`panewise.engine.aggregate.aggregation` chooses one
+for each batch. Both return the same partials.
 """
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Context
 from typing import TypeAlias
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Fitting, Pair, Part, Side
+from panewise.engine.aggregate.partials import Fitting, Part, Side, either, null_if_none
 from panewise.engine.columns import CARRY
+from panewise.engine.kernels.small_frames import greatest
 from panewise.errors import AggregateOverflowError
 
 LIMIT = 2**63
@@ -33,21 +32,6 @@ Carried: TypeAlias = tuple[pl.Expr, pl.Expr]  # a sum and its carry
 def limit(dtype: pl.DataType) -> int:
     """Returns a bound: sums with a smaller absolute value fit the type. For decimals it is unscaled."""
     return 10 ** (dtype.precision or DIGITS) if isinstance(dtype, pl.Decimal) else LIMIT
-
-
-def greatest(values: pl.Series) -> int:
-    """Returns the largest absolute value of whole numbers or unscaled decimals, 0 if there are none."""
-    whole = values.to_physical()
-    low, high = whole.min(), whole.max()
-    return max(abs(low), abs(high)) if isinstance(low, int) and isinstance(high, int) else 0
-
-
-def fits(values: pl.Series, count: int, total: pl.DataType) -> bool:
-    """Returns whether sums of up to `count` of the values fit the type of the total, by the cheap bound."""
-    dtype, bound = values.dtype, limit(total)
-    if isinstance(dtype, pl.Decimal) and 10 ** (dtype.precision or DIGITS) * count < bound:
-        return True
-    return greatest(values) * count < bound
 
 
 @dataclass(frozen=True)
@@ -152,8 +136,8 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
     """
     name, wide = f"__sum:{column}", sum_type(dtype)
     value, stored = pl.col(column).cast(wide), pl.col(name)
-    lift, merge = _null_if_none(value, value.sum()), _null_if_none(stored, stored.sum())
-    both = _either(lambda one, other: (one + other).cast(wide))  # Polars widens the sum of two decimals
+    lift, merge = null_if_none(value, value.sum()), null_if_none(stored, stored.sum())
+    both = either(lambda one, other: (one + other).cast(wide))  # Polars widens the sum of two decimals
     if wide.is_float():
         return [Part(name, wide, lift, merge, None, pair=both, single=value)]
     carry = f"{CARRY}{column}"
@@ -164,10 +148,11 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
         Part(
             name,
             wide,
-            _null_if_none(value, lifted.value),
-            _null_if_none(stored, merged.value),
+            null_if_none(value, lifted.value),
+            null_if_none(stored, merged.value),
             None,
             sums=column,
+            limit=limit(wide),
             fitting=Fitting(lift, merge),
             pair=both,
             merge_sides=lambda one, other: pl.when(one(name).is_not_null() | other(name).is_not_null()).then(
@@ -195,47 +180,6 @@ def _of_sides(column: str, wide: pl.DataType, one: Side, other: Side) -> Exact:
     return exact_sum_of_two((one(name), one(carry)), (other(name), other(carry)), wide)
 
 
-def leaving_of_rows(parts: Sequence[Part], rows: pl.DataFrame) -> set[str]:
-    """Returns the input columns whose sums, over any of the rows, may leave the range of their type."""
-    return {
-        part.sums
-        for part in parts
-        if part.sums is not None
-        and not _is_carry(part)
-        and not fits(rows[part.sums], rows.height, part.dtype)
-    }
-
-
-def leaving(parts: Sequence[Part], partials: pl.DataFrame, count: int) -> set[str]:
-    """Returns the input columns whose sums need carries when up to `count` of the partials are merged.
-
-    A sum needs a carry if it may leave the range of its type, or if a partial has left it already.
-    """
-    return {
-        part.sums
-        for part in parts
-        if part.sums is not None
-        and (
-            greatest(partials[part.name]) > 0
-            if _is_carry(part)
-            else not fits(partials[part.name], count, part.dtype)
-        )
-    }
-
-
-def chosen(part: Part, leaving: Collection[str]) -> Part | Fitting:
-    """Returns the object whose `lift` and `merge` are used: `fitting`, or the part itself.
-
-    `leaving` has the columns whose sums may leave the range of their type. Their parts need the exact
-    expressions, which the part itself has.
-    """
-    return part if part.fitting is None or part.sums in leaving else part.fitting
-
-
-def _is_carry(part: Part) -> bool:
-    return part.name.startswith(CARRY)
-
-
 def sum_type(dtype: pl.DataType) -> pl.DataType:
     """Returns the type of the partial of a sum.
 
@@ -245,12 +189,3 @@ def sum_type(dtype: pl.DataType) -> pl.DataType:
     if isinstance(dtype, pl.Decimal):
         return pl.Decimal(38, dtype.scale)
     return pl.Float64() if dtype.is_float() else pl.Int64()
-
-
-def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
-    return pl.when(values.count() > 0).then(total)
-
-
-def _either(both: Pair) -> Pair:
-    """Returns a merge that returns the other partial if one is null, and otherwise merges both."""
-    return lambda one, other: pl.coalesce(both(one, other), one, other)

@@ -1,24 +1,10 @@
 """Chains, as :class:`panewise.engine.protocol.EngineParts`."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from panewise.engine.chain.plan import TABLES, ChainPlan
-from panewise.engine.protocol import (
-    EngineParts,
-    Inspection,
-    Schemas,
-    TableReader,
-    engine_parts,
-    with_one_input,
-)
-from panewise.families import INPUT
+from panewise.engine.protocol import EngineParts, engine_parts, on_call, with_one_input
 from panewise.spec import Chain
-
-
-def compile(spec: Chain, schemas: Schemas) -> ChainPlan:  # noqa: A001 - the name of the part
-    """Returns the plan."""
-    return ChainPlan(spec, schemas[INPUT])
 
 
 def tables(spec: Chain) -> tuple[str, ...]:
@@ -28,14 +14,9 @@ def tables(spec: Chain) -> tuple[str, ...]:
     return windows, *(f"{name} of stage {number}" for number in stages for name in TABLES), *slices
 
 
-def inspect(spec: Chain, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the stored windows of the window operator."""
-    return engine_parts(spec.first).inspect(spec.first, header, read)
-
-
 PARTS: Final = EngineParts(
-    compile=compile,
-    operator=with_one_input("panewise.engine.chain.operator:ChainEngine"),
+    compile=with_one_input(ChainPlan),
+    operator=with_one_input(on_call("panewise.engine.chain.operator:ChainEngine")),
     tables=tables,
-    inspect=inspect,
+    inspect=lambda spec, header, read: engine_parts(spec.first).inspect(spec.first, header, read),
 )

@@ -5,18 +5,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
-from panewise.engine.columns import ONE_KEY
-from panewise.engine.join.state import read_clocks
+from panewise.engine.columns import key_columns
+from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.nested.state import header_in
-from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, engine_parts, on_call
+from panewise.engine.protocol import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.windowing import row_key
-
-
-def compile(spec: CogroupOperator, schemas: Schemas) -> CogroupPlan:  # noqa: A001 - the name of the part
-    """Returns the plan."""
-    return CogroupPlan(spec, schemas)
 
 
 def tables(spec: CogroupOperator) -> tuple[str, ...]:
@@ -31,11 +26,11 @@ def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader)
     inspection = engine_parts(windows).inspect(windows, header_in(HEADER, header), read)
     names = {row_key(place): name for place, name in enumerate(spec.keys)}
     rows = inspection.rows.rename(names) if inspection.rows.width else inspection.rows
-    return replace(inspection, clocks=read_clocks(header), rows=rows, keys=list(spec.keys) or [ONE_KEY])
+    return replace(inspection, clocks=read_clocks(header), rows=rows, keys=key_columns(spec.keys))
 
 
 PARTS: Final = EngineParts(
-    compile=compile,
+    compile=CogroupPlan,
     operator=on_call("panewise.engine.cogroup.operator:CogroupEngine"),
     tables=tables,
     inspect=inspect,

@@ -6,13 +6,12 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, REASON, SLICE, TIME
-from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.validate import ValidationResult, check_columns, validate
+from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, TIME, user_columns
+from panewise.engine.ingest.validate import EntryPort, check_columns
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.spec import CogroupOperator, parts, row_driven
+from panewise.spec import CogroupOperator, parts
 from panewise.spec.operators.cogroup.windowing import (
     IS_LEFT,
     VALUE,
@@ -24,37 +23,32 @@ from panewise.spec.operators.cogroup.windowing import (
     window_operator,
 )
 from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 
 HEADER: Final = "windows"  # the field of the header that has the header of the windows
 
 
-class CogroupPort:
+class CogroupPort(EntryPort):
     """The input port of a side.
 
     Attributes:
         columns: the columns of the rows of the windows, made from valid rows of the side with numbers.
     """
 
+    entry: SideEntry
     needs_clock = False
+    # Rows of equal time keep their order, so that a step that is repeated numbers them in the same way.
+    ties_matter = True
 
     def __init__(self, spec: CogroupOperator, name: str, schema: Schema, windows: WindowPlan) -> None:
-        self.name, self.entry, self.schema = name, spec.ports[name], dict(schema)
+        super().__init__(spec.ports[name], schema)
         self.columns, self._windows = _selected(_columns(spec, name), windows.schema), windows
-        self.keys = list(self.entry.keys) or [ONE_KEY]
-        self.row_driven_inputs = row_driven(self.entry.watermark)
-        # Rows of equal time keep their order, so that a step that is repeated numbers them in the same way.
-        self.ties_matter = True
-        self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
-        self._assign = assigning(windows.spec, windows.slicing)
+        self.assign = assigning(windows.spec, windows.slicing)
         # Rows with a source position are tested for replays one by one.
         self.can_combine = windows.can_combine and not any(side.position for side in spec.sides.values())
         names = zip(windows.keys, self.keys, strict=True)
         self._names = {mine: name for mine, name in names if mine != name}
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid rows of a batch, which are in windows, and the invalid ones."""
-        return validate(self.entry, self.schema, rows, processing_time, self._assign)
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of valid rows per key and ``__slice``, as :meth:`WindowPlan.combine` does.
@@ -93,10 +87,7 @@ class CogroupPlan:
     """
 
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
-        own = {
-            side: {name: dtype for name, dtype in schemas[side].items() if not name.startswith("__")}
-            for side in spec.sides
-        }
+        own = {side: user_columns(schemas[side]) for side in spec.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
         for side, entry in spec.ports.items():
             check_columns(entry, schemas[side])

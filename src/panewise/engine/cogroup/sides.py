@@ -9,7 +9,7 @@ from panewise.engine.cogroup.plan import CogroupPlan
 from panewise.engine.columns import PARTIAL
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
-from panewise.engine.join.state import JoinState
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide, WindowsOfSides, split_late
 from panewise.engine.protocol import EvaluatedPanes
 from panewise.spec import CogroupOperator
@@ -22,10 +22,9 @@ class CogroupSides(WindowsOfSides):
     spec: CogroupOperator
     plan: CogroupPlan
     state: JoinState
-    changed = False  # it has no tables
 
     def __init__(self, plan: CogroupPlan) -> None:
-        self.spec, self.plan, self.state = plan.spec, plan, JoinState({})
+        super().__init__(plan.spec, plan, JoinState({}))
         self._partials: dict[str, pl.DataFrame] = {}  # of each side in a batch
         self._evaluations: list[EvaluatedPanes] = []  # of the present step, as the two that follow
         self._fresh: list[RowsBySide] = []  # the rows that are no replays
@@ -50,7 +49,7 @@ class CogroupSides(WindowsOfSides):
     def add_combined(self, partials: pl.DataFrame, port: str = LEFT) -> Output:
         """Takes partials that the port returned. Those of both sides have one evaluation (semantics 43.6)."""
         self._partials = {**self._partials, port: partials}
-        return self._nothing(port)
+        return self._nothing[port]
 
     def take_partials(self) -> dict[str, pl.DataFrame]:
         """Returns the partials of the sides. They are no longer stored."""

@@ -8,16 +8,11 @@ import polars as pl
 from panewise.engine.columns import END, START
 from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
 from panewise.engine.deduplicate.state import GROUPS, WAITING
-from panewise.engine.ingest.input_state import checked, read_clocks
+from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, with_one_input
-from panewise.families import INPUT
+from panewise.engine.protocol import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.spec import DeduplicateOperator
-
-
-def compile(spec: DeduplicateOperator, schemas: Schemas) -> DeduplicatePlan:  # noqa: A001 - the name of the part
-    """Returns the plan."""
-    return DeduplicatePlan(spec, schemas[INPUT])
+from panewise.state.manifest import checked
 
 
 def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -35,8 +30,8 @@ def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableRea
 
 
 PARTS: Final = EngineParts(
-    compile=compile,
-    operator=with_one_input("panewise.engine.deduplicate.operator:DeduplicateEngine"),
+    compile=with_one_input(DeduplicatePlan),
+    operator=with_one_input(on_call("panewise.engine.deduplicate.operator:DeduplicateEngine")),
     tables=lambda spec: (GROUPS, WAITING),
     inspect=inspect,
 )

@@ -20,6 +20,7 @@ from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, tak
 from panewise.engine.deduplicate.state import DeduplicateState
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.rows_in_time import RowsInTime
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import ordered, output_key, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
@@ -83,7 +84,7 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
         rows = [groups]
         if self.state.waiting is not None:
             waiting = self.state.waiting.all()
-            until = pl.when(pl.col(END) < MAX_INSTANT).then(pl.col(END) + 1).otherwise(pl.col(END))
+            until = shifted(pl.col(END), 1).alias(END)
             rows.append(waiting.select(*self.plan.keys, pl.col(END).alias(START), until, pending=one))
         keys = [output_key(name, self.plan.schema[name]).alias(name) for name in self.plan.spec.keys]
         timed = self.spec.event_time is not None
@@ -169,14 +170,10 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
 
     def _opened(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the groups that these rows open."""
-        us = self.spec.within_us
-        until = MAX_INSTANT if us is None else MAX_INSTANT - us
-        end = pl.lit(MAX_INSTANT, dtype=pl.Int64)
-        if us is not None:
-            end = pl.when(pl.col(TIME) < until).then(pl.col(TIME) + us).otherwise(end)
-        return rows.with_columns(
-            pl.col(TIME).alias(START), pl.col(TIME).alias(STORED_TIME), end.alias(END)
-        ).select(*self.plan.groups.schema)
+        us, time = self.spec.within_us, pl.col(TIME)
+        end = pl.lit(MAX_INSTANT, dtype=pl.Int64) if us is None else shifted(time, us)
+        bounds = time.alias(START), time.alias(STORED_TIME), end.alias(END)
+        return rows.with_columns(bounds).select(*self.plan.groups.schema)
 
     def _chosen(
         self, rows: pl.DataFrame, stored: pl.DataFrame, new_groups: pl.DataFrame, group: Places

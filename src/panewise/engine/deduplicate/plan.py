@@ -6,7 +6,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME
+from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, user_columns
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
@@ -36,7 +36,7 @@ class DeduplicatePlan(UncombinedPort, InputPort):
             rule = "the column op marks retractions, so no input column has this name"
             raise SpecError(f"{OP!r} twice", rule, "rename the column of the input")
         self.spec = spec
-        self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
+        self.payload = user_columns(self.schema)
         self.pane_schema = self.payload | ({OP: pl.String()} if spec.emit == "retracting" else {})
         self.stores_rows = not spec.keeps_what_it_takes_first
         keys = {name: self.schema[name] for name in self.keys}

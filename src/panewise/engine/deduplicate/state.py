@@ -9,6 +9,7 @@ from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec import Entry
+from panewise.state.manifest import whole
 
 GROUPS, WAITING = "groups", "waiting"  # the names of the tables
 
@@ -21,7 +22,7 @@ class DeduplicateState(InputState):
     """
 
     TABLES: ClassVar = (GROUPS, WAITING)
-    COUNTS: ClassVar = ("arrived",)
+    FIELDS: ClassVar = {"arrived": whole(0)}
 
     groups: StoredTable
     waiting: TimeQueue | None = None

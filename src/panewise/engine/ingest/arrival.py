@@ -15,7 +15,9 @@ import polars as pl
 from panewise.engine.columns import PLACE, TIME
 from panewise.engine.ingest.offsets import Offsets, Stretch
 from panewise.engine.kernels.small_frames import ordered
+from panewise.errors import StateError
 from panewise.spec import Entry, Position
+from panewise.state.manifest import REMEDY
 
 MARK = "__mark"
 # With unordered positions: the first offset of the interval that ends at the mark. Null if the mark is the
@@ -54,11 +56,27 @@ class Marks:
     def schema(position: Position, columns: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Returns the columns of the table. `columns` are those of the input."""
         by = {name: columns[name] for name in position.columns[:-1]}
-        return (
-            {**by, MARK: columns[position.offset]}
-            if position.ordered
-            else {**by, FROM: pl.Int64(), MARK: pl.Int64()}
-        )
+        own = {MARK: columns[position.offset]} if position.ordered else {FROM: pl.Int64(), MARK: pl.Int64()}
+        return {**by, **own}
+
+    @classmethod
+    def from_header(cls, rows: list[Any], position: Position, schema: Mapping[str, pl.DataType]) -> "Marks":
+        """Returns the marks that :meth:`rows` returned.
+
+        Raises:
+            StateError: if they do not have the columns of the position.
+        """
+        if not rows:
+            return cls()
+        try:
+            return cls(pl.DataFrame(rows, schema=cls.schema(position, schema), orient="row"))
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+            rule = "a manifest is the JSON that panewise wrote"
+            raise StateError(f"a header with marks={str(rows)[:40]!r}", rule, REMEDY) from error
+
+    def rows(self) -> list[list[Any]]:
+        """Returns the marks as JSON values."""
+        return [] if self.table is None else [list(row) for row in self.table.rows()]
 
     def without_replays(self, spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows that are not replays. The given rows are in arrival order."""

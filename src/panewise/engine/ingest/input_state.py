@@ -1,9 +1,9 @@
 """What operators with one input have in common: clocks and replay marks in the state, and their steps."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import polars as pl
 
@@ -14,12 +14,9 @@ from panewise.engine.ingest.validate import NEVER, Port, with_time
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.store.stored_table import StoredTable
-from panewise.errors import StateError
 from panewise.families import INPUT
 from panewise.spec import Entry, Inputs, RowInputs, row_driven
-from panewise.state.manifest import REMEDY, Checks, check_fields, optional, whole
-
-_RULE = "a manifest is the JSON that panewise wrote"
+from panewise.state.manifest import Checks, checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +27,14 @@ class InputState:
 
     Attributes:
         TABLES: the attributes that are tables, in the order of their numbers. An attribute may be None.
-        COUNTS: the attributes that are numbers of rows. The header has those that are not 0.
-        checks: the other fields that the header may have.
+        FIELDS: the attributes that the header has unless they are 0 or false.
         copies: :attr:`panewise.engine.protocol.OperatorState.copies`.
         clocks: the clocks.
         marks: the replay marks.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ()
-    COUNTS: ClassVar[tuple[str, ...]] = ()
-    checks: ClassVar[Checks] = {}
+    FIELDS: ClassVar[Checks] = {}
     copies: ClassVar[frozenset[str]] = frozenset()
 
     clocks: Clocks = field(default_factory=Clocks)
@@ -60,9 +55,10 @@ class InputState:
         return replace(self, **changes)
 
     def header(self, entry: Entry) -> dict[str, Any]:
-        """Returns clocks, marks and counts as JSON values."""
-        counts = {name: count for name in self.COUNTS if (count := getattr(self, name))}
-        return clocks_header(self.clocks, entry) | {"marks": marks_rows(self.marks)} | counts
+        """Returns clocks, marks and the family's own fields as JSON values."""
+        own = {name: value for name in self.FIELDS if (value := getattr(self, name))}
+        marks = [] if entry.position is None else self.marks.rows()
+        return clocks_header(self.clocks, entry) | {"marks": marks} | own
 
     def with_header(self, entry: Entry, schema: Mapping[str, pl.DataType], header: Mapping[str, Any]) -> Self:
         """Returns the state with the values of a header; `{}` is that of no commit.
@@ -70,10 +66,12 @@ class InputState:
         Raises:
             StateError: if the header is not of such an operator.
         """
-        checked(header, {**dict.fromkeys(self.COUNTS, COUNT), **self.checks})
-        counts: dict[str, Any] = {name: header.get(name, 0) for name in self.COUNTS}
-        clocks = read_clocks(header, self.clocks)
-        return replace(self, clocks=clocks, marks=read_marks(header, entry, schema), **counts)
+        checked(header, self.FIELDS)
+        own: dict[str, Any] = {name: header.get(name, getattr(type(self), name)) for name in self.FIELDS}
+        marks = Marks()
+        if entry.position is not None:
+            marks = Marks.from_header(header.get("marks", []), entry.position, schema)
+        return replace(self, clocks=read_clocks(header, self.clocks), marks=marks, **own)
 
 
 def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
@@ -107,97 +105,6 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
     )
 
 
-def marks_rows(marks: Marks) -> list[list[Any]]:
-    """Returns replay marks as JSON values."""
-    return [] if marks.table is None else [list(row) for row in marks.table.rows()]
-
-
-def read_marks(header: Mapping[str, Any], entry: Entry, schema: Mapping[str, pl.DataType]) -> Marks:
-    """Returns the replay marks of a header.
-
-    Raises:
-        StateError: if they do not have the columns of the position.
-    """
-    rows = header.get("marks", [])
-    if not rows or entry.position is None:
-        return Marks()
-    try:
-        columns = Marks.schema(entry.position, schema)
-        return Marks(pl.DataFrame(rows, schema=columns, orient="row"))
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise StateError(f"a header with marks={str(rows)[:40]!r}", _RULE, REMEDY) from error
-
-
-def checked(header: Mapping[str, Any], more: Checks | None = None) -> Mapping[str, Any]:
-    """Returns the header, after checking it. `{}` is the header of a state without any commit.
-
-    `more` are the fields that a family adds.
-
-    Raises:
-        StateError: if a field is missing, or has a value that it cannot have.
-    """
-    checks = {**_FIELDS, **(more or {})}
-    if header:
-        known = {name: value for name, value in header.items() if name in checks}
-        check_fields("a header", known, checks, required=(*_CLOCKS, "marks"))
-    return header
-
-
-def _flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
-
-
-def _marks(value: Any) -> bool:
-    """Returns whether a value is a list of lists of nulls, texts, whole numbers and Booleans."""
-    scalars = (
-        [one for row in value if isinstance(row, list) for one in row] if isinstance(value, list) else [[]]
-    )
-    return all(one is None or isinstance(one, str) or _instant(one) or _flag(one) for one in scalars) and all(
-        isinstance(row, list) for row in value
-    )
-
-
-def _inputs(value: Any) -> bool:
-    """Returns whether a value has the form of `inputs`.
-
-    The names of the fields are those of the stored format. `since` is the first reading of the clock. `told`
-    has a pair for each input: its watermark, and when it last reported one.
-    """
-    if (
-        not isinstance(value, dict)
-        or value.keys() != {"since", "told"}
-        or not isinstance(value["told"], dict)
-    ):
-        return False
-    pairs = list(value["told"].values())
-    return _instant_or_none(value["since"]) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(_instant_or_none(one) for one in pair)
-        for pair in pairs
-    )
-
-
-_CLOCKS = ("processing_time", "watermark", "finished")
-_instant = whole()
-_instant_or_none = optional(_instant)
-COUNT = whole(0)
-FLAG = _flag
-INPUTS = _inputs
-MARKS = _marks
-_FIELDS: Checks = {
-    "processing_time": _instant,
-    "watermark": _instant_or_none,
-    "finished": _flag,
-    "marks": _marks,
-    "types": _texts,
-    "inputs": _inputs,
-    "timer": _instant_or_none,
-}
-
-
 class _Plan(Port, Protocol):
     """The plan of an operator with one input, which is its port."""
 
@@ -209,13 +116,12 @@ class _Plan(Port, Protocol):
 
 P = TypeVar("P", bound=_Plan)
 S = TypeVar("S", bound=InputState)
-Evict: TypeAlias = Callable[[Mapping[str, Any]], Output]  # evicts a partition
 
 
 class UncombinedOperator:
     """An operator that takes no partials."""
 
-    evict: Evict | None = None
+    partitions: Any = None
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Raises AssertionError. It is never called, because the ports combine no rows."""
@@ -232,7 +138,7 @@ class SingleInput(ABC, Generic[P, S]):
         changed: whether the tables have changed since the operator was made.
     """
 
-    evict: Evict | None = None
+    partitions: Any = None
 
     def __init__(self, spec: Any, plan: P, state: S) -> None:
         self.spec, self.plan, self.state, self.changed = spec, plan, state, False

@@ -14,7 +14,7 @@ from typing import Final, Protocol, Self, TypeAlias
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT, saturating_add
-from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME
+from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME, key_columns
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import late_schema
 from panewise.errors import SpecError
@@ -240,11 +240,11 @@ class Port(Protocol):
         """
         ...
 
-    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
+    def combine(self, valid: pl.DataFrame, /) -> pl.DataFrame:
         """Returns the partials of valid rows; only if :attr:`can_combine`."""
         ...
 
-    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
+    def combine_again(self, partials: pl.DataFrame, /) -> pl.DataFrame:
         """Merges the partials of several readers."""
         ...
 
@@ -260,33 +260,28 @@ class UncombinedPort:
         """Raises AssertionError. It is never called, because `can_combine` is False."""
         raise AssertionError(NEVER)
 
-    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Raises AssertionError. It is never called, because `can_combine` is False."""
-        raise AssertionError(NEVER)
+    combine_again = combine
 
 
-class InputPort:
-    """The only input port of an operator, which is also the plan of the operator.
+class EntryPort:
+    """An input port that validates rows by the specification of the input.
 
     Attributes:
         assign: assigns valid rows to their windows; None if rows have none.
+        compared: the columns of deltas, in which each row has a value (semantics 10.4).
 
     Raises:
         SpecError: if a column is missing.
     """
 
     assign: Assign | None = None
+    compared: Sequence[str] = ()
 
     def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(entry, schema)
-        self.entry, self.schema, self.keys = entry, dict(schema), list(entry.keys) or [ONE_KEY]
+        self.entry, self.schema, self.keys = entry, dict(schema), key_columns(entry.keys)
         self.row_driven_inputs = row_driven(entry.watermark)
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
-
-    @property
-    def ports(self) -> dict[str, Self]:
-        """The input port."""
-        return {INPUT: self}
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch.
@@ -294,4 +289,14 @@ class InputPort:
         Without `windows`, rows are not assigned to windows yet. If windows depend on processing time,
         `processing_time` must be that of the operator.
         """
-        return validate(self.entry, self.schema, rows, processing_time, self.assign if windows else None)
+        assign = self.assign if windows else None
+        return validate(self.entry, self.schema, rows, processing_time, assign, self.compared)
+
+
+class InputPort(EntryPort):
+    """The only input port of an operator, which is also the plan of the operator."""
+
+    @property
+    def ports(self) -> dict[str, Self]:
+        """The input port."""
+        return {INPUT: self}

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Self
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import FixedLag, JoinOperator, StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -62,7 +63,7 @@ class JoinClocks:
             return MAX_INSTANT
         if clock.watermark is None:
             return None
-        return saturating_add(clock.watermark, -spec.sides[side].allowed_lateness.us)
+        return max(MIN_INSTANT, clock.watermark - spec.sides[side].allowed_lateness.us)
 
     def lowest(self, spec: TwoSided, side: str) -> int | None:
         """Returns the lowest event time of the rows of a side that are still to be joined.
@@ -88,18 +89,16 @@ class JoinClocks:
 
     def moved(
         self, spec: TwoSided, processing_time: int | None, watermark: int | None, source: str | None
-    ) -> "JoinClocks":
+    ) -> Self:
         """Returns the clocks after a reading of the processing time, a watermark from outside, or both."""
         after = self._read(spec, processing_time)
         if watermark is not None:
             for side in spec.sides if source is None else (source,):
-                if spec.sides[side].event_time is not None and not isinstance(
-                    spec.ports[side].watermark, StreamTime
-                ):
+                if spec.sides[side].event_time is not None and _delay(spec, side) is None:
                     after = after._reported(side, watermark)
         return after._without_idle(spec)
 
-    def moved_by_rows(self, spec: TwoSided, latest: Mapping[str, int]) -> "JoinClocks":
+    def moved_by_rows(self, spec: TwoSided, latest: Mapping[str, int]) -> Self:
         """Returns the clocks after rows have moved the watermarks of their sides together (36.7).
 
         `latest` has the highest event time of the valid rows of each side.
@@ -108,17 +107,20 @@ class JoinClocks:
         if spec.watermark is not None:
             latest = dict.fromkeys(spec.sides, max(latest.values())) if latest else {}
         for side, time in latest.items():
-            driven = spec.ports[side].watermark
-            if isinstance(driven, StreamTime):
-                after = after._reported(side, saturating_add(time, -driven.delay.us))
+            if (delay := _delay(spec, side)) is not None:
+                after = after._reported(side, max(MIN_INSTANT, time - delay))
         return after._without_idle(spec)
 
-    def ended(self, side: str | None) -> "JoinClocks":
+    def ended(self, side: str | None) -> Self:
         """Returns the clocks after the end of the input of a side, or of both."""
         ended = self.sides if side is None else (side,)
-        return self._with({name: replace(self.sides[name], ended=True) for name in ended})
+        return self.with_sides({name: replace(self.sides[name], ended=True) for name in ended})
 
-    def _read(self, spec: TwoSided, processing_time: int | None) -> "JoinClocks":
+    def with_sides(self, sides: Mapping[str, SideClock]) -> Self:
+        """Returns the clocks with these clocks of sides."""
+        return replace(self, sides={**self.sides, **sides})
+
+    def _read(self, spec: TwoSided, processing_time: int | None) -> Self:
         if processing_time is None:
             return self
         now = max(self.processing_time, processing_time)
@@ -128,13 +130,13 @@ class JoinClocks:
                 after = after._reported(name, now - side.watermark.lag.us)
         return after
 
-    def _reported(self, side: str, watermark: int) -> "JoinClocks":
+    def _reported(self, side: str, watermark: int) -> Self:
         before = self.sides[side]
         mark = watermark if before.watermark is None else max(before.watermark, watermark)
         at = None if self.since is None else self.processing_time
-        return self._with({side: replace(before, watermark=mark, reported_at=at)})
+        return self.with_sides({side: replace(before, watermark=mark, reported_at=at)})
 
-    def _without_idle(self, spec: TwoSided) -> "JoinClocks":
+    def _without_idle(self, spec: TwoSided) -> Self:
         """Raises the watermark of an idle side to that of the other one (36.5)."""
         idle = [side for side in self.sides if self._is_idle(spec, side)]
         if len(idle) != 1:
@@ -142,7 +144,7 @@ class JoinClocks:
         mine, other = self.sides[idle[0]], self.sides[OTHER[idle[0]]]
         if other.watermark is None or (mine.watermark is not None and mine.watermark >= other.watermark):
             return self
-        return self._with({idle[0]: replace(mine, watermark=other.watermark)})
+        return self.with_sides({idle[0]: replace(mine, watermark=other.watermark)})
 
     def _is_idle(self, spec: TwoSided, side: str) -> bool:
         if spec.idle_after is None or self.since is None:
@@ -150,8 +152,11 @@ class JoinClocks:
         at = self.sides[side].reported_at
         return self.processing_time - (self.since if at is None else at) >= spec.idle_after.us
 
-    def _with(self, sides: Mapping[str, SideClock]) -> "JoinClocks":
-        return replace(self, sides={**self.sides, **sides})
+
+def _delay(spec: TwoSided, side: str) -> int | None:
+    """Returns how far the watermark of a side is behind its rows; None if rows do not drive it."""
+    driven = spec.watermark or spec.sides[side].watermark
+    return driven.delay.us if isinstance(driven, StreamTime) else None
 
 
 def of_windows(clocks: JoinClocks) -> Clocks:

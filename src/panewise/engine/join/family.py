@@ -3,41 +3,21 @@
 Operators are imported when they are used: where rows are only packed, a plan is enough.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.protocol import EngineParts, Inspection, Operator, Schemas, TableReader
+from panewise.engine.protocol import EngineParts
+from panewise.families import part
 from panewise.spec import JoinOperator
 
 
-def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the part
-    """Returns the plan."""
-    return JoinPlan.compile(spec, schemas)
+def _match_engine(spec: JoinOperator) -> Any:
+    return part("panewise.engine.join.match_engine:match_engine")(spec.match)
 
 
-def operator(spec: JoinOperator, schemas: Schemas) -> Operator:
-    """Returns an operator that has taken no step."""
-    from panewise.engine.join.match_engine import match_engine  # noqa: PLC0415 - see above
-
-    return match_engine(spec.match).operator(spec, schemas)
-
-
-def tables(spec: JoinOperator) -> tuple[str, ...]:
-    """Returns the names of the tables of the match."""
-    from panewise.engine.join.match_engine import match_engine  # noqa: PLC0415 - see above
-
-    return match_engine(spec.match).tables(spec)
-
-
-def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the stored rows that have not expired, with their event times; by event time left rows only.
-
-    Left rows of semi and anti are among them even if they had a partner (semantics 41).
-    """
-    from panewise.engine.join.match_engine import match_engine  # noqa: PLC0415 - see above
-
-    return match_engine(spec.match).inspect(spec, header, read)
-
-
-PARTS: Final = EngineParts(compile=compile, operator=operator, tables=tables, inspect=inspect)
+PARTS: Final = EngineParts(
+    compile=JoinPlan.compile,
+    operator=lambda spec, schemas: _match_engine(spec).operator(spec, schemas),
+    tables=lambda spec: _match_engine(spec).tables(spec),
+    inspect=lambda spec, header, read: _match_engine(spec).inspect(spec, header, read),
+)

@@ -6,25 +6,17 @@ from typing import Any
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import END, ONE_KEY, TIME
+from panewise.engine.columns import END, TIME, key_columns
+from panewise.engine.join.batch.join_batch import LateRows, behind
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.state import JoinState
-from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.small_frames import Mask
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.protocol import Inspection, Operator, Schemas, TableReader
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-
-
-def behind(match: Any, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
-    """Returns which rows are late: those behind the horizon of their side, and all after its end (36.4)."""
-    late: Mask = (times.to_numpy() < own) | (own == MAX_INSTANT)
-    return late
 
 
 def _no_method(plan: JoinPlan) -> Any:
@@ -42,8 +34,7 @@ class MatchEngine:
         state: the state of that operator, given the tables of the method.
         tables: the names of the tables, each at the place of its number, as far as `inspect` reads them.
         inspect: what a stored state contains that has not expired (semantics 41).
-        late_rows: which rows of a side are late, given the match, the side, the times of the rows, and the
-            horizons of this side and of the other one when each row arrives.
+        late_rows: the rule by which rows are late, given the match.
     """
 
     operator: Callable[[JoinOperator, Schemas], Operator]
@@ -51,25 +42,25 @@ class MatchEngine:
     state: Callable[[dict[str, StoredTable]], JoinState] = JoinState
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
-    late_rows: Callable[[Any, str, pl.Series, Instants, Instants], Mask] = behind
+    late_rows: Callable[[Any], LateRows] = lambda match: behind
 
 
 def match_engine(match: Any) -> MatchEngine:
     """Returns the parts of the kind of a match."""
-    found: MatchEngine = part(MATCHES[match.kind].engine)
-    return found
+    engine: MatchEngine = part(MATCHES[match.kind].engine)
+    return engine
 
 
 def keys_of_side(spec: JoinOperator, side: str) -> list[str]:
     """Returns the key columns of the tables of a side."""
-    return list(spec.sides[side].keys) or [ONE_KEY]
+    return key_columns(spec.sides[side].keys)
 
 
 def stored_rows(
     spec: JoinOperator, clocks: JoinClocks, found: Iterable[tuple[str, pl.DataFrame]]
 ) -> Inspection:
     """Returns stored rows of the sides with the keys of the left side, each at its event time."""
-    keys, rows = list(spec.keys) or [ONE_KEY], []
+    keys, rows = key_columns(spec.keys), []
     for side, one in found:
         if one.width:
             names = zip(keys_of_side(spec, side), keys, strict=True)

@@ -6,6 +6,7 @@ It tests rows for replays and lateness. The method of the match stores the appli
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 import polars as pl
 
@@ -17,8 +18,8 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.method import Method
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.state import JoinState
-from panewise.engine.join.two_sides import TwoSidedOperator
+from panewise.engine.join.two_sides import JoinState, TwoSidedOperator, highest_times
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.stored_table import sealed_if_long
@@ -43,11 +44,10 @@ class JoinEngine(TwoSidedOperator):
     state: JoinState
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
-        self.spec, self.plan = spec, JoinPlan.compile(spec, schemas)
-        of_match = match_engine(spec.match)
-        self.method: Method = of_match.method(self.plan)
-        self.state = of_match.state(self.method.tables())
-        self.changed = False  # whether the tables have changed since the operator was made
+        plan, of_match = JoinPlan.compile(spec, schemas), match_engine(spec.match)
+        self.method: Method[Any, Any] = of_match.method(plan)
+        self._late_rows = of_match.late_rows(spec.match)
+        super().__init__(spec, plan, of_match.state(self.method.tables()))
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table."""
@@ -82,8 +82,7 @@ class JoinEngine(TwoSidedOperator):
             # A column, and no literal: without keys a select of literals alone has a row.
             time = pl.when(pl.lit(bool(port.entry.time_columns))).then(pl.col(TIME))
             rows.append(live.select(*shown, time.alias("window_start"), pl.lit(side).alias(of_side)))
-        start = pl.col("window_start")
-        end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
+        end = shifted(pl.col("window_start"), 1)
         columns = {"window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}
         both = pl.concat(rows).with_columns(value.alias(name) for name, value in columns.items())
         both = both.select(pl.exclude(of_side), of_side)
@@ -97,9 +96,10 @@ class JoinEngine(TwoSidedOperator):
         `latest` has the highest event times of the valid rows of all shards. There is an output for each side
         of the batch; if there are many pairs, more outputs with the rest of them follow.
         """
-        highest = {side: max(times.values()) for side, times in latest.items() if times}
-        batch = join_batch(self.plan, self.state, valid, highest)
-        return self._outputs(batch, self._added(batch))
+        batch = join_batch(self.plan, self.state, valid, highest_times(latest), self._late_rows)
+        sides = ((self._nothing[side], late, batch.counts[side]) for side, late in batch.late.items())
+        outputs = [replace(nothing, late=late, counts=counts) for nothing, late, counts in sides]
+        return self._with_panes(outputs, self._added(batch))
 
     def _added(self, batch: JoinBatch) -> Iterator[pl.DataFrame]:
         """Adds the rows of a batch, and moves the clocks. Returns what is emitted: a piece at least."""
@@ -109,17 +109,6 @@ class JoinEngine(TwoSidedOperator):
         self._set(replace(state, marks=batch.marks, next_number=batch.next_number))
         return chain([first], emitted)
 
-    def _outputs(self, batch: JoinBatch, emitted: Iterator[pl.DataFrame]) -> Iterator[Output]:
-        """Yields what a batch emits, and the late rows and counts of its sides."""
-        panes = next(emitted)
-        for side, late in batch.late.items():
-            yield replace(self._nothing(side), panes=panes, late=late, counts=batch.counts[side])
-            panes = panes.clear()
-        port = next(iter(batch.late), LEFT)
-        for more in chain([panes], emitted):
-            if more.height:
-                yield replace(self._nothing(port), panes=more)
-
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""
         panes, state = self.method.advance(self.state, clocks)
@@ -127,7 +116,7 @@ class JoinEngine(TwoSidedOperator):
         tables = self.state.tables
         self.changed |= panes.height > 0 or any(state.tables[name] is not one for name, one in tables.items())
         self._set(state)
-        return replace(self._nothing(LEFT), panes=panes)
+        return replace(self._nothing[LEFT], panes=panes)
 
     def _set(self, state: JoinState) -> None:
         """Replaces the state, and expires its tables by its clocks.

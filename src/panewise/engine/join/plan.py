@@ -2,23 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, REASON, TIME
-from panewise.engine.ingest.late_output import late_schema
-from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, check_columns, validate
+from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, TIME, user_columns
+from panewise.engine.ingest.validate import EntryPort, UncombinedPort, ValidationResult
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
-from panewise.engine.kernels.instants import saturating_sum
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.errors import SpecError
-from panewise.spec import JoinOperator, parts, row_driven
+from panewise.spec import JoinOperator, parts
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.conditions import columns_of
 from panewise.spec.operators.join.columns import (
@@ -40,10 +39,8 @@ from panewise.spec.operators.join.columns import (
 from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
 
-WITHOUT_EVENT_TIME: Final = 0  # the ``__time`` of rows that have no event time
 
-
-class SidePort(UncombinedPort):
+class SidePort(UncombinedPort, EntryPort):
     """The input port of a side, and how its rows are stored.
 
     Attributes:
@@ -52,25 +49,24 @@ class SidePort(UncombinedPort):
         alone: those that are needed to emit the row without a partner, with time, number and expiry.
     """
 
+    entry: SideEntry
+
     def __init__(self, spec: JoinOperator, name: str, schema: Schema, selected: tuple[Selected, ...]) -> None:
-        self.name, self.entry, self.schema = name, spec.ports[name], dict(schema)
-        check_columns(self.entry, self.schema)
-        _check_units(self.entry, self.schema)
-        self.keys = list(self.entry.keys) or [ONE_KEY]
-        self.row_driven_inputs = row_driven(self.entry.watermark)
-        self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
+        entry = spec.ports[name]
+        super().__init__(entry, schema)
+        self.name, self.compared = name, entry.compared
+        _check_units(entry, self.schema)
         self.stored, self.alone = self._stored(spec, selected), self._alone(selected)
-        self.assign = None
-        if self.entry.window is not None:
-            windows = window_operator(spec, max_(ROW_NUMBER))
-            self.assign = assigning(windows, slicing_of(self.entry.window))
+        if entry.window is not None:
+            self.assign = assigning(window_operator(spec, max_(ROW_NUMBER)), slicing_of(entry.window))
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch. With windows, valid rows are in one."""
-        compared = self.entry.compared
-        # Without event times all rows have one constant time, so that rows are equal in it (36.13).
-        time = processing_time if self.entry.time_columns else WITHOUT_EVENT_TIME
-        return validate(self.entry, self.schema, rows, time, self.assign, compared)
+        """Returns the valid and the invalid rows of a batch.
+
+        Without event times all rows have one constant time, so that rows are equal in it (36.13).
+        """
+        time = processing_time if self.entry.time_columns else 0
+        return super().validate(rows, time, windows=windows)
 
     def _stored(self, spec: JoinOperator, selected: tuple[Selected, ...]) -> dict[str, pl.DataType]:
         compared = columns_of(spec.condition, self.name) if spec.condition is not None else ()
@@ -124,10 +120,9 @@ class JoinPlan:
             SpecError: if a column is missing, if two emitted columns have one name, or if a column has a type
                 that the specification cannot use.
         """
-        columns = {side: [name for name in schemas[side] if not name.startswith("__")] for side in spec.sides}
-        own = {side: {name: schemas[side][name] for name in names} for side, names in columns.items()}
+        own = {side: user_columns(schemas[side]) for side in spec.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
-        selected = spec.selected(columns)
+        selected = spec.selected(own)
         ports = {side: SidePort(spec, side, schemas[side], selected) for side in spec.sides}
         types = {one.name: schemas[RIGHT if one.side == RIGHT else LEFT][one.column] for one in selected}
         instants = dict.fromkeys((*BOUNDS, JOIN_TIME), pl.Int64())
@@ -137,7 +132,7 @@ class JoinPlan:
         columns_added = {name: added[name] for name in spec.added_columns}
         return cls(spec, selected, ports, types | columns_added, _compiled(spec, ports))
 
-    @property
+    @cached_property
     def entries(self) -> dict[str, SideEntry]:
         """The specifications of the ports."""
         return {name: port.entry for name, port in self.ports.items()}
@@ -174,20 +169,24 @@ def _compiled(spec: JoinOperator, ports: Mapping[str, SidePort]) -> CompiledCond
     return compile_condition(spec.condition, named, schema)
 
 
-def as_stored(
-    port: SidePort, rows: pl.DataFrame | None, schema: Mapping[str, pl.DataType], last: int | None
-) -> pl.DataFrame:
+def last_match(us: int | None) -> pl.Expr:
+    """Returns the last instant at which a row can match another one (37.1), as the column ``__end``.
+
+    It is so many microseconds after the row; for None the last instant of all.
+    """
+    end = pl.lit(MAX_INSTANT, dtype=pl.Int64) if us is None else shifted(pl.col(TIME), us)
+    return end.alias(END)
+
+
+def as_stored(rows: pl.DataFrame | None, schema: Mapping[str, pl.DataType], end: pl.Expr) -> pl.DataFrame:
     """Returns applied rows of a side with the columns of its table; no rows for None.
 
-    ``__end`` is the last instant at which a row can match them: `last` microseconds after them (37.1), or the
-    last instant of all if `last` is None.
+    `end` is what :func:`last_match` returns.
     """
     if rows is None:
         return pl.DataFrame(schema=schema)
-    never = pl.lit(MAX_INSTANT, dtype=pl.Int64)
-    ends = never if last is None else pl.lit(saturating_sum(rows[TIME], last))
-    made = ends.alias(END), pl.lit(False).alias(MATCHED), pl.lit(0, dtype=pl.Int64).alias(ORDINAL)
-    return rows.with_columns(made).select(*schema)
+    marks = pl.lit(False).alias(MATCHED), pl.lit(0, dtype=pl.Int64).alias(ORDINAL)
+    return rows.with_columns(end, *marks).select(*schema)
 
 
 def ending_after(rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:

@@ -1,9 +1,10 @@
-"""What operators of joins and cogroups have in common: two ports, with clocks and marks of their own."""
+"""What operators with two sides have in common: clocks and replay marks in the state, and their steps."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any, Protocol, cast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, ClassVar, Final, Protocol, Self, cast
 
 import polars as pl
 
@@ -11,11 +12,132 @@ from panewise.engine.columns import TIME
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.state import SidesState
+from panewise.engine.ingest.validate import Port
+from panewise.engine.join.clocks import JoinClocks, SideClock
 from panewise.engine.protocol import Plan
-from panewise.spec.operators.join.columns import LEFT
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.rows_by_key import RowsByKey
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec.operators.join.columns import LEFT, SIDES
 from panewise.spec.operators.join.entry import SideEntry, TwoSided
+from panewise.state.manifest import Checks, check_fields, checked, inputs, marks, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidesState:
+    """What an operator with two sides stores between steps, besides its tables.
+
+    Attributes:
+        clocks: the clocks.
+        marks: the replay marks by side.
+        next_number: the number of the next valid row.
+    """
+
+    clocks: JoinClocks = field(default_factory=JoinClocks)
+    marks: Mapping[str, Marks] = field(default_factory=lambda: dict.fromkeys(SIDES, Marks()))
+    next_number: int = 0
+
+    def has_ended(self, port: str) -> bool:
+        """Returns whether the input of a side has ended."""
+        return self.clocks.sides[port].ended
+
+    def header(self) -> dict[str, Any]:
+        """Returns everything that is not in a table, as JSON values."""
+        clocks = self.clocks
+        reports = {side: [one.watermark, one.reported_at] for side, one in clocks.sides.items()}
+        return {
+            "processing_time": clocks.processing_time,
+            "watermark": clocks.watermark,
+            "finished": clocks.finished,
+            "inputs": {"since": clocks.since, "told": reports},
+            "ended": [side for side, one in clocks.sides.items() if one.ended],
+            "marks": [],
+            "marks_by_side": {side: marks.rows() for side, marks in self.marks.items()},
+            "next_number": self.next_number,
+        }
+
+    def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
+        """Returns the state with the values of a header; `{}` is that of no commit.
+
+        Raises:
+            StateError: if the header is not of such an operator.
+        """
+        if not _checked(header):
+            return self
+        marks = {
+            side: Marks.from_header(header["marks_by_side"][side], position, port.schema)
+            for side, port in ports.items()
+            if (position := port.entry.position) is not None
+        }
+        marks = {**self.marks, **marks}
+        return replace(self, clocks=read_clocks(header), marks=marks, next_number=header["next_number"])
+
+
+@dataclass(frozen=True)
+class JoinState(SidesState):
+    """Everything that a join stores between steps.
+
+    `tables` has the tables by name. The method of the join (:mod:`panewise.engine.join.method`) says which
+    there are, and of which kind.
+    """
+
+    copies: ClassVar[frozenset[str]] = frozenset()
+
+    tables: dict[str, StoredTable]
+
+    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
+        """Returns the state with these tables in place of those of the same names."""
+        return replace(self, tables={**self.tables, **tables})
+
+    def after(self, tables: Mapping[str, StoredTable], clocks: JoinClocks) -> Self:
+        """Returns the state after a step: with these tables, and with these clocks."""
+        return replace(self, tables={**self.tables, **tables}, clocks=clocks)
+
+    def rows(self, name: str) -> RowsByKey:
+        """Returns a table whose rows are looked up by key and time."""
+        return cast(RowsByKey, self.tables[name])
+
+    def latest(self, name: str) -> LatestByKey:
+        """Returns a table of which only the latest rows of each key are looked up."""
+        return cast(LatestByKey, self.tables[name])
+
+    def queue(self, name: str) -> TimeQueue:
+        """Returns a table whose rows wait for a watermark."""
+        return cast(TimeQueue, self.tables[name])
+
+
+def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
+    """Returns the clocks of a header; `{}` is that of no commit.
+
+    Raises:
+        StateError: if the header is not of a join.
+    """
+    if not _checked(header):
+        return JoinClocks()
+    reports, ended = header["inputs"]["told"], header["ended"]
+    sides = {side: SideClock(reports[side][0], reports[side][1], side in ended) for side in SIDES}
+    return JoinClocks(header["processing_time"], header["inputs"]["since"], sides)
+
+
+def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the header, after checking that it has the fields of a join, if it has any."""
+    if checked(header, CHECKS):
+        own = {name: header[name] for name in CHECKS if name in header}
+        check_fields("a header", own, CHECKS, required=CHECKS)
+    return header
+
+
+def _by_side(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == set(SIDES)
+
+
+CHECKS: Final[Checks] = {
+    "inputs": lambda value: inputs(value) and _by_side(value["told"]),
+    "ended": lambda value: isinstance(value, list) and all(side in SIDES for side in value),
+    "marks_by_side": lambda value: _by_side(value) and all(map(marks, value.values())),
+    "next_number": whole(0),
+}
 
 
 class SidesPlan(Plan, Protocol):
@@ -41,6 +163,13 @@ class TwoSidedOperator(UncombinedOperator, ABC):
     plan: SidesPlan
     state: SidesState
     changed: bool
+
+    def __init__(self, spec: TwoSided, plan: SidesPlan, state: SidesState) -> None:
+        self.spec, self.plan, self.state, self.changed = spec, plan, state, False
+        self._nothing = {
+            side: replace(Output.nothing(plan.pane_schema, port.late_schema, port.invalid_schema), port=side)
+            for side, port in plan.ports.items()
+        }
 
     @property
     def clocks_are_own(self) -> bool:
@@ -105,7 +234,17 @@ class TwoSidedOperator(UncombinedOperator, ABC):
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""
 
-    def _nothing(self, side: str) -> Output:
-        port = self.plan.ports[side]
-        nothing = Output.nothing(self.plan.pane_schema, port.late_schema, port.invalid_schema)
-        return replace(nothing, port=side)
+    def _with_panes(self, outputs: Iterable[Output], panes: Iterator[pl.DataFrame]) -> Iterator[Output]:
+        """Yields outputs of the sides, the first with the first piece of panes. The other pieces follow."""
+        first, port = next(panes, self._nothing[LEFT].panes), None
+        for output in outputs:
+            yield replace(output, panes=first)
+            first, port = first.clear(), port or output.port
+        for more in chain([first], panes):
+            if more.height:
+                yield replace(self._nothing[port or LEFT], panes=more)
+
+
+def highest_times(latest: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Returns the highest event time of each side that has rows, given those of its inputs."""
+    return {side: max(times.values()) for side, times in latest.items() if times}

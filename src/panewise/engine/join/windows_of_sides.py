@@ -12,7 +12,7 @@ from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, NUMBER, PARTIAL, RE
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.join.batch.join_batch import late_after_end, numbered
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.two_sides import TwoSidedOperator
+from panewise.engine.join.two_sides import TwoSidedOperator, highest_times
 from panewise.engine.kernels.small_frames import filter_rows, vstack_frames
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.windowing import ROW_NUMBER
@@ -35,27 +35,14 @@ class WindowsOfSides(TwoSidedOperator):
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
     ) -> Iterator[Output]:
         """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7)."""
-        highest = {side: max(times.values()) for side, times in latest.items() if times}
         rows, total = numbered(self.plan, self.state, valid)
         add = self._each if total and self._one_by_one else self._batch
-        outputs, panes = add(rows, highest)
-        return self._outputs_of(outputs, panes)
-
-    def _outputs_of(self, outputs: list[Output], panes: Iterator[pl.DataFrame]) -> Iterator[Output]:
-        """Yields the outputs of the sides, the first with the first panes. The other panes follow."""
-        first = next(panes, self._nothing(LEFT).panes)
-        for output in outputs:
-            yield replace(output, panes=first)
-            first = first.clear()
-        port = outputs[0].port if outputs else LEFT
-        for more in chain([first], panes):
-            if more.height:
-                yield replace(self._nothing(port), panes=more)
+        return self._with_panes(*add(rows, highest_times(latest)))
 
     def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
         """Adds each row as a batch of its own, in arrival order."""
         places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
-        by_side, emitted = {side: [self._nothing(side)] for side in rows}, []
+        by_side, emitted = {side: [self._nothing[side]] for side in rows}, []
         for _, side, at in sorted(places):
             row = rows[side][at : at + 1]
             outputs, panes = self._batch({side: row}, {side: row[TIME][0]} if side in highest else {})
@@ -101,12 +88,12 @@ class WindowsOfSides(TwoSidedOperator):
                 late, applied[side] = split_late(one, all_late, self.plan.ports[side].late_schema)
             replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
             counts = Counts(rows[side].height, applied[side].height, replays, late.height - partly, 0, partly)
-            outputs.append(replace(self._nothing(side), late=late, counts=counts))
+            outputs.append(replace(self._nothing[side], late=late, counts=counts))
         return outputs, applied
 
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""
-        nothing = self._nothing(LEFT)
+        nothing = self._nothing[LEFT]
         return replace(nothing, panes=vstack_frames([nothing.panes, *self._advanced(clocks)]))
 
     @abstractmethod

@@ -11,7 +11,6 @@ other numbers. Two things differ, and are computed here:
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 import polars as pl
@@ -36,7 +35,7 @@ from panewise.spec.conditions import (
 from panewise.spec.conditions.types import digits_of_result
 
 ColumnNames: TypeAlias = Callable[[SideName, str], str]
-Operator: TypeAlias = Callable[[Any, Any], Any]
+Operator: TypeAlias = Callable[[Any, Any], Any]  # of expressions, or of numbers
 
 _MATCHES: Final = "__matches"
 _RESULT: Final = "__result"  # begins the names of the results of arithmetic
@@ -275,23 +274,19 @@ def _compared(op: str, first: _Value, second: _Value) -> pl.Expr:
     kinds, compare = {first.kind, second.kind}, _COMPARE[op]
     if "null" in kinds:
         return pl.lit(None, dtype=pl.Boolean)
-    if "double" in kinds:
-        return _truth(compare(_double(first), _double(second)))
-    if "decimal" in kinds:
+    if "decimal" in kinds and "double" not in kinds:
         return _compared_decimals(op, first, second)
-    return _truth(compare(first.expr, second.expr))
-
-
-def _truth(expr: Any) -> pl.Expr:
-    test: pl.Expr = expr
-    return test
+    values = (_double(first), _double(second)) if "double" in kinds else (first.expr, second.expr)
+    comparison: pl.Expr = compare(*values)
+    return comparison
 
 
 def _compared_decimals(op: str, first: _Value, second: _Value) -> pl.Expr:
     """Returns the comparison of decimals, or of decimals with whole numbers, by their exact values."""
     scale = max(first.digits[1], second.digits[1])
     if all(value.digits[0] - value.digits[1] + scale <= _DIGITS for value in (first, second)):
-        return _truth(_COMPARE[op](_scaled(first, scale), _scaled(second, scale)))
+        comparison: pl.Expr = _COMPARE[op](_scaled(first, scale), _scaled(second, scale))
+        return comparison
     # At one scale they may not fit in 128 bits. So the digits before the point and those after it are
     # compared separately.
     (whole, rest), (other_whole, other_rest) = (_split(value, scale) for value in (first, second))
@@ -299,8 +294,8 @@ def _compared_decimals(op: str, first: _Value, second: _Value) -> pl.Expr:
     if op in ("=", "!="):
         equal = same & (rest == other_rest)
         return equal if op == "=" else ~equal
-    strict = partial(_COMPARE[op[0]], whole, other_whole)
-    return _truth(strict()) | (same & _truth(_COMPARE[op](rest, other_rest)))
+    exact: pl.Expr = _COMPARE[op[0]](whole, other_whole) | (same & _COMPARE[op](rest, other_rest))
+    return exact
 
 
 def _split(value: _Value, scale: int) -> tuple[pl.Expr, pl.Expr]:

@@ -20,6 +20,20 @@ def exact_sum(times: pl.Series, us: int) -> pl.Series:
     return times.to_frame("time").select(pl.col("time").cast(pl.Int128) + us).to_series()
 
 
+def shifted(time: pl.Expr, us: int) -> pl.Expr:
+    """Returns an instant that is later by a length in microseconds, saturating. The length may be negative.
+
+    >>> pl.select(shifted(pl.lit(2**63 - 1), 1), earlier=shifted(pl.lit(5), -6)).row(0) == (2**63 - 1, -1)
+    True
+    """
+    if us > MAX_INSTANT:
+        return shifted(shifted(time, MAX_INSTANT), us - MAX_INSTANT)
+    beyond, limit = (
+        (time > MAX_INSTANT - us, MAX_INSTANT) if us >= 0 else (time < MIN_INSTANT - us, MIN_INSTANT)
+    )
+    return pl.when(beyond).then(pl.lit(limit, dtype=pl.Int64)).otherwise(time + us)
+
+
 def saturating_sum(times: pl.Series, us: int) -> pl.Series:
     """Returns the sums of instants and a length in microseconds, saturating.
 

@@ -198,3 +198,10 @@ def output_key(name: str, dtype: pl.DataType) -> pl.Expr:
     """Returns a key column as outputs show it: -0.0 is 0.0 (semantics 15.2)."""
     value = pl.col(name)
     return pl.when(value == 0).then(0.0).otherwise(value).alias(name) if dtype.is_float() else value
+
+
+def greatest(values: pl.Series) -> int:
+    """Returns the largest absolute value of whole numbers or unscaled decimals, 0 if there are none."""
+    whole = values.to_physical()
+    low, high = whole.min(), whole.max()
+    return max(abs(low), abs(high)) if isinstance(low, int) and isinstance(high, int) else 0

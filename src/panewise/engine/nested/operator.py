@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.input_state import Evict
 from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
@@ -41,7 +40,7 @@ class NestedEngine(ABC, Generic[F, S]):
     """
 
     HEADER: ClassVar[str | None] = None
-    evict: Evict | None = None
+    partitions: ClassVar = None
 
     def __init__(
         self, spec: Specification, plan: Plan, first: F, following: Iterable[S], places: Places

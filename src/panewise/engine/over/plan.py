@@ -21,6 +21,7 @@ from panewise.engine.columns import (
     SLOT,
     STORED_TIME,
     TIME_COUNT,
+    user_columns,
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.progress.clocks import Clocks
@@ -83,7 +84,7 @@ class OverPlan(UncombinedPort, InputPort):
         check_types(spec, types_of(schema))
         _check_new(spec, schema)
         self.spec = spec
-        self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
+        self.payload = user_columns(self.schema)
         jobs = _jobs(spec, self.schema)
         self.ranges = _ranges(spec, jobs)
         self.bounded = [job for job in jobs if job.frame.start is not None and job not in self.ranges]

@@ -7,7 +7,7 @@ the partitions of its tuples or those that are due, unless a policy or a marker 
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -48,6 +48,11 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         plan = PolicyPlan(spec, schema)
         partitions = StoredTable.nothing(plan.shape, MemoryLibrary())
         super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.initial(spec.tuples)))
+
+    @property
+    def partitions(self) -> Self:
+        """What can be done with partitions: the operator itself has the methods."""
+        return self
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns that no partition expires by the clocks."""
@@ -100,10 +105,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
                 partitions.evict(number)
 
         return self._worked(tuples, evict_found)
-
-    def drain(self) -> Output:
-        """Completes outstanding work, of which there never is any (semantics 10.21)."""
-        return self._nothing
 
     def reset(self, before: PolicyState) -> Output:
         """Returns to an earlier state (semantics 10.22).

@@ -21,6 +21,7 @@ from panewise.engine.columns import (
     TUPLES,
     UNTRIGGERED,
     USED,
+    user_columns,
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import NAMED
@@ -103,10 +104,7 @@ class PolicyPlan(UncombinedPort, InputPort):
         """Returns the columns of tuples that panes or listeners show; none with aggregates."""
         if self.spec.aggregates:
             return {}
-        return {
-            name: self.schema[name]
-            for name in self.spec.columns or [name for name in self.schema if not name.startswith("__")]
-        }
+        return {name: self.schema[name] for name in self.spec.columns or user_columns(self.schema)}
 
     def _stored_columns(self) -> Schema:
         """Returns the columns of tuples that are stored.

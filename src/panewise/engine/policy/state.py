@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from panewise.engine.ingest.input_state import InputState
 from panewise.engine.store.stored_table import StoredTable
+from panewise.state.manifest import whole
 
 PARTITIONS = "partitions"  # the name of the table
 
@@ -19,7 +20,7 @@ class PolicyState(InputState):
     """
 
     TABLES: ClassVar = (PARTITIONS,)
-    COUNTS: ClassVar = ("tally",)
+    FIELDS: ClassVar = {"tally": whole(0)}
 
     partitions: StoredTable
     tally: int = 0

@@ -5,13 +5,14 @@ minus the allowed lateness. Both are comparisons of the end with one instant or,
 watermark, with a column. Invariant: no clock decreases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import KEY_WATERMARK
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.progress.multi_input import InputWatermarks
 from panewise.spec import (
     Entry,
@@ -86,25 +87,11 @@ class Clocks:
             inputs = inputs if of_rows else inputs.reported(source, watermark, now)
             inputs = inputs.read(None if processing_time is None else now)
             watermark = inputs.least(sources, now)
-        marks = [
-            self.watermark,
-            None if spec.time == "processing" or self.by_key or self.counted else watermark,
-        ]
-        lag = (
-            0
-            if spec.time == "processing"
-            else spec.watermark.lag.us
-            if isinstance(spec.watermark, FixedLag)
-            else None
-        )
-        if lag is not None and processing_time is not None:
-            marks.append(now - lag)
-        return replace(
-            self,
-            processing_time=now,
-            watermark=max((mark for mark in marks if mark is not None), default=None),
-            inputs=inputs,
-        )
+        by_clock = spec.time == "processing"
+        marks = [self.watermark, None if by_clock or self.by_key or self.counted else watermark]
+        if processing_time is not None and (by_clock or isinstance(spec.watermark, FixedLag)):
+            marks.append(now - (spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else 0))
+        return replace(self, processing_time=now, watermark=_highest(marks), inputs=inputs)
 
     def moved_by_rows(self, inputs: RowInputs, latest: Mapping[str, int]) -> "Clocks":
         """Returns the clocks after rows have moved the watermarks of their inputs (semantics 12.9).
@@ -112,10 +99,8 @@ class Clocks:
         `latest` has the highest event time of the rows of each input.
         """
         after = self.inputs.row_driven(inputs, latest, self.processing_time)
-        marks = (self.watermark, after.least(inputs, self.processing_time))
-        return replace(
-            self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=after
-        )
+        mark = _highest([self.watermark, after.least(inputs, self.processing_time)])
+        return replace(self, watermark=mark, inputs=after)
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Returns whether a window with this end is complete."""
@@ -140,7 +125,7 @@ class Clocks:
         if spec.lateness_us is None:
             return None
         mark = pl.col(KEY_WATERMARK)
-        return pl.when(mark == MAX_INSTANT).then(mark).otherwise(_less(mark, spec.lateness_us))
+        return pl.when(mark == MAX_INSTANT).then(mark).otherwise(shifted(mark, -spec.lateness_us))
 
     def horizon(self, spec: WindowOperator) -> int | None:
         """Returns the horizon: windows that end at it or before it have expired. None if no window has.
@@ -174,10 +159,8 @@ class Clocks:
 
     def row_horizon(self, spec: WindowOperator) -> int | None:
         """Returns the instant before which rows are late by drop_by="row", None if no row is late by it."""
-        if spec.drop_by != "row":
-            return None
-        if self.finished:
-            return MAX_INSTANT
+        if spec.drop_by != "row" or self.finished:
+            return MAX_INSTANT if spec.drop_by == "row" else None
         if self.watermark is None or spec.lateness_us is None:
             return None
         return max(MIN_INSTANT, self.watermark - spec.lateness_us)
@@ -191,12 +174,10 @@ class Clocks:
         """Returns :meth:`row_horizon` as an expression, of each key if keys have their own watermarks."""
         if spec.drop_by == "row" and self.by_key and not self.finished:
             assert spec.lateness_us is not None, "refused with drop_by='row'"
-            return _less(pl.col(KEY_WATERMARK), spec.lateness_us)
+            return shifted(pl.col(KEY_WATERMARK), -spec.lateness_us)
         horizon = self.row_horizon(spec)
         return None if horizon is None else pl.lit(horizon, dtype=pl.Int64)
 
 
-def _less(instant: pl.Expr, us: int) -> pl.Expr:
-    """Returns `instant - us`, at least the first instant."""
-    first = pl.lit(MIN_INSTANT, dtype=pl.Int64)
-    return pl.when(instant < MIN_INSTANT + us).then(first).otherwise(instant - us)
+def _highest(marks: Iterable[int | None]) -> int | None:
+    return max((mark for mark in marks if mark is not None), default=None)

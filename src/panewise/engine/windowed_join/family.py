@@ -4,19 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.engine.nested.state import header_in
-from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader, engine_parts, on_call
+from panewise.engine.protocol import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin
-
-
-def compile(spec: WindowedJoin, schemas: Schemas) -> WindowedJoinPlan:  # noqa: A001 - the name of the part
-    """Returns the plan."""
-    return WindowedJoinPlan(spec, schemas)
-
-
-def tables(spec: WindowedJoin) -> tuple[str, ...]:
-    """Returns the names of the tables of the windows, which come first."""
-    return engine_parts(spec.windows).tables(spec.windows)
 
 
 def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -26,8 +16,8 @@ def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) ->
 
 
 PARTS: Final = EngineParts(
-    compile=compile,
+    compile=WindowedJoinPlan,
     operator=on_call("panewise.engine.windowed_join.operator:WindowedJoinEngine"),
-    tables=tables,
+    tables=lambda spec: engine_parts(spec.windows).tables(spec.windows),
     inspect=inspect,
 )

@@ -5,8 +5,9 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.aggregate.types import types_of
+from panewise.engine.columns import user_columns
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.protocol import Schema, Schemas, engine_parts
+from panewise.engine.protocol import Schemas, engine_parts
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin, parts
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT
@@ -30,16 +31,12 @@ class WindowedJoinPlan:
 
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:
         self.join = JoinPlan.compile(spec.join, schemas)
-        own = {side: _own(schemas[side]) for side in spec.join.sides}
+        own = {side: user_columns(schemas[side]) for side in spec.join.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
         (time,) = spec.join.left.time_columns
         self.rows = self.join.pane_schema | {JOIN_TIME: _time(schemas[LEFT][time])}
         self.ports = self.join.ports
         self.pane_schema = engine_parts(spec.windows).compile(spec.windows, {INPUT: self.rows}).pane_schema
-
-
-def _own(schema: Schema) -> dict[str, pl.DataType]:
-    return {name: dtype for name, dtype in schema.items() if not name.startswith("__")}
 
 
 def _time(dtype: pl.DataType) -> pl.DataType:

@@ -9,7 +9,7 @@ So a batch costs as much as the windows of the keys of its rows.
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import (
     BORN,
     CLOSED,
@@ -23,6 +23,7 @@ from panewise.engine.columns import (
     TIME,
     UNFLIPPED,
 )
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import joined
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import StreamTime
@@ -52,8 +53,7 @@ def moved(plan: WindowPlan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.Data
     assert isinstance(plan.spec.watermark, StreamTime)
     delay = plan.spec.watermark.delay.us
     seen = marked(rows.group_by(plan.keys, maintain_order=True).agg(pl.col(TIME).max()), before, plan.keys)
-    low = pl.lit(MIN_INSTANT, dtype=pl.Int64)
-    reached = pl.when(pl.col(TIME) < MIN_INSTANT + delay).then(low).otherwise(pl.col(TIME) - delay)
+    reached = shifted(pl.col(TIME), -delay)
     further = pl.col(KEY_WATERMARK).is_null() | (reached > pl.col(KEY_WATERMARK))
     return seen.filter(further).select(*plan.keys, reached.alias(KEY_WATERMARK))
 

@@ -1,7 +1,7 @@
 """The compiled specification: everything about an operator that does not change while it runs."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START
+from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START, WAS_STORED
 from panewise.engine.ingest.validate import InputPort
 from panewise.engine.kernels.small_frames import grouped
 from panewise.engine.progress.clocks import Clocks
@@ -69,8 +69,13 @@ class WindowPlan(InputPort):
         self.counted = counted(spec.window)  # whether watermarks and times are row numbers
         own = {**self.trigger.columns, **({KEY_WATERMARK: pl.Int64()} if self.by_key else {})}
         self._of_sliding(spec)
+        # How a new window is merged with a stored one, unless the trigger has a state that is merged, too.
+        stateless = not self.trigger.passing and not self.trigger.merging(pl.col(WAS_STORED))
+        self.pairs = window_table.pairs_of(self.aggregation, periodic=self.periodic) if stateless else None
+        self.any_order = stateless and window_table.any_order(self.aggregation)
         self.table_schema = window_table.table_schema(key_types, self.aggregation, own, live=self.compares)
         self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
+        self.no_windows = pl.DataFrame(schema=self.table_schema)
         self.identity = [*self.keys, START, END]
         self.shape = Shape(
             self.table_schema,
@@ -89,6 +94,13 @@ class WindowPlan(InputPort):
         # Whether a window may contain several slices.
         self.joins_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
         self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
+        # Whether the windows of a row depend on the clock of the operator, which then assigns them.
+        self.needs_clock = spec.time == "processing"
+        # Partials of valid rows are made where rows are read, so only one for each key and slice is shuffled.
+        # The same rows always result in the same bytes. The panes would not depend on the order of the
+        # partials. But Spark may run a reader again when a shuffle was lost with an executor, and fails the
+        # query if the bytes then differ.
+        self.combine = partial(self.aggregation.lift, by=[*self.keys, SLICE])
 
     def _of_sliding(self, spec: WindowOperator) -> None:
         """Sets the attributes that only sliding windows use."""
@@ -104,21 +116,6 @@ class WindowPlan(InputPort):
         # Partials that are never merged with those of a stored window need not be mergeable.
         if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
             self.aggregation = range_aggregation(self.pieces)
-
-    @property
-    def needs_clock(self) -> bool:
-        """Whether the windows of a row depend on the clock of the operator, which then assigns them."""
-        return self.spec.time == "processing"
-
-    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Returns the partials of valid rows per key and ``__slice``.
-
-        This is done where rows are read, so only one partial for each key and slice is shuffled. The same
-        rows always result in the same bytes. The panes would not depend on the order of the partials
-        (:attr:`can_combine`). But Spark may run a reader again when a shuffle was lost with an executor, and
-        fails the query if the bytes then differ.
-        """
-        return self.aggregation.lift(valid, [*self.keys, SLICE])
 
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
         """Merges the partials of several readers per key and ``__slice``."""
@@ -166,10 +163,6 @@ class WindowPlan(InputPort):
             and not self.by_key
             and not self.counted
         )
-
-    def no_windows(self) -> pl.DataFrame:
-        """Returns an empty window table."""
-        return pl.DataFrame(schema=self.table_schema)
 
 
 def _aggregation(

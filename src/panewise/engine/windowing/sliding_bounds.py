@@ -17,23 +17,12 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, SLIDE_CODE, START
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.spec import Rows, Sliding, closed_at_end
 
 BLOCKS = 64  # blocks per window length
-
-
-def later(time: pl.Expr, by: int) -> pl.Expr:
-    """Returns a time that is later by `by`, at most the last 64-bit instant."""
-    if by > MAX_INSTANT:
-        return later(later(time, MAX_INSTANT), by - MAX_INSTANT)
-    return pl.when(time > MAX_INSTANT - by).then(pl.lit(MAX_INSTANT)).otherwise(time + by)
-
-
-def earlier(time: pl.Expr, by: int) -> pl.Expr:
-    """Returns a time that is earlier by `by`, at least the first 64-bit instant."""
-    return pl.when(time < MIN_INSTANT + by).then(pl.lit(MIN_INSTANT)).otherwise(time - by)
 
 
 @dataclass(frozen=True)
@@ -89,7 +78,7 @@ class Slide:
 
     def needed_until(self, time: pl.Expr) -> pl.Expr:
         """Returns the ``__end`` of the slice of each time."""
-        return later(time, self._lasts)
+        return shifted(time, self._lasts)
 
     def needed(self, time: int) -> int:
         """Returns the ``__end`` of the slice of one time."""
@@ -110,7 +99,7 @@ class Slide:
 
     def block_needed_until(self, start: pl.Expr) -> pl.Expr:
         """Returns the ``__end`` of each block: the end of the last slice that it can contain."""
-        return later(start, self._lasts + self._stretch - 1)
+        return shifted(start, self._lasts + self._stretch - 1)
 
     def block_needed(self, start: int) -> int:
         """Returns the ``__end`` of one block."""

@@ -9,13 +9,13 @@ occurs at most once on either side, :func:`paired` merges two columns in one exp
 Otherwise :func:`merged` groups the rows of each window. Either costs one pass over the partial columns.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.sums import leaving
+from panewise.engine.aggregate.aggregation import Aggregation, leaving
 from panewise.engine.columns import (
     BORN,
     CLOSED,
@@ -129,38 +129,39 @@ def merged(
 _ADDED = "__added:"
 
 
-def paired(
-    aggregation: Aggregation, known: FoundRows, new: pl.DataFrame, *, periodic: bool
-) -> pl.DataFrame | None:
-    """Returns the new windows merged with the stored ones; None if they must be merged in groups.
-
-    They must be merged in groups if a part cannot be merged in pairs, or if a sum may leave the range of its
-    type. Each new window must occur once. The merged windows equal those of
-    :func:`panewise.engine.windowing.window_table.merged`.
+def pairs_of(aggregation: Aggregation, *, periodic: bool) -> dict[str, pl.Expr] | None:
+    """Returns the columns of a stored window merged with a new one; None if a part cannot be merged in pairs.
 
     A new window is younger than any stored window and has not fired yet. So of the bookkeeping only the
     number of pending rows changes, and with `periodic` also the time since when rows are pending.
     """
-    parts = aggregation.parts
-    pairs = {part.name: part.pair for part in parts if part.pair is not None}
-    if any(part.pair is None and part.fitting is None for part in parts):
+    if any(part.pair is None and part.fitting is None for part in aggregation.parts):
         return None
-    if leaving(parts, known.rows, 2) or leaving(parts, new, 2):
+    pairs = {PENDING: pl.col(PENDING) + pl.col(_ADDED + PENDING)}
+    if periodic:
+        pairs[BORN] = pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN))
+    for part in aggregation.parts:
+        if part.pair is not None:
+            pairs[part.name] = part.pair(pl.col(part.name), pl.col(_ADDED + part.name))
+    return pairs
+
+
+def paired(
+    aggregation: Aggregation, pairs: Mapping[str, pl.Expr], known: FoundRows, new: pl.DataFrame
+) -> pl.DataFrame | None:
+    """Returns the new windows merged with the stored ones; None if they must be merged in groups.
+
+    They must be if a sum may leave the range of its type. Each new window must occur once. The merged windows
+    equal those of :func:`merged`.
+    """
+    if leaving(aggregation.parts, known.rows, 2) or leaving(aggregation.parts, new, 2):
         return None
-    added = take_rows(new[[PENDING, *([BORN] if periodic else []), *pairs]], known.which)
+    added = take_rows(new[[*pairs]], known.which)
     both = known.rows.hstack([column.alias(_ADDED + column.name) for column in added.get_columns()])
-    sums = [pair(pl.col(name), pl.col(_ADDED + name)).alias(name) for name, pair in pairs.items()]
-    since = (
-        [pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN)).alias(BORN)]
-        if periodic
-        else []
-    )
-    merged = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *since, *sums)[
-        known.rows.columns
-    ]
+    both = both.with_columns_seq(expr.alias(name) for name, expr in pairs.items())
     others = np.ones(new.height, dtype=np.bool_)
     others[known.which] = False
-    return vstack_frames([merged, filter_rows(new, pl.Series(others))])
+    return vstack_frames([both[known.rows.columns], filter_rows(new, pl.Series(others))])
 
 
 def any_order(aggregation: Aggregation) -> bool:

@@ -53,8 +53,7 @@ class WindowResults:
         windows = state.windows.all()
         windows = key_watermarks.without(windows) if plan.by_key else windows
         results = [_results(plan, windows.filter(~pl.col(CLOSED)))]
-        slices = None if state.slices is None else state.slices.by_time.all()
-        if plan.made_when_complete and slices is not None and not slices.is_empty():
+        if plan.made_when_complete and (slices := state.sliced.by_time.all()).height:
             results.append(_results(plan, _unmade(self.operator, slices)))
         return pl.concat(results), _identity(plan, windows.filter(CLOSED))
 
@@ -97,9 +96,8 @@ def _change(plan: WindowPlan, windows: pl.DataFrame, deleted: pl.DataFrame | Non
 
 def _unmade(operator: WindowEngine, news: pl.DataFrame) -> pl.DataFrame:
     state, plan = operator.state, operator.plan
-    assert state.slices is not None
-    marks = _key_watermarks(operator, news) if plan.by_key else plan.no_windows()
-    return unmade_with(plan, state.slices, news, state.clocks, marks)
+    marks = _key_watermarks(operator, news) if plan.by_key else plan.no_windows
+    return unmade_with(plan, state.sliced, news, state.clocks, marks)
 
 
 def _key_watermarks(operator: WindowEngine, rows: pl.DataFrame) -> pl.DataFrame:

@@ -5,16 +5,18 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, START
-from panewise.engine.ingest.input_state import checked, read_clocks
+from panewise.engine.columns import END, KEY_WATERMARK, START, key_columns
+from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
 from panewise.engine.windows.sliding.intake import waiting
-from panewise.engine.windows.state import SLICES, WINDOWS, WindowOperatorState
+from panewise.engine.windows.sliding.slices import SLICES
+from panewise.engine.windows.state import WINDOWS, WindowOperatorState
 from panewise.spec import Global, Sliding, WindowOperator, counted, merging
 from panewise.spec.rules.sliding import fires_only_when_complete
+from panewise.state.manifest import checked
 
 
 def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -23,8 +25,8 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     Sliding windows that fire only when they are complete are not stored before. They are computed from the
     slices.
     """
-    clocks = read_clocks(checked(header, WindowOperatorState.checks), Clocks.initial(spec))
-    keys = list(spec.keys) or [ONE_KEY]
+    clocks = read_clocks(checked(header, WindowOperatorState.FIELDS), Clocks.initial(spec))
+    keys = key_columns(spec.keys)
     identity = [*keys, START, END]
     together = merging(spec.window) or clocks.by_key
     cell, marks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []

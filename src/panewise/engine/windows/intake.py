@@ -18,7 +18,7 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import custom, fixed_lateness, key_watermarks, row_numbering, window_table
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.window_table import TriggerContext, any_order, paired
+from panewise.engine.windowing.window_table import TriggerContext, paired
 from panewise.engine.windowing.windows_of_slices import SliceTable, windows_of_slices
 from panewise.engine.windows.sliding.slices import Slices
 
@@ -170,7 +170,7 @@ def _closed(
 ) -> pl.DataFrame:
     """Returns the closed windows among those of the rows."""
     if not plan.can_close:
-        return plan.no_windows()
+        return plan.no_windows
     return stored.find(slices.windows_of(plan.keys, rows)).filter(CLOSED)
 
 
@@ -221,12 +221,11 @@ def _into_windows(
     )
     # The fastest way that is right: row by row (`paired`) if each window occurs once and the trigger has no
     # state; otherwise in groups (`merged_windows`).
-    plain = not plan.trigger.passing and not plan.trigger.merging(pl.col(WAS_STORED))
-    if plain and not once and any_order(plan.aggregation):
+    if plan.any_order and not once:
         new, once = merged_windows(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
     known = stored.look_up(wanted if once else wanted.unique(maintain_order=True))
-    touched = paired(plan.aggregation, known, new, periodic=plan.periodic) if plain and once else None
+    touched = paired(plan.aggregation, plan.pairs, known, new) if plan.pairs and once else None
     if touched is None:
         touched = (
             merged_windows(plan, known.rows, new, plan.identity) if known.rows.height or not once else new

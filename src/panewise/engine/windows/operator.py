@@ -31,7 +31,7 @@ from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_merge import of_sessions
 from panewise.engine.windows.sliding.intake import completed, completed_of_keys, of_sliding, unmade
-from panewise.engine.windows.sliding.slices import Slices
+from panewise.engine.windows.sliding.slices import BLOCKS, SLICES, Slices
 from panewise.engine.windows.state import WindowOperatorState
 from panewise.families import INPUT
 from panewise.spec import Custom, RowInputs, WindowOperator, merging
@@ -57,11 +57,15 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
         plan = plan or WindowPlan(spec, schema)
-        slices = Slices.nothing(plan.slices) if plan.sliding else None
-        windows = StoredTable.nothing(plan.shape, MemoryLibrary())
-        super().__init__(
-            spec, plan, WindowOperatorState(windows=windows, clocks=Clocks.initial(spec), slices=slices)
+        state = WindowOperatorState(
+            windows=StoredTable.nothing(plan.shape, MemoryLibrary()), clocks=Clocks.initial(spec)
         )
+        if plan.sliding:
+            names = (SLICES, BLOCKS)
+            state = state.with_tables(
+                {name: StoredTable.nothing(plan.slices, MemoryLibrary()) for name in names}
+            )
+        super().__init__(spec, plan, state)
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
@@ -173,8 +177,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
 
     def next_due(self) -> int | None:
         """Returns :func:`panewise.engine.windowing.firing.next_due` for the present state."""
-        slices = None if self.state.slices is None else self.state.slices.by_time
-        return firing.next_due(self.plan, self.state.windows, self.state.clocks, slices)
+        return firing.next_due(self.plan, self.state.windows, self.state.clocks, self.state.slices)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows: keys, window_start, window_end, pending, closed."""
@@ -182,8 +185,8 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         keys, bounds = panes.identity(spec, self.plan.schema)
         windows = self.state.windows.all()
         windows = key_watermarks.without(windows) if self.plan.by_key else windows
-        if self.state.slices is not None and self.plan.made_when_complete:
-            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._key_watermarks())
+        if self.plan.made_when_complete:
+            waiting = unmade(self.plan, self.state.sliced, self.state.clocks, self._key_watermarks())
             windows = pl.concat([windows.select(waiting.columns), waiting])
         output = windows.select(
             *keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed")
@@ -217,9 +220,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
 
     def _apply(self, rows: pl.DataFrame) -> Intake:
         """Applies rows to windows of the kind of the specification. Nothing is evaluated or stored yet."""
-        if self.state.slices is not None:
+        if self.plan.sliding:
             return of_sliding(
-                self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns
+                self.plan, self.state.windows, self.state.sliced, rows, self.state.clocks, self._late_columns
             )
         apply = of_sessions if merging(self.plan.spec.window) else intake.of_rows
         return apply(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
@@ -250,7 +253,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             replace(effect, touched=touched, slices=slices, replaced=pl.concat([effect.replaced, others])),
             rows.height,
         )
-        self._store(key_watermarks.written(plan, moved), plan.no_windows())
+        self._store(key_watermarks.written(plan, moved), plan.no_windows)
         return replace(
             output,
             late=effect.late,
@@ -325,8 +328,8 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Moves the clocks, and evaluates the windows that this concerns."""
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         affected, horizon = self.state.windows.select(due.test, due.may), clocks.horizon(plan.spec)
-        if self.state.slices is not None:
-            more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._key_watermarks)
+        if plan.sliding:
+            more, slices = completed(plan, self.state.sliced, self.state.clocks, clocks, self._key_watermarks)
             affected = pl.concat([affected, more])
             if self._effects is not None:
                 self._effects.append(Intake.of_clocks(more))
@@ -345,18 +348,16 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         return (
             key_watermarks.watermarks_of(self.state.windows.all(), self.plan.keys)
             if self.plan.by_key
-            else self.plan.no_windows()
+            else self.plan.no_windows
         )
 
     def _store_slices(self, slices: Slices | None) -> None:
         """Stores the slices of sliding windows."""
         if slices is not None:
-            known = self.state.slices or slices
-            self.changed = self.changed or any(
-                new.newest is not old.newest for new, old in zip(slices.tables, known.tables, strict=True)
-            )
-            tables = [sealed_if_long(table) for table in slices.tables]
-            self.state = replace(self.state, slices=slices.having(tables))
+            known, tables = self.state.tables, slices.tables
+            self.changed |= any(table.newest is not known[name].newest for name, table in tables.items())
+            sealed = {name: sealed_if_long(table) for name, table in tables.items()}
+            self.state = replace(self.state.with_tables(sealed), in_blocks=slices.in_blocks)
 
     def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
         windows = self.state.windows.changed(put, removed)

@@ -9,7 +9,7 @@ from typing import Any
 from panewise.errors import AggregateOverflowError
 from panewise.oracle.aggregate.pairs import is_of_pairs, of_pairs
 from panewise.oracle.aggregate.rankings import collected, distinct, most_frequent, ranked
-from panewise.oracle.columns import decimal_precision, decimal_scale, is_long, is_nan, sort_key
+from panewise.oracle.columns import digits_of, is_long, is_nan, sort_key
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.user_values import checked_result, state_text
 
@@ -44,14 +44,16 @@ def _of_values(what: Aggregate, every: list[Any], kind: str | None) -> Any:
     """Returns the aggregate of the values of one column, nulls included."""
     values = [value for value in every if value is not None]
     match what.fn:
-        case "first" | "last":
+        case "first" | "last" | "first_n" | "last_n":
             return _edge(what, values if what.ignorenulls else every)
-        case "first_n" | "last_n":
-            return _edges(what, values if what.ignorenulls else every)
         case "collect_list" if what.nulls == "include":
             return every
-        case "count" | "count_if" | "count_distinct" | "approx_count_distinct":
-            return _count(what, values)
+        case "count":
+            return len(values)
+        case "count_if":
+            return sum(value is True for value in values)
+        case "count_distinct" | "approx_count_distinct":
+            return len(distinct(values))  # for approx_count_distinct, the exact result is within every rsd
         case "collect_list" | "collect_set" | "sort_list" | "top_n":
             return collected(what, values)
         case _:
@@ -69,24 +71,10 @@ def _user(what: Aggregate, rows: list[list[Any]]) -> Any:
 
 
 def _edge(what: Aggregate, values: list[Any]) -> Any:
-    if not values:
-        return None
-    return values[0] if what.fn == "first" else values[-1]
-
-
-def _edges(what: Aggregate, values: list[Any]) -> list[Any]:
-    assert what.n is not None
-    return values[: what.n] if what.fn == "first_n" else values[-what.n :]
-
-
-def _count(what: Aggregate, values: list[Any]) -> int:
-    match what.fn:
-        case "count":
-            return len(values)
-        case "count_if":
-            return sum(value is True for value in values)
-        case _:
-            return len(distinct(values))  # for approx_count_distinct, the exact result is within every rsd
+    """Returns the first or last value, null without values, or the list of the first or last n."""
+    is_first, count = what.fn.startswith("first"), what.n or 1
+    edge = values[:count] if is_first else values[-count:]
+    return edge if what.n is not None else edge[0] if edge else None
 
 
 def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
@@ -165,16 +153,12 @@ def _digits(values: list[Any], kind: str | None) -> tuple[int, int]:
     Without a declared type these are 38 and the largest scale of the values.
     """
     if kind is not None:
-        return decimal_precision(kind), decimal_scale(kind)
+        return digits_of(kind)
     return 38, max(0, *(-int(value.as_tuple().exponent) for value in values))
 
 
 def _fitting(fn: str, column: str | None, result: Decimal, precision: int, scale: int) -> Decimal:
-    """Returns the result after checking that it fits decimal(precision, scale) (semantics 24.16).
-
-    Raises:
-        AggregateOverflowError: if it does not fit.
-    """
+    """Returns the result after checking that it fits decimal(precision, scale) (semantics 24.16)."""
     if result.copy_abs() < Decimal(10) ** (precision - scale):
         return result
     rule = "a sum or a mean of decimals fits its result type (semantics 24.16)"

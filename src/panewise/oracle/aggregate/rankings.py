@@ -23,7 +23,7 @@ def ranked(what: Aggregate, rows: list[dict[str, Any]]) -> Any:
 def _directions(what: Aggregate) -> list[tuple[str, bool]]:
     """Returns the columns that rank the rows, each with whether the smallest value comes first."""
     first = what.fn == "min_by" or what.ascending is True
-    return [(what.by or "", first), *((one.column, one.ascending) for one in what.then_by)]
+    return [(what.by or "", first), *((order.column, order.ascending) for order in what.then_by)]
 
 
 def _rank(name: str, row: dict[str, Any]) -> Any:
@@ -52,8 +52,8 @@ def most_frequent(values: list[Any]) -> Any:
 
 def distinct(values: list[Any]) -> list[Any]:
     """Returns each value once, in the order of their first occurrences."""
-    found: list[Any] = []
+    different: list[Any] = []
     for value in values:
-        if not any(same_value(value, other) for other in found):
-            found.append(value)
-    return found
+        if not any(same_value(value, other) for other in different):
+            different.append(value)
+    return different

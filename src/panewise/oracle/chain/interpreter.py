@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import decimal_scale, same_value, sort_key
+from panewise.oracle.columns import digits_of, same_value, sort_key
 from panewise.oracle.outputs import Output, concatenate
 from panewise.oracle.progress.clocks import Clock
 from panewise.oracle.rows import as_key
@@ -132,7 +132,7 @@ class _StageState:
             if pane["op"] == "+":
                 self.rows[_identity(self.before, pane)] = pane
         emitted = [
-            one for group in sorted(arrived, key=_order) for one in self._fire(group, arrived[group], clock)
+            pane for group in sorted(arrived, key=_order) for pane in self._fire(group, arrived[group], clock)
         ]
         if self.spec.accumulation == "discarding":
             self.rows.clear()
@@ -246,8 +246,8 @@ def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict
     They are needed only for the result types of decimals (semantics 24.16). So columns from which no decimal
     can result are left out: lists, and user-defined aggregates that are not decimals.
     """
-    found = {name: kinds[name] for name in keys if name in kinds}
-    return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
+    of_keys = {name: kinds[name] for name in keys if name in kinds}
+    return of_keys | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
 
 
 _COUNTS = ("count", "count_if", "count_distinct", "approx_count_distinct", "regr_count")
@@ -281,7 +281,7 @@ def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
         return kind
     fn = what.fn.removesuffix("_distinct")
     if fn in ("sum", "avg") and kind is not None and kind.startswith("decimal"):
-        precision, scale = int(kind[len("decimal(") :].split(",")[0]), decimal_scale(kind)
+        precision, scale = digits_of(kind)
         if fn == "sum":
             return f"decimal({min(38, precision + 10)},{scale})"
         return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"

@@ -24,10 +24,6 @@ class CogroupInterpreter(TwoSidedInterpreter):
 
     Late and invalid rows name their `side`, and counts are by side.
 
-    Args:
-        spec: the specification of the cogroup.
-        types: the types of the columns of each side.
-
     >>> from panewise import Side, Tumbling, functions as F
     >>> spec = CogroupOperator(left=Side(event_time="t"), right=Side(event_time="u"), window=Tumbling(10),
     ...     left_aggregates=[F.count().alias("n")], right_aggregates=[F.collect_list("v").alias("values")])
@@ -68,26 +64,26 @@ class _Windows(Interpreter):
 
     def _contents(self, window: LiveWindow) -> dict[str, Any]:
         """Computes each aggregate from the rows of its side."""
-        rows = [self._rows.row(one[ROW_NUMBER]) for one in window.stored]
-        found: dict[str, Any] = {}
+        rows = [self._rows.row(row[ROW_NUMBER]) for row in window.stored]
+        values: dict[str, Any] = {}
         for side, types in self._types_of.items():
-            mine = [one.row.values for one in rows if one.side == side]
+            mine = [applied.row.values for applied in rows if applied.side == side]
             for what in self._cogroup.aggregates_of(side):
-                found[what.name] = aggregate(what, mine, types.get(what.column or ""))
+                values[what.name] = aggregate(what, mine, types.get(what.column or ""))
         for both in self._cogroup.both_aggregates:
-            found[both.name] = _of_both(both, rows)
+            values[both.name] = _of_both(both, rows)
         stamp = {"earliest": min_, "latest": max_}.get(self._cogroup.timestamp or "")
         if stamp is not None:
-            found["timestamp"] = aggregate(stamp(ROW_TIME), window.stored, None)
-        return found
+            values["timestamp"] = aggregate(stamp(ROW_TIME), window.stored, None)
+        return values
 
 
 def _of_both(what: MergeAggregate, rows: list[Applied]) -> Any:
     """Returns an aggregate of the rows of both sides, which are in arrival order."""
     user = what.user
     state = user.init()
-    for one in rows:
-        accumulate = user.accumulate_left if one.side == LEFT else user.accumulate_right
-        state = accumulate(state, one.row.values[what.of(one.side)])
+    for applied in rows:
+        accumulate = user.accumulate_left if applied.side == LEFT else user.accumulate_right
+        state = accumulate(state, applied.row.values[what.of(applied.side)])
     state_text(user.name, state)
     return checked_result(user, user.finish(state))

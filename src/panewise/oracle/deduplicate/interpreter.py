@@ -41,10 +41,6 @@ class DeduplicateInterpreter(RowInterpreter):
 
     The emitted rows take the place of panes.
 
-    Args:
-        spec: the specification of the operator.
-        types: types of columns, as for :class:`panewise.oracle.Interpreter`.
-
     >>> oracle = DeduplicateInterpreter(DeduplicateOperator(keys=["id"], within=10))
     >>> output = oracle.add([{"event_time": t, "id": "a"} for t in (0, 9, 10)])
     >>> [row["event_time"] for row in output["panes"]]
@@ -71,10 +67,11 @@ class DeduplicateInterpreter(RowInterpreter):
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the waiting rows and the groups that are stored (semantics 45.14)."""
-        rows = [(one.row.key, one.row.time, one.row.time + 1, 1) for one in self._waiting]
+        rows = [(placed.row.key, placed.row.time, placed.row.time + 1, 1) for placed in self._waiting]
+        complete = self._spec.emit == "complete"
         groups = [
-            (one.key, one.anchor, self._end(one), int(self._spec.emit == "complete" and one.emitted is None))
-            for one in self._groups
+            (group.key, group.anchor, self._end(group), int(complete and group.emitted is None))
+            for group in self._groups
         ]
         windows = [
             {**dict(zip(self._spec.keys, key, strict=True)), **self._bounds(start, end), "pending": pending}
@@ -100,24 +97,24 @@ class DeduplicateInterpreter(RowInterpreter):
 
     def _emit(self) -> list[dict[str, Any]]:
         """Takes the rows that can be taken, and returns the rows to emit."""
-        ready = [one for one in self._waiting if self._is_ready(one)]
-        self._waiting = [one for one in self._waiting if not self._is_ready(one)]
+        ready = [placed for placed in self._waiting if self._is_ready(placed)]
+        self._waiting = [placed for placed in self._waiting if not self._is_ready(placed)]
         if self._spec.waits:
-            ready.sort(key=lambda one: (one.row.time, one.number))
-        for one in ready:
-            self._group(one)
+            ready.sort(key=lambda placed: (placed.row.time, placed.number))
+        for placed in ready:
+            self._group(placed)
         match self._spec.emit:
             case "at_once":
                 emitted = self._not_yet_emitted(self._groups)
             case "retracting":
                 emitted = self._replaced()
             case _:
-                emitted = self._not_yet_emitted([one for one in self._groups if self._is_known(one)])
-        self._groups = [one for one in self._groups if not self._reached(self._end(one))]
+                emitted = self._not_yet_emitted([group for group in self._groups if self._is_known(group)])
+        self._groups = [group for group in self._groups if not self._reached(self._end(group))]
         return emitted
 
-    def _is_ready(self, one: _PlacedRow) -> bool:
-        return not self._spec.waits or self._reached(one.row.time + 1)
+    def _is_ready(self, placed: _PlacedRow) -> bool:
+        return not self._spec.waits or self._reached(placed.row.time + 1)
 
     def _reached(self, instant: int | None) -> bool:
         if instant is not None and instant > MAX_INSTANT:
@@ -129,25 +126,25 @@ class DeduplicateInterpreter(RowInterpreter):
         us = self._spec.within_us
         return None if us is None else group.anchor + us
 
-    def _group(self, one: _PlacedRow) -> None:
+    def _group(self, placed: _PlacedRow) -> None:
         """Lets a row join a group, or open one (semantics 45.2)."""
         near = [
             group
             for group in self._groups
-            if group.key == one.row.key
-            and (self._spec.within_us is None or abs(one.row.time - group.anchor) < self._spec.within_us)
+            if group.key == placed.row.key
+            and (self._spec.within_us is None or abs(placed.row.time - group.anchor) < self._spec.within_us)
         ]
         if not near:
-            self._groups.append(_Group(one.row.key, one.row.time, one))
+            self._groups.append(_Group(placed.row.key, placed.row.time, placed))
             return
         group = min(near, key=lambda group: group.anchor)
-        if self._is_better(one, group.chosen):
-            group.chosen = one
+        if self._is_better(placed, group.chosen):
+            group.chosen = placed
 
-    def _is_better(self, one: _PlacedRow, other: _PlacedRow) -> bool:
+    def _is_better(self, placed: _PlacedRow, other: _PlacedRow) -> bool:
         """Returns whether a row is chosen in the place of another one (semantics 45.5)."""
         mine, others = (
-            (each.row.time if self._spec.by == "event_time" else 0, each.number) for each in (one, other)
+            (each.row.time if self._spec.by == "event_time" else 0, each.number) for each in (placed, other)
         )
         return mine < others if self._spec.keep == "first" else mine > others
 
@@ -157,14 +154,14 @@ class DeduplicateInterpreter(RowInterpreter):
         return first or self._reached(self._end(group))
 
     def _not_yet_emitted(self, groups: list[_Group]) -> list[dict[str, Any]]:
-        found = [group for group in groups if group.emitted is None]
-        for group in found:
+        new = [group for group in groups if group.emitted is None]
+        for group in new:
             group.emitted = group.chosen
-        return [one.row.values for one in sorted((group.chosen for group in found), key=self._order)]
+        return [placed.row.values for placed in sorted((group.chosen for group in new), key=self._order)]
 
-    def _order(self, one: _PlacedRow) -> tuple[int, int]:
+    def _order(self, placed: _PlacedRow) -> tuple[int, int]:
         """Returns the place of an emitted row (semantics 45.10)."""
-        return (one.row.time if self._spec.waits else 0, one.number)
+        return (placed.row.time if self._spec.waits else 0, placed.number)
 
     def _replaced(self) -> list[dict[str, Any]]:
         """Returns the newly chosen rows, each after the retraction of the row that it replaces."""

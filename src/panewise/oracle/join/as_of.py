@@ -38,11 +38,11 @@ class AsOfJoin(StoringJoin):
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Returns the rows of the left rows that are decided, in the order of semantics 40.3."""
-        decided = [one for one in self._undecided if self._is_decided(one.row)]
-        self._undecided = [one for one in self._undecided if not self._is_decided(one.row)]
+        decided = [left for left in self._undecided if self._is_decided(left.row)]
+        self._undecided = [left for left in self._undecided if not self._is_decided(left.row)]
         rows = []
-        for one in sorted(decided, key=lambda one: one.order):
-            rows += self._of_left(one.row)
+        for left in sorted(decided, key=lambda left: left.order):
+            rows += self._of_left(left.row)
         return rows
 
     def stored(self) -> list[Applied]:
@@ -79,10 +79,10 @@ class AsOfJoin(StoringJoin):
 
     def _is_known(self, left: Row) -> bool:
         """Returns whether no right row can come that is as near as the nearest one so far (37.23)."""
-        horizon, found = self._clocks.horizon(RIGHT), self._partners(left)
-        if not found:
+        horizon, partners = self._clocks.horizon(RIGHT), self._partners(left)
+        if not partners:
             return horizon == math.inf
-        return horizon > left.time + abs(found[0].time - left.time)
+        return horizon > left.time + abs(partners[0].time - left.time)
 
     def _of_left(self, left: Row) -> list[dict[str, Any]]:
         """Returns the rows of a decided left row, none if the type of the join does not emit it."""
@@ -96,19 +96,20 @@ class AsOfJoin(StoringJoin):
 
     def _partners(self, left: Row) -> list[Row]:
         """Returns the partner of a left row, or none."""
-        found = best(self._match, left.time, [one for one in self._matching(left) if self._fits(left, one)])
-        return [] if found is None else [found]
+        fitting = [right for right in self._matching(left) if self._fits(left, right)]
+        partner = best(self._match, left.time, fitting)
+        return [] if partner is None else [partner]
 
     def _matching(self, left: Row) -> list[Applied]:
         """Returns the right rows with equal keys that the strategy allows."""
         return [
-            one
-            for one in self._right
-            if keys_are_equal(left, one.row) and can_be_partner(self._match, left.time, one.row.time)
+            right
+            for right in self._right
+            if keys_are_equal(left, right.row) and can_be_partner(self._match, left.time, right.row.time)
         ]
 
-    def _fits(self, left: Row, one: Applied) -> bool:
-        return condition_is_true(self._spec.condition, left, one.row)
+    def _fits(self, left: Row, right: Applied) -> bool:
+        return condition_is_true(self._spec.condition, left, right.row)
 
 
 def can_be_partner(match: AsOf, left: int, right: int) -> bool:
@@ -129,12 +130,12 @@ def can_be_partner(match: AsOf, left: int, right: int) -> bool:
 def best(match: AsOf, left: int, candidates: Iterable[Applied]) -> Row | None:
     """Returns the right row that the strategy chooses; of equal times the one that arrived last."""
 
-    def rank(one: Applied) -> tuple[int, ...]:
+    def rank(right: Applied) -> tuple[int, ...]:
         if match.strategy == "backward":
-            return -one.row.time, -one.place
+            return -right.row.time, -right.place
         if match.strategy == "forward":
-            return one.row.time, -one.place
-        return abs(one.row.time - left), one.row.time, -one.place
+            return right.row.time, -right.place
+        return abs(right.row.time - left), right.row.time, -right.place
 
     first = min(candidates, key=rank, default=None)
     return None if first is None else first.row

@@ -1,6 +1,7 @@
 """Joins in which each side has a window of rows by arrival (semantics 37.4, 37.5, 37.7 to 37.9)."""
 
 import math
+from itertools import takewhile
 from typing import Any
 
 from panewise.oracle.join.applied import Applied
@@ -58,30 +59,27 @@ class ArrivalJoin(PairingJoin):
     def _insert(self, new: Applied) -> None:
         """Inserts a row into the window of its key, after the evictions that it causes (semantics 10.8)."""
         policy, window = self._policies[new.side], self._windows[new.side]
-        mine = [one for one, _ in window if keys_are_equal(one.row, new.row)]
+        mine = [old for old, _ in window if keys_are_equal(old.row, new.row)]
         evicted: list[Applied] = []
         if isinstance(policy, CountPolicy) and len(mine) >= policy.n:
             evicted = mine[: len(mine) - policy.n + 1]
         if isinstance(policy, DeltaPolicy):
-            for one in mine:
-                if not exceeds(policy, new.row.values, one.row.values):
-                    break
-                evicted.append(one)
-        stays = [it for it in window if all(it[0] is not one for one in evicted)]
+            evicted = list(takewhile(lambda old: exceeds(policy, new.row.values, old.row.values), mine))
+        stays = [it for it in window if all(it[0] is not old for old in evicted)]
         self._windows[new.side] = [*stays, (new, self._clocks.processing_time)]
 
     def _partners(self, new: Applied) -> list[Applied]:
-        found = []
-        for one, _ in self._windows[OTHER[new.side]]:
-            left, right = (new.row, one.row) if new.side == LEFT else (one.row, new.row)
+        partners = []
+        for old, _ in self._windows[OTHER[new.side]]:
+            left, right = (new.row, old.row) if new.side == LEFT else (old.row, new.row)
             if keys_are_equal(left, right) and condition_is_true(self._spec.condition, left, right):
-                found.append(one)
-        return found
+                partners.append(old)
+        return partners
 
-    def _can_get_partner(self, one: Applied) -> bool:
+    def _can_get_partner(self, applied: Applied) -> bool:
         """Returns whether the row is in its window, and rows of the other side may come (semantics 37.5)."""
-        inside = any(it is one for it, _ in self._windows[one.side])
-        return inside and self._clocks.horizon(OTHER[one.side]) != math.inf
+        inside = any(it is applied for it, _ in self._windows[applied.side])
+        return inside and self._clocks.horizon(OTHER[applied.side]) != math.inf
 
 
 class LatestJoin(ArrivalJoin):

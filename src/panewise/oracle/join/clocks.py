@@ -18,7 +18,7 @@ class SideClocks:
         processing_time: the last reading of the clock.
 
     >>> from panewise import JoinOperator
-    >>> from panewise.spec.operators.join.match import Interval
+    >>> from panewise.spec.operators.join.interval import Interval
     >>> from panewise.spec.operators.join.side import Side
     >>> spec = JoinOperator(left=Side(), right=Side(allowed_lateness=5), match=Interval(0, 9))
     >>> clocks = SideClocks(spec)
@@ -75,9 +75,9 @@ class SideClocks:
             self._reading = True
             self._reported_at = dict.fromkeys(self._sides, now)
         for side in self._sides:
-            given = self._spec.sides[side].watermark
-            if isinstance(given, FixedLag):
-                self._raise(side, saturating_add(now, -given.lag.us))
+            mark = self._spec.sides[side].watermark
+            if isinstance(mark, FixedLag):
+                self._raise(side, saturating_add(now, -mark.lag.us))
         self._raise_idle()
 
     def report(self, to: int, side: str | None) -> None:
@@ -87,13 +87,13 @@ class SideClocks:
             InputError: if rows drive the watermark of the side (semantics 36.1, 36.2).
         """
         named = self._sides if side is None else (side,)
-        for one in named:
-            if self._spec.sides[one].event_time is None:
+        for name in named:
+            if self._spec.sides[name].event_time is None:
                 rule = "rows without an event time have no watermark (semantics 36.13)"
-                raise InputError(f"a watermark of the {one} side from outside", rule, "leave it out")
-            if isinstance(self._spec.ports[one].watermark, StreamTime):
+                raise InputError(f"a watermark of the {name} side from outside", rule, "leave it out")
+            if isinstance(self._spec.ports[name].watermark, StreamTime):
                 rule = "with StreamTime rows drive the watermark (semantics 36.1, 36.2)"
-                raise InputError(f"a watermark of the {one} side from outside", rule, "add rows")
+                raise InputError(f"a watermark of the {name} side from outside", rule, "add rows")
         self._report(dict.fromkeys(named, to))
 
     def record_time(self, side: str, time: int) -> None:
@@ -110,9 +110,9 @@ class SideClocks:
             return
         reported = {}
         for side, time in seen.items():
-            given = self._spec.sides[side].watermark
-            if isinstance(given, StreamTime):
-                reported[side] = saturating_add(time, -given.delay.us)
+            mark = self._spec.sides[side].watermark
+            if isinstance(mark, StreamTime):
+                reported[side] = saturating_add(time, -mark.delay.us)
         self._report(reported)
 
     def finish(self, side: str | None) -> None:

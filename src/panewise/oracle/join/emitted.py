@@ -4,15 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.oracle.rows import Row, as_key
-from panewise.spec.operators.join.columns import (
-    EITHER,
-    JOIN_TIME,
-    LEFT,
-    MISSING,
-    OP,
-    RIGHT,
-    Selected,
-)
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, RIGHT, Selected
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.windows.kinds import closed_at_end
 
@@ -20,12 +12,7 @@ Pane = Mapping[str, Any]
 
 
 class EmittedRows:
-    """Makes emitted rows.
-
-    Args:
-        spec: the specification of the join.
-        types: the types of the columns of each side.
-    """
+    """Makes emitted rows. The types of the columns of each side are given."""
 
     def __init__(self, spec: JoinOperator, types: Mapping[str, Mapping[str, str]]) -> None:
         self._spec = spec
@@ -63,14 +50,14 @@ class EmittedRows:
         return end if closed_at_end(windows) else end - 1
 
     def _values(self, rows: Mapping[str, Row]) -> dict[str, Any]:
-        return {one.name: self._value(one, rows) for one in self._selected}
+        return {column.name: self._value(column, rows) for column in self._selected}
 
-    def _value(self, one: Selected, rows: Mapping[str, Row]) -> Any:
+    def _value(self, selected: Selected, rows: Mapping[str, Row]) -> Any:
         """Returns the value of a column; null if its side is missing (semantics 40.2)."""
-        if one.side != EITHER:
-            return rows[one.side].values[one.column] if one.side in rows else None
-        number = self._spec.left.keys.index(one.column)
-        name = one.column if LEFT in rows else self._spec.right.keys[number]
+        if selected.side != EITHER:
+            return rows[selected.side].values[selected.column] if selected.side in rows else None
+        number = self._spec.left.keys.index(selected.column)
+        name = selected.column if LEFT in rows else self._spec.right.keys[number]
         return as_key((rows[LEFT] if LEFT in rows else rows[RIGHT]).values[name])
 
     def _of_window(self, window: Pane | None) -> dict[str, Any]:

@@ -15,12 +15,9 @@ class JoinInterpreter(TwoSidedInterpreter):
     """Interprets one join; each method takes one event and returns the output after it.
 
     The emitted rows take the place of panes. Late and invalid rows name their `side`, and counts are by side.
+    The types of columns say which columns a side has.
 
-    Args:
-        spec: the specification of the join.
-        types: the types of the columns of each side. They say which columns a side has.
-
-    >>> from panewise.spec.operators.join.match import Interval
+    >>> from panewise.spec.operators.join.interval import Interval
     >>> from panewise.spec.operators.join.side import Side
     >>> join = JoinOperator(left=Side(event_time="t"), right=Side(event_time="u"), match=Interval(-2, 5))
     >>> oracle = JoinInterpreter(join, {"left": {"t": "bigint"}, "right": {"u": "bigint"}})

@@ -15,7 +15,7 @@ from panewise.oracle.join.matching import (
 from panewise.oracle.join.pairing import PairingJoin
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.operator import JoinOperator
 
 
@@ -70,10 +70,10 @@ class IntervalJoin(PairingJoin):
         of_sides = {LEFT: max(left, left + right), RIGHT: max(right, left + right)}
         timestamp = self._spec.timestamp or LEFT
         of_pairs = {"later": left + min(right, 0), "earlier": max(of_sides.values()), **of_sides}
-        found = [of_pairs[timestamp], *(of_sides[side] for side in self._spec.outer_sides)]
+        distances = [of_pairs[timestamp], *(of_sides[side] for side in self._spec.outer_sides)]
         if timestamp == "later":
-            found.append(right + min(left, 0))
-        return max(0, *found)
+            distances.append(right + min(left, 0))
+        return max(0, *distances)
 
     def _longest_wait(self, side: str) -> float:
         last = reach(self._match, side)
@@ -84,33 +84,33 @@ class IntervalJoin(PairingJoin):
 
     def _partners(self, new: Applied) -> list[Applied]:
         return [
-            one
-            for one in self._applied
-            if one.side != new.side
-            and self._are_partners(one, new)
-            and (self._can_get_partner(one) if self.joins_late_rows else self._is_retained(one))
+            old
+            for old in self._applied
+            if old.side != new.side
+            and self._are_partners(old, new)
+            and (self._can_get_partner(old) if self.joins_late_rows else self._is_retained(old))
         ]
 
-    def _are_partners(self, one: Applied, other: Applied) -> bool:
-        left, right = (one.row, other.row) if one.side == LEFT else (other.row, one.row)
+    def _are_partners(self, old: Applied, new: Applied) -> bool:
+        left, right = (old.row, new.row) if old.side == LEFT else (new.row, old.row)
         fit = keys_are_equal(left, right) and in_interval(self._match, left, right)
         return fit and condition_is_true(self._spec.condition, left, right)
 
-    def _is_retained(self, one: Applied) -> bool:
+    def _is_retained(self, applied: Applied) -> bool:
         """Returns whether a row is retained, if rows of its side need a retention (semantics 37.1)."""
-        if reach(self._match, one.side) is not None:
+        if reach(self._match, applied.side) is not None:
             return True
         limit, count = self._match.retain_for, self._match.retain_rows
         if limit == "unlimited":
             return True  # semantics 37.24
-        if limit is not None and self._clocks.horizon(OTHER[one.side]) > one.row.time + limit.us:
+        if limit is not None and self._clocks.horizon(OTHER[applied.side]) > applied.row.time + limit.us:
             return False
-        after = [it for it in self._applied if it.side == one.side and it.place > one.place]
-        return count is None or sum(keys_are_equal(it.row, one.row) for it in after) < count
+        after = [it for it in self._applied if it.side == applied.side and it.place > applied.place]
+        return count is None or sum(keys_are_equal(it.row, applied.row) for it in after) < count
 
-    def _can_get_partner(self, one: Applied) -> bool:
+    def _can_get_partner(self, applied: Applied) -> bool:
         """Returns whether a row of the other side that is not late could be a partner (semantics 39)."""
-        horizon, last = self._clocks.horizon(OTHER[one.side]), reach(self._match, one.side)
-        if has_null_key(one.row) or horizon == math.inf:
+        horizon, last = self._clocks.horizon(OTHER[applied.side]), reach(self._match, applied.side)
+        if has_null_key(applied.row) or horizon == math.inf:
             return False
-        return self._is_retained(one) if last is None else horizon <= one.row.time + last
+        return self._is_retained(applied) if last is None else horizon <= applied.row.time + last

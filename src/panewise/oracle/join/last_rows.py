@@ -18,8 +18,8 @@ class LastRowsInTime(AsOfJoin):
 
     def _partners(self, left: Row) -> list[Row]:
         assert isinstance(self._spec.match, LastRows) and isinstance(self._spec.match.right, CountPolicy)
-        earlier = sorted(self._matching(left), key=lambda one: (one.row.time, one.place))
-        return [one.row for one in earlier[-self._spec.match.right.n :] if self._fits(left, one)]
+        earlier = sorted(self._matching(left), key=lambda right: (right.row.time, right.place))
+        return [right.row for right in earlier[-self._spec.match.right.n :] if self._fits(left, right)]
 
 
 def last_rows_join(spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> AsOfJoin | ArrivalJoin:

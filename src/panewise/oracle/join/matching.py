@@ -5,7 +5,7 @@ from panewise.oracle.conditions import matches
 from panewise.oracle.rows import Row
 from panewise.spec.conditions import Node
 from panewise.spec.operators.join.columns import LEFT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 
 
 def keys_are_equal(left: Row, right: Row) -> bool:
@@ -27,7 +27,7 @@ def condition_is_true(condition: Node | None, left: Row, right: Row) -> bool:
 def in_interval(match: Interval, left: Row, right: Row) -> bool:
     """Returns whether the difference of the event times is in the interval (semantics 37).
 
-    >>> from panewise.spec.operators.join.match import Interval
+    >>> from panewise.spec.operators.join.interval import Interval
     >>> rows = [Row({}, time, (), {}) for time in (10, 8, 9)]
     >>> [in_interval(Interval(-2, 5, "right"), rows[0], row) for row in rows[1:]]
     [False, True]

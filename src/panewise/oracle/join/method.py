@@ -68,23 +68,24 @@ class StoringJoin(ABC):
 
     def windows_with_rows(self) -> list[dict[str, Any]]:
         """Returns what :meth:`windows` returns, with the row at its side."""
-        return [{**window, "rows": {one.side: [one.row.values]}} for window, one in self._stored()]
+        stored = self._stored()
+        return [{**window, "rows": {applied.side: [applied.row.values]}} for window, applied in stored]
 
     def _stored(self) -> list[tuple[dict[str, Any], Applied]]:
         """Returns the stored rows, each with its window."""
-        stored = sorted(self.stored(), key=lambda one: one.order)
+        stored = sorted(self.stored(), key=lambda applied: applied.order)
         windows = [
             (
                 {
-                    **dict(zip(self._spec.keys, one.row.key, strict=True)),
-                    **self._bounds(one.row.time),
+                    **dict(zip(self._spec.keys, applied.row.key, strict=True)),
+                    **self._bounds(applied.row.time),
                     "pending": 1,
                     "closed": False,
-                    "__input" if "input" in self._spec.keys else "input": one.side,
+                    "__input" if "input" in self._spec.keys else "input": applied.side,
                 },
-                one,
+                applied,
             )
-            for one in sorted(stored, key=lambda one: one.side == RIGHT)
+            for applied in sorted(stored, key=lambda applied: applied.side == RIGHT)
         ]
         names = ("window_end", "window_start", *self._spec.keys)
         return sorted(windows, key=lambda pair: [sort_key(pair[0][name]) for name in names])

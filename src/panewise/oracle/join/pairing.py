@@ -25,9 +25,9 @@ class PairingJoin(StoringJoin):
     def apply(self, side: str, row: Row) -> None:
         """Stores a row, and finds its partners among the rows that have arrived before it (semantics 27)."""
         new = Applied(side, row, len(self._applied))
-        for one in self._partners(new):
-            self._new_pairs.append(Pair(later=new, earlier=one))
-            one.has_partner = new.has_partner = True
+        for partner in self._partners(new):
+            self._new_pairs.append(Pair(later=new, earlier=partner))
+            partner.has_partner = new.has_partner = True
         self._applied.append(new)
 
     def evaluate(self) -> list[dict[str, Any]]:
@@ -38,21 +38,21 @@ class PairingJoin(StoringJoin):
 
     def stored(self) -> list[Applied]:
         """Returns the rows that are part of the state (semantics 41)."""
-        return [one for one in self._applied if self._is_stored(one)]
+        return [applied for applied in self._applied if self._is_stored(applied)]
 
     def _partners(self, new: Applied) -> list[Applied]:
         """Returns the rows that have arrived before a row and are its partners."""
         raise AssertionError("a subclass determines the partners")
 
-    def _can_get_partner(self, one: Applied) -> bool:
+    def _can_get_partner(self, applied: Applied) -> bool:
         """Returns whether a row that is still to arrive could be a partner (semantics 39)."""
         raise AssertionError("a subclass determines how long")
 
     def _retractions(self) -> list[dict[str, Any]]:
         """Retracts rows that were emitted without a partner and have one now (semantics 39)."""
-        retracted = [one for one in self._applied if one.emitted_alone and one.has_partner]
-        for one in retracted:
-            one.emitted_alone = False
+        retracted = [applied for applied in self._applied if applied.emitted_alone and applied.has_partner]
+        for applied in retracted:
+            applied.emitted_alone = False
         return self._alone(retracted, "-")
 
     def _pairs(self) -> list[dict[str, Any]]:
@@ -71,23 +71,23 @@ class PairingJoin(StoringJoin):
 
     def _without_partner(self) -> list[dict[str, Any]]:
         """Returns the rows without a partner that this evaluation emits (semantics 39)."""
-        found = [
-            one
-            for one in self._applied
-            if one.side in self._spec.outer_sides
-            and not one.has_partner
-            and not one.emitted_alone
-            and (self._spec.unmatched == "early" or not self._can_get_partner(one))
+        alone = [
+            applied
+            for applied in self._applied
+            if applied.side in self._spec.outer_sides
+            and not applied.has_partner
+            and not applied.emitted_alone
+            and (self._spec.unmatched == "early" or not self._can_get_partner(applied))
         ]
-        for one in found:
-            one.emitted_alone = True
-        return self._alone(found, "+")
+        for applied in alone:
+            applied.emitted_alone = True
+        return self._alone(alone, "+")
 
     def _alone(self, rows: list[Applied], op: str) -> list[dict[str, Any]]:
-        ordered = sorted(rows, key=lambda one: one.order)
-        return [self._emitted.alone(one.side, one.row, op) for one in ordered]
+        ordered = sorted(rows, key=lambda applied: applied.order)
+        return [self._emitted.alone(applied.side, applied.row, op) for applied in ordered]
 
-    def _is_stored(self, one: Applied) -> bool:
+    def _is_stored(self, applied: Applied) -> bool:
         """Returns whether the row is part of the state (semantics 41)."""
-        done = one.has_partner and one.side == LEFT and self._spec.how in ("semi", "anti")
-        return self._can_get_partner(one) and not done
+        done = applied.has_partner and applied.side == LEFT and self._spec.how in ("semi", "anti")
+        return self._can_get_partner(applied) and not done

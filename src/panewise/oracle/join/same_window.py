@@ -21,11 +21,7 @@ from panewise.spec.aggregates.functions import collect_list
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.windowing import (
-    ROW_NUMBER,
-    row_key,
-    window_operator,
-)
+from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
 from panewise.spec.windows.kinds import Calendar, Cumulating, Hopping, Tumbling
 
 _NUMBERS = "numbers"
@@ -45,13 +41,7 @@ Emitted: TypeAlias = dict[Item, dict[str, Any]]  # what a window contains, each 
 
 
 class WindowJoin(WindowsOfSides):
-    """Emits the differences between the contents of a window at two firings.
-
-    Args:
-        spec: the specification of the join.
-        clocks: the clocks of the join.
-        emitted: makes the rows to emit.
-    """
+    """Emits the differences between the contents of a window at two firings."""
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
         assert isinstance(spec.match, SameWindow)
@@ -103,7 +93,7 @@ class WindowJoin(WindowsOfSides):
                 return self._rows_of(old, "-")
             self._merged.append((numbers, old))
             return []
-        for merged in [one for one in self._merged if one[0] <= numbers]:
+        for merged in [session for session in self._merged if session[0] <= numbers]:
             self._merged.remove(merged)
             old = {**merged[1], **old}
         items, pane = list(self._items(numbers, last=pane["is_last"])), _numbered(pane, timings)
@@ -121,17 +111,17 @@ class WindowJoin(WindowsOfSides):
     def _items(self, numbers: Numbers, *, last: bool) -> Iterator[Item]:
         """Yields what a window with these rows contains (semantics 37.12). After `last` no row can come."""
         rows = [self._rows[number] for number in sorted(numbers)]
-        lefts, rights = ([one for one in rows if one.side == side] for side in (LEFT, RIGHT))
+        lefts, rights = ([applied for applied in rows if applied.side == side] for side in (LEFT, RIGHT))
         pairs = [(left, right) for left in lefts for right in rights if self._are_partners(left, right)]
-        partnered = {one.place for pair in pairs for one in pair}
+        partnered = {applied.place for pair in pairs for applied in pair}
         if self._spec.how == "semi":
-            yield from (_alone(one) for one in lefts if one.place in partnered)
+            yield from (_alone(applied) for applied in lefts if applied.place in partnered)
             return
         if self._spec.how != "anti":
             yield from (Item(left.place, right.place) for left, right in pairs)
         if self._spec.unmatched == "early" or last:
-            outer = [one for one in rows if one.side in self._spec.outer_sides]
-            yield from (_alone(one) for one in outer if one.place not in partnered)
+            outer = [applied for applied in rows if applied.side in self._spec.outer_sides]
+            yield from (_alone(applied) for applied in outer if applied.place not in partnered)
 
     def _are_partners(self, left: Applied, right: Applied) -> bool:
         return not has_null_key(left.row) and condition_is_true(self._spec.condition, left.row, right.row)
@@ -142,8 +132,8 @@ class WindowJoin(WindowsOfSides):
     def _row_of(self, item: Item, op: str, pane: dict[str, Any]) -> dict[str, Any]:
         if item.left is not None and item.right is not None:
             return self._emitted.pair(self._rows[item.left].row, self._rows[item.right].row, op, pane)
-        one = self._the_one(item)
-        return self._emitted.alone(one.side, one.row, op, pane)
+        alone = self._the_one(item)
+        return self._emitted.alone(alone.side, alone.row, op, pane)
 
     def _order(self, item: Item) -> tuple[Any, ...]:
         """Returns the place of an item among those of its window (semantics 40.3)."""
@@ -164,8 +154,8 @@ def _numbered(pane: dict[str, Any], before: list[str]) -> dict[str, Any]:
     return {**pane, "index": len(before), "nonspeculative_index": place, "is_first": not before}
 
 
-def _alone(one: Applied) -> Item:
-    return Item(one.place, None) if one.side == LEFT else Item(None, one.place)
+def _alone(applied: Applied) -> Item:
+    return Item(applied.place, None) if applied.side == LEFT else Item(None, applied.place)
 
 
 def _firings(panes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

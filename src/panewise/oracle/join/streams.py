@@ -23,12 +23,12 @@ class WaitingRow:
     """A row that waits for its release.
 
     Attributes:
-        one: the row.
+        applied: the row.
         arrived_at: the processing time at which it arrived.
         late: whether its window was complete when it arrived.
     """
 
-    one: Applied
+    applied: Applied
     arrived_at: int
     late: bool
 
@@ -46,11 +46,11 @@ class StreamsJoin(StoringJoin):
 
     def apply(self, side: str, row: Row) -> None:
         """Stores a row until its release. With a null key it has no partner and is dropped (semantics 28)."""
-        one = Applied(side, row, self._arrived)
+        applied = Applied(side, row, self._arrived)
         self._arrived += 1
         if not has_null_key(row):
             late = self._clocks.watermark(side) >= self._first_end(side, row.time)
-            self._waiting[side].append(WaitingRow(one, self._clocks.processing_time, late))
+            self._waiting[side].append(WaitingRow(applied, self._clocks.processing_time, late))
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Releases rows, those of the first side first, and returns their pairs (semantics 37.15, 40.3)."""
@@ -59,30 +59,30 @@ class StreamsJoin(StoringJoin):
             due = [it for it in self._waiting[side] if self._is_due(side, it)]
             self._waiting[side] = [it for it in self._waiting[side] if it not in due]
             for it in due:
-                for partner in sorted(self._partners(it.one), key=lambda one: one.row.time):
-                    left, right = (it.one, partner) if side == LEFT else (partner, it.one)
+                for partner in sorted(self._partners(it.applied), key=lambda partner: partner.row.time):
+                    left, right = (it.applied, partner) if side == LEFT else (partner, it.applied)
                     emitted.append(self._emitted.pair(left.row, right.row))
-                self._released[side].append(it.one)
+                self._released[side].append(it.applied)
         return emitted
 
     def stored(self) -> list[Applied]:
         """Returns the waiting rows, and the released rows that can still be found (semantics 41.5)."""
-        waiting = [it.one for side in (LEFT, RIGHT) for it in self._waiting[side]]
-        found = []
+        waiting = [it.applied for side in (LEFT, RIGHT) for it in self._waiting[side]]
+        released = []
         for side, rows in self._released.items():
             horizon = self._clocks.horizon(OTHER[side])
             size = self._match.windows[side].size
             reach = math.inf if size is None else size
-            found += [
-                one
-                for one in rows
-                if horizon != math.inf and horizon <= one.row.time + reach and self._is_retained(one)
+            released += [
+                applied
+                for applied in rows
+                if horizon != math.inf and horizon <= applied.row.time + reach and self._is_retained(applied)
             ]
-        return waiting + found
+        return waiting + released
 
     def lowest(self) -> float:
         """Returns the least event time of rows that are still to be released."""
-        times = [it.one.row.time for side in (LEFT, RIGHT) for it in self._waiting[side]]
+        times = [it.applied.row.time for side in (LEFT, RIGHT) for it in self._waiting[side]]
         return min([super().lowest(), *times])
 
     def furthest_behind(self) -> int | None:
@@ -104,7 +104,7 @@ class StreamsJoin(StoringJoin):
         window = self._match.windows[side]
         if self._clocks.has_ended(side):
             return True
-        if not it.late and self._clocks.watermark(side) >= self._first_end(side, it.one.row.time):
+        if not it.late and self._clocks.watermark(side) >= self._first_end(side, it.applied.row.time):
             return True
         policy = window.late if it.late else window.early
         if isinstance(policy, Every):
@@ -126,28 +126,28 @@ class StreamsJoin(StoringJoin):
     def _partners(self, new: Applied) -> list[Applied]:
         """Returns the released rows of the other side that match a row which is released now (37.17)."""
         mine = self._match.windows[new.side]
-        found = []
-        for one in self._released[OTHER[new.side]]:
-            left, right = (new.row, one.row) if new.side == LEFT else (one.row, new.row)
-            other = self._match.windows[one.side]
-            near = _reaches(other, one.row, new.row) and _reaches(mine, new.row, one.row)
+        partners = []
+        for old in self._released[OTHER[new.side]]:
+            left, right = (new.row, old.row) if new.side == LEFT else (old.row, new.row)
+            other = self._match.windows[old.side]
+            near = _reaches(other, old.row, new.row) and _reaches(mine, new.row, old.row)
             condition = condition_is_true(self._spec.condition, left, right)
-            if near and condition and keys_are_equal(left, right) and self._is_retained(one):
-                found.append(one)
-        return found
+            if near and condition and keys_are_equal(left, right) and self._is_retained(old):
+                partners.append(old)
+        return partners
 
-    def _is_retained(self, one: Applied) -> bool:
+    def _is_retained(self, applied: Applied) -> bool:
         """Returns whether a released row is among the last rows of its window, and in the retention."""
-        window = self._match.windows[one.side]
+        window = self._match.windows[applied.side]
         retention = math.inf if window.retention is None else window.retention.us
-        if one.row.time < self._clocks.last_mark(one.side) - retention:
+        if applied.row.time < self._clocks.last_mark(applied.side) - retention:
             return False
-        mine = [it for it in self._released[one.side] if _same_key(it.row, one.row)]
+        mine = [it for it in self._released[applied.side] if _same_key(it.row, applied.row)]
         if window.count is not None:
-            return one in mine[-window.count :]
+            return applied in mine[-window.count :]
         if window.retention_rows is not None:
             latest = sorted(mine, key=lambda it: it.row.time)  # stable: of equal time the last one released
-            return one in latest[-window.retention_rows :]
+            return applied in latest[-window.retention_rows :]
         return True
 
 
@@ -156,8 +156,8 @@ def _reaches(window: JoinWindow, row: Row, other: Row) -> bool:
     return window.size is None or other.time - row.time <= window.size
 
 
-def _same_key(one: Row, other: Row) -> bool:
-    return all(same_value(a, b) for a, b in zip(one.key, other.key, strict=True))
+def _same_key(row: Row, other: Row) -> bool:
+    return all(same_value(a, b) for a, b in zip(row.key, other.key, strict=True))
 
 
 def boundary(every: Every, at: int) -> int:

@@ -47,7 +47,7 @@ class TwoSidedInterpreter:
         if ended:
             raise rows_after_finish(f" of the {ended[0]} side")
         output = Collected()
-        valid = {side: self._valid(side, list(given), output) for side, given in rows.items()}
+        valid = {side: self._valid(side, list(of_side), output) for side, of_side in rows.items()}
         for side, row in merged(self._two_sided, self._types, valid):
             self._arrive(side, row, output)
             if self._two_sided.evaluate == "record":
@@ -76,13 +76,13 @@ class TwoSidedInterpreter:
 
         Keys have the names of the left side.
         """
-        found: list[dict[str, Any]] = self._method.windows()
-        return found
+        windows: list[dict[str, Any]] = self._method.windows()
+        return windows
 
     def windows_with_rows(self) -> list[dict[str, Any]]:
         """Returns what :meth:`windows` returns, with rows by side; a stored row is alone, at its side."""
-        found: list[dict[str, Any]] = self._method.windows_with_rows()
-        return found
+        windows: list[dict[str, Any]] = self._method.windows_with_rows()
+        return windows
 
     def progress(self) -> dict[str, Any]:
         """Returns the processing time, the watermark of each side, and what is stored."""
@@ -95,20 +95,20 @@ class TwoSidedInterpreter:
 
     # Rows in
 
-    def _valid(self, side: str, given: list[dict[str, Any]], output: Collected) -> list[Row]:
+    def _valid(self, side: str, rows: list[dict[str, Any]], output: Collected) -> list[Row]:
         """Counts the rows of a side; returns the valid ones in their arrival order (semantics 3, 15)."""
         entry, types, now = self._two_sided.ports[side], self._types[side], self._clocks.processing_time
         time = now if entry.time_columns else 0  # rows without event times are equal in t (36.13)
-        found = []
-        for row in arrival_order(entry, types, given):
+        valid = []
+        for row in arrival_order(entry, types, rows):
             reason = invalid_row_reason(entry, types, row, now)
             output.count(side, "rows_in")
             if reason is None:
-                found.append(read(entry, types, row, time))
+                valid.append(read(entry, types, row, time))
             else:
                 output.count(side, "invalid")
                 output.invalid.append({"row": dict(row), "reason": reason, "input": side})
-        return found
+        return valid
 
     def _arrive(self, side: str, row: Row, output: Collected) -> None:
         """Applies a valid row, unless it is a replay or late (semantics 4, 36.4)."""
@@ -158,16 +158,18 @@ def merged(spec: TwoSided, types: SideTypes, rows: Mapping[str, Sequence[Row]]) 
     left, right = list(rows.get(LEFT, ())), list(rows.get(RIGHT, ()))
     if not by_columns and spec.left.event_time is None:  # semantics 36.13
         return [*((RIGHT, row) for row in right), *((LEFT, row) for row in left)]
-    found: list[tuple[str, Row]] = []
+    ordered: list[tuple[str, Row]] = []
     while left and right:
         if place(LEFT, left[0]) <= place(RIGHT, right[0]):
-            found.append((LEFT, left.pop(0)))
+            ordered.append((LEFT, left.pop(0)))
         else:
-            found.append((RIGHT, right.pop(0)))
-    return [*found, *((LEFT, row) for row in left), *((RIGHT, row) for row in right)]
+            ordered.append((RIGHT, right.pop(0)))
+    return [*ordered, *((LEFT, row) for row in left), *((RIGHT, row) for row in right)]
 
 
 def _have_like_order(spec: TwoSided, types: SideTypes) -> bool:
     """Returns whether both sides name order columns, as many of them and of the same types."""
-    kinds = {side: [types.get(side, {}).get(name) for name in one.order] for side, one in spec.sides.items()}
+    kinds = {
+        name: [types.get(name, {}).get(column) for column in side.order] for name, side in spec.sides.items()
+    }
     return bool(kinds[LEFT]) and kinds[LEFT] == kinds[RIGHT]

@@ -29,26 +29,26 @@ class WindowsOfSides:
 
     def add(self, side: str, row: Row) -> None:
         """Takes a row that is no replay. It waits for the end of its batch."""
-        one = Applied(side, row, len(self._rows))
-        self._rows[one.place] = one
-        self._waiting.append(one)
+        applied = Applied(side, row, len(self._rows))
+        self._rows[applied.place] = applied
+        self._waiting.append(applied)
 
     def take_rows(self, output: Collected) -> None:
         """Adds the rows of a batch to their windows. Adds the late ones, and the counts, to the output."""
-        found = self._operator.add([_as_input(one) for one in self._waiting])
-        late = {one["row"][ROW_NUMBER]: one for one in found["late"]}
-        for one in self._waiting:
-            rejected = late.get(one.place)
+        of_windows = self._operator.add(map(_as_input, self._waiting))
+        late = {entry["row"][ROW_NUMBER]: entry for entry in of_windows["late"]}
+        for applied in self._waiting:
+            rejected = late.get(applied.place)
             if rejected is None or rejected["partial"]:
-                output.count(one.side, "applied")
+                output.count(applied.side, "applied")
             else:
-                output.count(one.side, "late")
+                output.count(applied.side, "late")
             if rejected is not None:
-                output.late.append({**rejected, "row": dict(one.row.given), "input": one.side})
+                output.late.append({**rejected, "row": dict(applied.row.given), "input": applied.side})
                 if rejected["partial"]:
-                    output.count(one.side, "partially_late")
+                    output.count(applied.side, "partially_late")
         self._waiting = []
-        self._panes += found["panes"]
+        self._panes += of_windows["panes"]
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the live windows, with the keys of the left side."""
@@ -63,13 +63,13 @@ class WindowsOfSides:
 
     def _by_side(self, inputs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
         """Returns the rows of a window by side, each in the order of their arrival."""
-        rows = [self._rows[one[ROW_NUMBER]] for one in inputs]
-        return {side: [one.row.values for one in rows if one.side == side] for side in SIDES}
+        rows = [self._rows[row[ROW_NUMBER]] for row in inputs]
+        return {side: [applied.row.values for applied in rows if applied.side == side] for side in SIDES}
 
-    def with_own_keys(self, given: dict[str, Any]) -> dict[str, Any]:
+    def with_own_keys(self, pane: dict[str, Any]) -> dict[str, Any]:
         """Returns a window or pane with the keys of the left side."""
         names = {row_key(place): name for place, name in enumerate(self._keys)}
-        return {names.get(name, name): value for name, value in given.items()}
+        return {names.get(name, name): value for name, value in pane.items()}
 
     def _moved(self) -> list[dict[str, Any]]:
         """Moves the clocks of the windows. Returns the panes since the last call."""
@@ -85,7 +85,7 @@ class WindowsOfSides:
         return panes
 
 
-def _as_input(one: Applied) -> dict[str, Any]:
+def _as_input(applied: Applied) -> dict[str, Any]:
     """Returns a row of either side as the window operator takes it."""
-    keys = {row_key(place): value for place, value in enumerate(one.row.key)}
-    return {**one.row.values, **keys, ROW_TIME: one.row.time, ROW_NUMBER: one.place}
+    keys = {row_key(place): value for place, value in enumerate(applied.row.key)}
+    return {**applied.row.values, **keys, ROW_TIME: applied.row.time, ROW_NUMBER: applied.place}

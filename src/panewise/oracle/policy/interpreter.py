@@ -1,7 +1,8 @@
 """The interpreter of policy windows, one tuple at a time (semantics 10)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import deepcopy
+from itertools import takewhile
 from typing import Any
 
 from panewise.errors import InputError
@@ -53,45 +54,39 @@ class PolicyInterpreter:
         """
         if self._finished:
             raise rows_after_finish()
-
-        def add_rows() -> None:
-            for row in arrival_order(self._spec.tuples, self._types, list(rows)):
-                outcome = self._row(row)
-                self._output["counts"]["rows_in"] += 1
-                self._output["counts"][outcome] += 1
-
-        return self._output_of(add_rows)
+        self._begin()
+        for row in arrival_order(self._spec.tuples, self._types, list(rows)):
+            outcome = self._row(row)
+            self._output["counts"]["rows_in"] += 1
+            self._output["counts"][outcome] += 1
+        return self._output
 
     def clock(self, to: int) -> Output:
         """Reads the clock (semantics 10.10)."""
-
-        def read_clock() -> None:
-            self._now = max(self._now, to)
-            self._create_only_partition()
-            self._act_on_time()
-
-        return self._output_of(read_clock)
+        self._begin()
+        self._now = max(self._now, to)
+        self._create_only_partition()
+        self._act_on_time()
+        return self._output
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Does nothing: policy windows have no event time."""
-        return self._output_of(lambda: None)
+        return empty_output()
 
     def finish(self) -> Output:
         """Ends the input: purges every partition (semantics 10.12)."""
-
-        def end() -> None:
-            if self._finished:
-                return
-            self._create_only_partition()
-            self._finished = True
-            for partition in self._partitions.in_order():
-                if self._spec.flush_on_final and partition.tuples:
-                    self._tumble(partition)
-                self._partitions.remove(partition)
-                self._raise("FINAL", partition, partition.tuples)
-            self._evictions.requested.clear()
-
-        return self._output_of(end)
+        self._begin()
+        if self._finished:
+            return self._output
+        self._create_only_partition()
+        self._finished = True
+        for partition in self._partitions.in_order():
+            if self._spec.flush_on_final and partition.tuples:
+                self._tumble(partition)
+            self._partitions.remove(partition)
+            self._raise("FINAL", partition, partition.tuples)
+        self._evictions.requested.clear()
+        return self._output
 
     def evict(self, named: dict[str, Any]) -> Output:
         """Evicts a partition that is named by the columns of `partition_by` (semantics 10.23).
@@ -99,26 +94,21 @@ class PolicyInterpreter:
         Raises:
             InputError: if the name does not consist of these columns, or there are none.
         """
-
-        def evict_named() -> None:
-            key = self._partitions.key(named)
-            if key in self._partitions:
-                self._evict_partition(self._partitions[key])
-                self._evict_requested()
-
-        return self._output_of(evict_named)
+        self._begin()
+        key = self._partitions.key(named)
+        if key in self._partitions:
+            self._evict_partition(self._partitions[key])
+            self._evict_requested()
+        return self._output
 
     def drain(self) -> Output:
         """Completes all outstanding work, of which there is never any (semantics 10.21)."""
-        return self._output_of(lambda: None)
+        return empty_output()
 
     def checkpoint(self) -> Output:
         """Saves the state, to which :meth:`reset` returns (semantics 10.21)."""
-
-        def save() -> None:
-            self._checkpoint = deepcopy((self._partitions, self._positions))
-
-        return self._output_of(save)
+        self._checkpoint = deepcopy((self._partitions, self._positions))
+        return empty_output()
 
     def reset(self) -> Output:
         """Returns to the state of the last checkpoint; what is due then happens at once (semantics 10.22).
@@ -126,27 +116,18 @@ class PolicyInterpreter:
         Raises:
             InputError: if there is no checkpoint.
         """
-        saved = self._checkpoint
-        if saved is None:
-            raise InputError(
-                "a reset without a checkpoint",
-                "a reset returns to the last checkpoint",
-                "make a checkpoint before it",
-            )
-
-        def restore() -> None:
-            self._restore(*deepcopy(saved))
-            self._act_on_time()
-
-        return self._output_of(restore)
+        if self._checkpoint is None:
+            rule = "a reset returns to the last checkpoint"
+            raise InputError("a reset without a checkpoint", rule, "make a checkpoint before it")
+        self._begin()
+        self._restore(*deepcopy(self._checkpoint))
+        self._act_on_time()
+        return self._output
 
     def reset_to_initial(self) -> Output:
         """Purges all partitions, marks and listeners without an event (semantics 10.22)."""
-
-        def forget() -> None:
-            self._restore(Partitions(self._spec), ReceivedOffsets())
-
-        return self._output_of(forget)
+        self._restore(Partitions(self._spec), ReceivedOffsets())
+        return empty_output()
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the stored partitions, with the number of their tuples, in the order of their keys."""
@@ -161,23 +142,22 @@ class PolicyInterpreter:
         self._partitions, self._positions = partitions, positions
         self._evictions = Evictions(self._spec.partition_eviction, partitions)
 
-    def _output_of(self, what: Callable[[], None]) -> Output:
+    def _begin(self) -> None:
+        """Begins the output of an event."""
         self._output = empty_output()
-        what()
-        return self._output
 
     # Rows (semantics 10.1, 10.7 to 10.9, 10.11)
 
-    def _row(self, given: dict[str, Any]) -> str:
+    def _row(self, added: dict[str, Any]) -> str:
         tuples = self._spec.tuples
-        reason = invalid_reason(tuples, self._types, given, self._now)
+        reason = invalid_reason(tuples, self._types, added, self._now)
         if reason is None:
-            row = read(tuples, self._types, given, self._now)
+            row = read(tuples, self._types, added, self._now)
             if self._positions.is_replay(self._spec.position, row.values):
                 return "replays"
             reason = invalid_tuple_reason(self._spec, row)
         if reason is not None:
-            self._output["invalid"].append({"row": dict(given), "reason": reason})
+            self._output["invalid"].append({"row": dict(added), "reason": reason})
             return "invalid"
         if is_marker(self._spec, row):
             self._create_only_partition()
@@ -230,7 +210,7 @@ class PolicyInterpreter:
                 partition.reference = new
                 self._trigger(partition)
         if isinstance(evict, DeltaPolicy):
-            leaving = partition.first_while(lambda one: exceeds(evict, new.values, one.values))
+            leaving = list(takewhile(lambda old: exceeds(evict, new.values, old.values), partition.tuples))
             if leaving:
                 self._full(partition)
                 self._evict(partition, leaving)
@@ -262,7 +242,7 @@ class PolicyInterpreter:
         evict, trigger, eviction = self._spec.evict, self._spec.trigger, self._spec.partition_eviction
         for partition in self._partitions.in_order():
             if isinstance(evict, TimePolicy) and self._spec.kind == "sliding":
-                leaving = [one for one in partition.tuples if self._now - one.arrived > evict.duration.us]
+                leaving = [old for old in partition.tuples if self._now - old.arrived > evict.duration.us]
                 if leaving:
                     self._evict(partition, leaving)
             if (
@@ -348,11 +328,11 @@ class PolicyInterpreter:
         if spec.listener is not None:
             partition.listener = partition.listener or PartitionListener(spec.listener)
             return partition.listener.notify(
-                event, names, [one.columns for one in tuples], self._now, self._evictions
+                event, names, [each.columns for each in tuples], self._now, self._evictions
             )
         if not spec.aggregates:
-            return [{"tuples": [dict(one.columns) for one in tuples]}]
-        rows = [one.values for one in tuples]
+            return [{"tuples": [dict(each.columns) for each in tuples]}]
+        rows = [each.values for each in tuples]
         return [
             {what.name: aggregate(what, rows, self._types.get(what.column or "")) for what in spec.aggregates}
         ]

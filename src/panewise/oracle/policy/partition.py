@@ -1,6 +1,5 @@
 """A partition of a policy window, its tuples, and which rows are tuples (semantics 10)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,11 +33,10 @@ class PartitionListener:
         Raises:
             InputError: if the listener returns anything but rows of its outputs, or its state is not JSON.
         """
-        made = self._listener.restored(self._state)
-        rows = self._listener.notify(
-            made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now, evictions)
-        )
-        self._state = self._listener.state_of(made)
+        listening = self._listener.restored(self._state)
+        raised = WindowEvent(event, dict(partition), tuple(map(dict, tuples)), now, evictions)
+        rows = self._listener.notify(listening, raised)
+        self._state = self._listener.state_of(listening)
         return [{name: as_type(row.get(name), kind) for name, kind in self._listener.outputs} for row in rows]
 
 
@@ -82,15 +80,6 @@ class Partition:
     full: bool = False
     changed: bool = False
     listener: PartitionListener | None = None
-
-    def first_while(self, test: Callable[[Tuple], bool]) -> list[Tuple]:
-        """Returns the oldest tuples, up to the first that fails the test."""
-        found = []
-        for one in self.tuples:
-            if not test(one):
-                break
-            found.append(one)
-        return found
 
 
 def is_marker(spec: StreamWindow, row: Row) -> bool:

@@ -59,7 +59,7 @@ class Partitions:
 
     def find(self, name: Name) -> StoredPartition | None:
         """Returns the partition of this name; None if it does not exist."""
-        return next((one for one in self.all() if key_of(one.partition) == name), None)
+        return next((partition for partition in self.all() if key_of(partition.partition) == name), None)
 
     def counts(self) -> tuple[int, int]:
         """Returns the number of partitions, and the number of tuples in all of them."""
@@ -85,17 +85,20 @@ class Partitions:
 
         `pending` is the number of their tuples.
         """
-        return [self._window(one) for one in self._by_key()]
+        return [self._window(partition) for partition in self._by_key()]
 
     def windows_with_rows(self) -> list[dict[str, Any]]:
         """Returns the result of :meth:`windows`, with the tuples of each window as events contain them."""
-        return [{**self._window(one), "rows": [it.columns for it in one.tuples]} for one in self._by_key()]
+        return [
+            {**self._window(partition), "rows": [it.columns for it in partition.tuples]}
+            for partition in self._by_key()
+        ]
 
     def _by_key(self) -> list[Partition]:
         return sorted(
             self._stored.values(), key=lambda partition: [sort_key(value) for value in partition.key]
         )
 
-    def _window(self, one: Partition) -> dict[str, Any]:
+    def _window(self, partition: Partition) -> dict[str, Any]:
         bounds = {"window_start": None, "window_end": None}
-        return {**self.names(one), **bounds, "pending": len(one.tuples), "closed": False}
+        return {**self.names(partition), **bounds, "pending": len(partition.tuples), "closed": False}

@@ -28,9 +28,9 @@ class WindowedJoinInterpreter:
     """
 
     def __init__(self, spec: WindowedJoin, types: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        given = {side: dict((types or {}).get(side, {})) for side in spec.join.sides}
-        self._join = JoinInterpreter(spec.join, given)
-        self._windows: Any = part(spec.windows.family.oracle)(spec.windows, _types_of_rows(spec, given))
+        of_sides = {side: dict((types or {}).get(side, {})) for side in spec.join.sides}
+        self._join = JoinInterpreter(spec.join, of_sides)
+        self._windows: Any = part(spec.windows.family.oracle)(spec.windows, _types_of_rows(spec, of_sides))
         self._open = set(spec.join.sides)  # the sides whose input has not ended
         self._watermark: int | None = None
         self._finished = False
@@ -58,8 +58,8 @@ class WindowedJoinInterpreter:
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the stored windows."""
-        found: list[dict[str, Any]] = self._windows.windows()
-        return found
+        windows: list[dict[str, Any]] = self._windows.windows()
+        return windows
 
     def progress(self) -> dict[str, Any]:
         """Returns the clocks of the join, and the stored windows over it."""

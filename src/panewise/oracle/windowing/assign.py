@@ -46,8 +46,8 @@ def windows_of(window: AnyWindow, t: int, values: Mapping[str, Any]) -> list[Bou
             lengths = range(window.step.us, window.size.us + 1, window.step.us)
             return [(start, start + grown) for grown in lengths if t < start + grown]
         case Calendar():
-            found = calendar_window(window, t)
-            return [] if found is None else [found]
+            dates = calendar_window(window, t)
+            return [] if dates is None else [dates]
         case Session():
             return [(t, t + reach(window, values) + (1 if window.closed == "both" else 0))]
         case Sliding():
@@ -70,14 +70,14 @@ def hopping(window: Hopping, t: int) -> list[Bounds]:
 
     Goes back, hop by hop, from the last start at or before `t` while the window ends after `t`.
     """
-    found: list[Bounds] = []
+    containing: list[Bounds] = []
     size, hop = length(window.size), length(window.hop)
     start = last_start(t, hop, window.origin)
     while t < start + size:
         if start >= 0 or not window.only_when_full:
-            found.append((start, start + size))
+            containing.append((start, start + size))
         start -= hop
-    return found[::-1]
+    return containing[::-1]
 
 
 def own_sliding(window: Sliding, t: int) -> Bounds:
@@ -128,9 +128,9 @@ def finite(bounds: Bounds) -> tuple[int, int]:
     return start, end
 
 
-def overlap(window: AnyWindow, one: Bounds, other: Bounds) -> bool:
+def overlap(window: AnyWindow, first: Bounds, second: Bounds) -> bool:
     """Returns whether two windows of a key merge, because they overlap or touch (semantics 9, 9.4)."""
-    (one_start, one_end), (other_start, other_end) = finite(one), finite(other)
+    (first_start, first_end), (second_start, second_end) = finite(first), finite(second)
     if merging_at_touch(window):
-        return one_start <= other_end and other_start <= one_end
-    return one_start < other_end and other_start < one_end
+        return first_start <= second_end and second_start <= first_end
+    return first_start < second_end and second_start < first_end

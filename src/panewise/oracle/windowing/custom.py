@@ -22,13 +22,13 @@ def given_windows(window: Custom, t: int, values: Mapping[str, Any]) -> Any:
     return window.function.function({"event_time": t, **{name: values[name] for name in window.columns}})
 
 
-def no_windows_reason(window: Custom, given: Any) -> str | None:
+def no_windows_reason(window: Custom, windows: Any) -> str | None:
     """Returns the reason why a row with this result of the function is invalid; None if it is valid."""
-    if not isinstance(given, (list, tuple)) or not all(_is_window(pair) for pair in given):
+    if not isinstance(windows, (list, tuple)) or not all(_is_window(pair) for pair in windows):
         return f"{window.name} gave a bad window"
-    if window.merge and len(given) > 1:
+    if window.merge and len(windows) > 1:
         return f"{window.name} gave several windows"
-    return None if given else "gap"
+    return None if windows else "gap"
 
 
 def _is_window(pair: Any) -> bool:

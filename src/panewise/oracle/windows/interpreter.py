@@ -140,8 +140,8 @@ class Interpreter:
         before = list(self._stored.values())
         for window in before:
             window.settled = window.pending
-        for number, given in enumerate(rows):
-            outcome = self._row(number, given, output)
+        for number, added in enumerate(rows):
+            outcome = self._row(number, added, output)
             output["counts"]["rows_in"] += 1
             output["counts"][outcome] += 1
         after = list(self._stored.values())
@@ -166,13 +166,13 @@ class Interpreter:
             return {window.key for window in self._stored.values()}
         return self._clocks.raise_key_watermarks(self._seen)
 
-    def _row(self, number: int, given: dict[str, Any], output: Output) -> str:
+    def _row(self, number: int, added: dict[str, Any], output: Output) -> str:
         """Validates and applies one row; returns the name of the count that it adds to (semantics 15.1)."""
-        reason = invalid_reason(self._spec, self._types, given, self._clock.processing_time)
+        reason = invalid_reason(self._spec, self._types, added, self._clock.processing_time)
         if reason is not None:
-            output["invalid"].append({"row": dict(given), "reason": reason})
+            output["invalid"].append({"row": dict(added), "reason": reason})
             return "invalid"
-        row = read(self._spec, self._types, given, self._clock.processing_time)
+        row = read(self._spec, self._types, added, self._clock.processing_time)
         self._clocks.record_time(row.values, row.time)
         if self._positions.is_replay(self._spec.position, row.values):
             return "replays"
@@ -181,7 +181,7 @@ class Interpreter:
         self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
         # In windows of rows a gap is tested last, because the row has its number only now (semantics 8.3).
         if self._row_numbering is not None and not self._windows_of(row):
-            output["invalid"].append({"row": dict(given), "reason": "gap"})
+            output["invalid"].append({"row": dict(added), "reason": "gap"})
             return "invalid"
         applied, missed = self._apply(number, row)
         if not missed:

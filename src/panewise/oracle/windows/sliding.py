@@ -66,10 +66,10 @@ def made_by(window: Sliding, times: Iterable[int]) -> set[Bounds]:
     With `anchor="both"` the second window of a row exists only if it contains a row (semantics 7). The caller
     tests that.
     """
-    made: set[Bounds] = {own_sliding(window, t) for t in times}
+    windows: set[Bounds] = {own_sliding(window, t) for t in times}
     if window.anchor == "both" and isinstance(window.size, Duration):
-        made |= {(t + 1, t + 1 + window.size.us + 1) for t in times}
-    return {bounds for bounds in made if exists(bounds)}
+        windows |= {(t + 1, t + 1 + window.size.us + 1) for t in times}
+    return {bounds for bounds in windows if exists(bounds)}
 
 
 def _contains(bounds: Bounds, row: Row) -> bool:

@@ -57,17 +57,14 @@ class Call:
         """Returns panewise's function over a window in the place of the call.
 
         `read` returns the name of the input column for an argument that is a column.
-
-        Raises:
-            SpecError: if there is no such function on a stream.
         """
-        given = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
-        if len(given.get("cols", ())) or given.get("frequency", 1) != 1:
+        bound = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
+        if len(bound.get("cols", ())) or bound.get("frequency", 1) != 1:
             rule = "on a stream a function over a window reads one column, each row once"
             raise SpecError(f"{self.name}{self.args!r}", rule, "count or repeat the values before")
         remaining = {
             name: value
-            for name, value in given.items()
+            for name, value in bound.items()
             if name not in ("cols", "frequency", "deterministic") and value is not None
         }
         arguments = {
@@ -100,8 +97,6 @@ class Memory:
 
     Attributes:
         streamed: the column that takes its place on a stream.
-        functions: the functions over windows in it.
-        call: the call that made it, if it was made by one.
         named: whether it was given a name.
     """
 
@@ -112,12 +107,7 @@ class Memory:
 
 
 class Remembering:
-    """The base class of columns that have a memory.
-
-    Attributes:
-        plain: the column that pyspark made.
-        memory: what the column remembers.
-    """
+    """The base class of columns that have a memory."""
 
     plain: Column
     memory: Memory
@@ -152,7 +142,7 @@ def functions_in(value: Any) -> tuple[Function, ...]:
     if isinstance(value, Mapping):
         return functions_in(tuple(value.values()))
     if isinstance(value, (list, tuple)):
-        return tuple(dict.fromkeys(one for item in value for one in functions_in(item)))
+        return tuple(dict.fromkeys(function for item in value for function in functions_in(item)))
     known = memory_of(value)
     return () if known is None else known.functions
 

@@ -40,17 +40,13 @@ class Derivation:
     """How a DataFrame was made by an OVER operator.
 
     Attributes:
-        base: the input of the operator.
-        functions: the functions over windows that the operator computes.
         steps: the calls that are made on the operator's rows, beginning with that with the functions.
-        made: the columns that the steps add or replace.
-        result: the outputs of the operator.
     """
 
     base: DataFrame
     functions: tuple[Function, ...]
     steps: tuple[Step, ...]
-    made: frozenset[str]
+    added: frozenset[str]
     result: OverResult | None = None
 
 
@@ -66,17 +62,13 @@ class ResultBehind(OverResult):
         return super()._write(sinks, options, others)
 
     def check_input(self) -> None:
-        """Refuses these rows as an input: the second operator would not get what Spark computes.
-
-        Raises:
-            SpecError: always.
-        """
+        """Refuses these rows as an input: the second operator would not get what Spark computes."""
         raise _without_steps("an operator")
 
-    def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
+    def _alone(self, kind: str) -> DataFrame:
         if kind == "panes":
             raise _without_steps("rows")
-        return super()._alone(kind, whole_rows=whole_rows)
+        return super()._alone(kind)
 
 
 def _without_steps(what: str) -> SpecError:
@@ -159,17 +151,20 @@ def _replaced(name: str, method: Callable[..., DataFrame]) -> Callable[..., Data
     @wraps(method)
     def call(self: DataFrame, *args: Any, **kwargs: Any) -> DataFrame:
         known, functions = _known(self), functions_in((*args, *kwargs.values()))
-        if any(one.window.only_here for one in functions) or (functions and self.isStreaming):
+        if any(function.window.only_here for function in functions) or (functions and self.isStreaming):
             # After a select, any column may differ from the column of this name in the base.
-            made = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)
+            added = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)
             step = _step(method, *_streamed(self, name, args, kwargs))
-            return _operated(self, functions, step, made)
+            return _operated(self, functions, step, added)
         args, kwargs = as_plain(args), as_plain(kwargs)
         plain = method(self, *args, **kwargs)
         if known is None or name == "select":
             return plain
-        steps, made = (*known.steps, _step(method, args, kwargs)), known.made | _names_of(name, args, kwargs)
-        return _remember(plain, replace(known, steps=steps, made=made))
+        steps, added = (
+            (*known.steps, _step(method, args, kwargs)),
+            known.added | _names_of(name, args, kwargs),
+        )
+        return _remember(plain, replace(known, steps=steps, added=added))
 
     return call
 
@@ -205,29 +200,26 @@ def _aliased(column: Any) -> Any:
     return column if known is None or known.named or not known.functions else column.alias(text_of(column))
 
 
-def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, made: frozenset[str]) -> DataFrame:
+def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, added: frozenset[str]) -> DataFrame:
     """Returns the rows with the functions, after the step.
 
     If the DataFrame was made by an OVER operator, one operator computes the functions of both.
     """
     known = _known(df)
     if known is None:
-        return _made(Derivation(df, functions, (step,), made))
-    for one in functions:
-        one.call.over(one.window, lambda column: _checked_text(text_of(column), known.made))
+        return _made(Derivation(df, functions, (step,), added))
+    for function in functions:
+        function.call.over(function.window, lambda column: _checked_text(text_of(column), known.added))
     together = tuple(dict.fromkeys((*known.functions, *functions)))
-    return _made(Derivation(known.base, together, (*known.steps, step), known.made | made))
+    return _made(Derivation(known.base, together, (*known.steps, step), known.added | added))
 
 
-def _checked_text(text: str, made: frozenset[str]) -> str:
-    """Returns the text of a column or expression, and refuses one that reads a column in `made`.
+def _checked_text(text: str, added: frozenset[str]) -> str:
+    """Returns the text of a column or expression, and refuses one that reads a column in `added`.
 
     Names are compared without regard to case, as Spark does by default.
-
-    Raises:
-        SpecError: naming both.
     """
-    for name in made:
+    for name in added:
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             rule = "one operator computes the functions over windows of all steps, from the rows of its input"
             raise SpecError(
@@ -242,13 +234,13 @@ def _made(derivation: Derivation) -> DataFrame:
     base, inputs = derivation.base, _Inputs(derivation)
     names = [_free(f"window_function_{n}", base) for n in range(1, len(derivation.functions) + 1)]
     new_columns = {
-        name: one.call.over(one.window, inputs.name_of)
-        for name, one in zip(names, derivation.functions, strict=True)
+        name: function.call.over(function.window, inputs.name_of)
+        for name, function in zip(names, derivation.functions, strict=True)
     }
     result = over(base.withColumns(as_plain(inputs.expressions)) if inputs.expressions else base).withColumns(
         new_columns
     )
-    tokens = {one.name: SF.col(name) for name, one in zip(names, derivation.functions, strict=True)}
+    tokens = {function.name: SF.col(name) for name, function in zip(names, derivation.functions, strict=True)}
     rows = result.rows.select(
         *map(quoted, base.columns), *(column.alias(token) for token, column in tokens.items())
     )
@@ -265,11 +257,7 @@ class _Inputs:
         self._derivation, self._known = derivation, dict[str, str]()
 
     def name_of(self, column: Any) -> str:
-        """Returns the name of a column. An expression gets a new name.
-
-        Raises:
-            SpecError: if the expression contains a function over a window.
-        """
+        """Returns the name of a column. An expression gets a new name."""
         text = text_of(column)
         if isinstance(column, str) or text in self._derivation.base.columns:
             return text

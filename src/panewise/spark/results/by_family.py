@@ -44,7 +44,7 @@ class FamilyResult(OperatorResult):
         if kind != "panes" and port not in self.spec.ports:
             rule = f"the inputs of the operator are {list(self.spec.ports)}"
             raise SpecError(f"port={port!r}", rule, "name one of these")
-        return self._alone(labelled(kind, port), whole_rows=kind in ("late", "invalid"))
+        return self._alone(labelled(kind, port))
 
 
 RESULTS: Final[Mapping[Family, type[OperatorResult]]] = {

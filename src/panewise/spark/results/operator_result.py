@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, ClassVar, Self
 
 from pyspark.sql import Column, DataFrame
@@ -11,13 +11,13 @@ from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow import Dataflow, unpacked
 from panewise.spark.display import result_html
 from panewise.spark.emitted import emitted
-from panewise.spark.envelope import kind_of, labelled, port_of
+from panewise.spark.envelope import kind_of, labelled
 from panewise.spark.query import WindowQuery
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
 from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
-from panewise.spark.writer import WHOLE_ROWS, EarlierOutput, WriteOptions, start
+from panewise.spark.writer import EarlierOutput, WriteOptions, start, whole_rows
 from panewise.spec import Specification
 from panewise.spec.describe import describe
 
@@ -71,7 +71,7 @@ class OperatorResult:
 
     def _shaped(self, rows: DataFrame) -> DataFrame:
         """Returns rows of the first output after the steps."""
-        return reduce(lambda made, step: step(made), self.steps, rows)
+        return reduce(lambda shaped, step: step(shaped), self.steps, rows)
 
     def __repr__(self) -> str:
         """Returns the class, the names of the outputs, and what kind of operator they come from."""
@@ -192,41 +192,29 @@ class OperatorResult:
     ) -> WindowQuery:
         """Starts a query that writes outputs; a sink of None is no sink.
 
-        Args:
-            sinks: the sinks of outputs of this operator, by the kinds of envelopes.
-            options: the other arguments of `write`.
-            others: the sinks of outputs of earlier operators, by their names in `write`.
+        `sinks` are those of outputs of this operator, by the kinds of envelopes. `others` are those of
+        earlier operators, by the names of their outputs in `write`.
         """
         wanted = {kind: sink for kind, sink in sinks.items() if sink is not None}
-        earlier = self._earlier_outputs(others)
-        for result, kind in [
-            *((self, kind) for kind in wanted),
-            *((output.result, output.kind) for output in earlier),
-        ]:
-            check_output(port_of(kind), kind_of(kind), result.dataflow.static)
-        check_sinks(
-            {self._argument(kind): sink for kind, sink in wanted.items()}
-            | {output.argument: output.sink for output in earlier},
-            self.OUTPUT,
-        )
-        if self.at_end and self.dataflow.df.isStreaming and not options.available_now:
+        earlier, is_stream = self._earlier_outputs(others), self.dataflow.df.isStreaming
+        for kind in wanted:
+            check_output(kind, self.dataflow.static)
+        for output in earlier.values():
+            check_output(output.kind, output.dataflow.static)
+        named = {self._argument(kind): sink for kind, sink in wanted.items()}
+        check_sinks(named | {name: output.sink for name, output in earlier.items()}, self.OUTPUT)
+        if self.at_end and is_stream and not options.available_now:
             raise SpecError(
                 "finish='at_end' without available_now",
                 "only a run that ends can end its input",
                 "give available_now=True",
             )
-        if not self.dataflow.df.isStreaming:
-            for output in earlier:
-                output.sink(
-                    output.result._alone(output.kind, whole_rows=kind_of(output.kind) in WHOLE_ROWS), 0
-                )
-            earlier = []
-        outputs = [
-            EarlierOutput(output.result.dataflow, output.kind, output.number, output.sink)
-            for output in earlier
-        ]
+        if not is_stream:
+            for output in earlier.values():
+                output.sink(output.alone(), 0)
+            earlier = {}
         shape = self._shaped if self.steps else None
-        return start(self.dataflow, wanted, options, outputs, at_end=self.at_end, shape=shape)
+        return start(self.dataflow, wanted, options, list(earlier.values()), at_end=self.at_end, shape=shape)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""
@@ -236,12 +224,8 @@ class OperatorResult:
             results += [other for other in (*result._earlier(), result) if id(other.dataflow) not in known]
         return results
 
-    def _earlier_outputs(self, sinks: Mapping[str, Sink | None]) -> "list[_Earlier]":
-        """Returns the outputs of earlier operators that have a sink.
-
-        Raises:
-            SpecError: if there is no output of such a name.
-        """
+    def _earlier_outputs(self, sinks: Mapping[str, Sink | None]) -> dict[str, EarlierOutput]:
+        """Returns the outputs of earlier operators that have a sink, by their names in `write`."""
         known: dict[str, tuple[OperatorResult, str, int]] = {}
         for number, result in enumerate(self._earlier()):
             for name, kind in result._outputs().items():
@@ -251,57 +235,39 @@ class OperatorResult:
                 earlier = f", those of earlier operators {sorted(known)} (semantics 42.9)" if known else ""
                 rule = f"the outputs are {list(self._outputs())}{earlier}"
                 raise SpecError(f"write({argument}=...)", rule, "give one of these")
-        return [_Earlier(*known[name], name, sink) for name, sink in sinks.items() if sink is not None]
+        outputs = {}
+        for name, sink in sinks.items():
+            if sink is not None:
+                result, kind, number = known[name]
+                alone = partial(result._alone, kind)
+                outputs[name] = EarlierOutput(result.dataflow, kind, number, sink, alone)
+        return outputs
 
     def _argument(self, kind: str) -> str:
         """Returns the name that an output has in `write`, given its kind of envelopes."""
         return self.OUTPUT if kind == "panes" else kind
 
-    def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
+    def _alone(self, kind: str) -> DataFrame:
         """Returns one kind of output as a query of its own."""
-        dataflow = self.dataflow
-        check_output(port_of(kind), kind_of(kind), dataflow.static)
-        if dataflow.df.isStreaming and self.at_end:
+        dataflow, is_stream = self.dataflow, self.dataflow.df.isStreaming
+        check_output(kind, dataflow.static)
+        if is_stream and self.at_end:
             raise SetupError(
                 "finish='at_end' without write()",
                 "only write() can end the input of a stream",
                 f"use result.write({self._argument(kind)}=..., checkpoint=..., available_now=True)",
             )
-        packed = dataflow.packed(late_wanted=kind_of(kind) == "late", all_columns=whole_rows)
-        schemas = dataflow.schemas(all_columns=whole_rows)
-        unpack = dataflow.unpacker(kind, all_columns=whole_rows)
-        shape = self._shaped if kind == "panes" else _unchanged
-        if not dataflow.df.isStreaming:
-            return shape(unpacked(dataflow.stepped(packed, schemas), unpack))
-        if unpack.flat:
-            rows = dataflow.stepped(packed, schemas, direct=unpack)
-        else:
-            rows = unpacked(dataflow.stepped(packed, schemas), unpack)
-        column = timely_column(dataflow) if kind == "panes" else None
-        return shape(emitted(rows if column is None else with_watermark_of_query(rows, column), column))
-
-
-def _unchanged(rows: DataFrame) -> DataFrame:
-    return rows
-
-
-@dataclass(frozen=True)
-class _Earlier:
-    """An output of an earlier operator of a query.
-
-    Attributes:
-        result: the outputs of the operator.
-        kind: the kind of envelopes.
-        number: the number of the operator, from 0.
-        argument: its argument of `write`.
-        sink: its sink.
-    """
-
-    result: OperatorResult
-    kind: str
-    number: int
-    argument: str
-    sink: Sink
+        all_columns = whole_rows([kind])
+        packed = dataflow.packed(late_wanted=kind_of(kind) == "late", all_columns=all_columns)
+        schemas = dataflow.schemas(all_columns=all_columns)
+        unpack = dataflow.unpacker(kind, all_columns=all_columns)
+        direct = unpack if is_stream and unpack.flat else None
+        rows = dataflow.stepped(packed, schemas, direct)
+        rows = unpacked(rows, unpack) if direct is None else rows
+        if is_stream:
+            column = timely_column(dataflow) if kind == "panes" else None
+            rows = emitted(rows if column is None else with_watermark_of_query(rows, column), column)
+        return self._shaped(rows) if kind == "panes" else rows
 
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

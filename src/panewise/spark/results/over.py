@@ -17,8 +17,6 @@ from panewise.spec import Over, OverOperator, WindowSpec, over_operator
 class OverResult(SingleInputResult):
     """The outputs of an OVER operator.
 
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-
     Attributes:
         made: the new columns, if :class:`panewise.spark.OverBuilder` made the specification.
         fields: the other arguments of `over_operator` that made it.
@@ -33,7 +31,7 @@ class OverResult(SingleInputResult):
     @cached_property
     def rows(self) -> DataFrame:
         """The OVER rows: each input row once, with the new columns. This query only counts late rows."""
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")
 
     @overload
     def withColumn(self, name: str, column: Over) -> "OverResult": ...
@@ -65,20 +63,20 @@ class OverResult(SingleInputResult):
         """
         if columns and not any(isinstance(column, Over) for column in columns.values()):
             return super().withColumns(columns)
-        made, fields = self._description()
+        known, fields = self._description()
         for name, column in columns.items():
-            if name in made:
+            if name in known:
                 rule = "new columns have different names, so that none is lost (semantics 35.8)"
                 raise SpecError(f"new column {name!r} twice", rule, "give one of them another name")
             read = column.what.columns if isinstance(column, Over) else ()
-            of = [one for one in read if one in made]
+            of = [read_name for read_name in read if read_name in known]
             if of:
                 raise SpecError(
                     f"{name!r} reads {of[0]!r}, a new column",
                     "the new columns of an operator are computed from those of its input",
                     "compute it in a second operator, as in over(result)",
                 )
-        together = {**made, **columns}
+        together = {**known, **columns}
         result: OverResult = self.given.apply_again(over_operator(together, **fields))
         return replace(result, made=together, fields=fields)
 
@@ -90,8 +88,8 @@ class OverResult(SingleInputResult):
         assert isinstance(spec, OverOperator)
         timed = spec.event_time is not None
         window = WindowSpec(spec.keys, (spec.event_time, *spec.order) if spec.event_time is not None else ())
-        made = {
+        columns = {
             column.name: Over(column.what, replace(window, frame=column.frame)) for column in spec.columns
         }
         names = ("position", "null_keys", "max_future_skew", "watermark", *(() if timed else ("order",)))
-        return made, {name: getattr(spec, name) for name in names}
+        return columns, {name: getattr(spec, name) for name in names}

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from panewise.spark.envelope import kind_of, labelled, port_of
 from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.single_input import OutputsOfInput
 from panewise.spec import Aggregate, AnyWindow, CogroupOperator, JoinOperator, WindowedJoin
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 
@@ -32,7 +33,7 @@ class SidesResult(OperatorResult):
 
 
 @dataclass(frozen=True)
-class JoinSide:
+class JoinSide(OutputsOfInput):
     """The late rows, the invalid rows and the counts of one side of a join or a cogroup.
 
     Each of the DataFrames is a query of its own.
@@ -45,37 +46,13 @@ class JoinSide:
     result: SidesResult
     side: Literal["left", "right"]
 
-    @cached_property
-    def late(self) -> DataFrame:
-        """The late rows: row STRUCT, reason, windows ARRAY, late_by (microseconds), partial BOOLEAN.
-
-        `windows` are the windows that the row missed, and `partial` says whether it is in others. Joins
-        without windows have an empty array, and false.
-
-        Source: semantics 36.4, 37.11, 43.1.
-        """
-        return self.result._alone(labelled("late", self.side), whole_rows=True)
-
-    @cached_property
-    def invalid(self) -> DataFrame:
-        """The invalid rows: row STRUCT, reason (semantics 15)."""
-        return self.result._alone(labelled("invalid", self.side), whole_rows=True)
-
-    @cached_property
-    def counts(self) -> DataFrame:
-        """The numbers of rows in, applied, replayed, late and invalid (semantics 15.1).
-
-        There is one row for each shard and micro-batch.
-        """
-        return self.result._alone(labelled("counts", self.side), whole_rows=False)
+    def _of_input(self, kind: str) -> DataFrame:
+        return self.result._alone(labelled(kind, self.side))
 
 
 @dataclass(frozen=True, repr=False)
 class PanesOfSides(SidesResult):
-    """The outputs of an operator with two sides that emits panes.
-
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-    """
+    """The outputs of an operator with two sides that emits panes."""
 
     @cached_property
     def panes(self) -> DataFrame:
@@ -83,15 +60,12 @@ class PanesOfSides(SidesResult):
 
         This query only counts late rows.
         """
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")
 
 
 @dataclass(frozen=True, repr=False)
 class WindowedJoinResult(PanesOfSides):
-    """The outputs of windows over a join.
-
-    Each of the DataFrames is a query of its own. `write` writes several outputs from one query.
-    """
+    """The outputs of windows over a join."""
 
     spec: WindowedJoin
 
@@ -106,10 +80,7 @@ class WindowedJoinResult(PanesOfSides):
 
 @dataclass(frozen=True, repr=False)
 class JoinResult(SidesResult):
-    """The outputs of a join.
-
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-    """
+    """The outputs of a join."""
 
     OUTPUT: ClassVar[str] = "rows"
 
@@ -121,7 +92,7 @@ class JoinResult(SidesResult):
 
         Types "semi" and "anti" have no column `missing`. This query only counts late rows.
         """
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")
 
     def then(
         self, *, window: AnyWindow, aggregates: Iterable[Aggregate], keys: Iterable[str] = (), **options: Any
@@ -149,9 +120,6 @@ class JoinResult(SidesResult):
 
 @dataclass(frozen=True, repr=False)
 class CogroupResult(PanesOfSides):
-    """The outputs of a cogroup.
-
-    Each of the DataFrames is a query of its own. `write` writes several outputs from one query.
-    """
+    """The outputs of a cogroup."""
 
     spec: CogroupOperator

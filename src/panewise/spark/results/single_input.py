@@ -1,5 +1,6 @@
 """The outputs of operators with one input, except OVER operators."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,27 +12,24 @@ from panewise.spark.results.operator_result import OperatorResult
 from panewise.spec import Aggregate, Chain, DeduplicateOperator, StreamWindow, WindowOperator
 
 
-@dataclass(frozen=True, repr=False)
-class SingleInputResult(OperatorResult):
-    """The outputs of an operator with one input: its emitted rows, late rows, invalid rows and counts.
-
-    Each of the DataFrames is a query of its own. `write` writes several outputs from one query.
-    """
+class OutputsOfInput(ABC):
+    """The late rows, the invalid rows and the counts of one input. Each DataFrame is a query of its own."""
 
     @cached_property
     def late(self) -> DataFrame:
         """The late rows: row STRUCT, reason, windows ARRAY, late_by (microseconds), partial BOOLEAN.
 
         `windows` are the windows that the row missed, and `partial` is true if it was applied to others.
+        Joins without windows have an empty array, and false.
 
-        Source: semantics 13.4.
+        Source: semantics 13.4, 36.4, 37.11, 43.1.
         """
-        return self._alone("late", whole_rows=True)
+        return self._of_input("late")
 
     @cached_property
     def invalid(self) -> DataFrame:
         """The invalid rows: row STRUCT, reason (semantics 15)."""
-        return self._alone("invalid", whole_rows=True)
+        return self._of_input("invalid")
 
     @cached_property
     def counts(self) -> DataFrame:
@@ -39,15 +37,24 @@ class SingleInputResult(OperatorResult):
 
         There is one row for each shard and micro-batch.
         """
-        return self._alone("counts", whole_rows=False)
+        return self._of_input("counts")
+
+    @abstractmethod
+    def _of_input(self, kind: str) -> DataFrame:
+        """Returns one kind of output as a query of its own."""
+
+
+@dataclass(frozen=True, repr=False)
+class SingleInputResult(OutputsOfInput, OperatorResult):
+    """The outputs of an operator with one input: its emitted rows, late rows, invalid rows and counts."""
+
+    def _of_input(self, kind: str) -> DataFrame:
+        return self._alone(kind)
 
 
 @dataclass(frozen=True, repr=False)
 class WindowResult(SingleInputResult):
-    """The outputs of a window operator or a chain.
-
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-    """
+    """The outputs of a window operator or a chain."""
 
     spec: WindowOperator | Chain
 
@@ -57,7 +64,7 @@ class WindowResult(SingleInputResult):
 
         This query only counts late rows. :attr:`late` and :meth:`write` return them.
         """
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")
 
     def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "WindowResult":
         """Returns the outputs of a chain with one more stage, whose rows are these panes (semantics 30).
@@ -77,10 +84,7 @@ class WindowResult(SingleInputResult):
 
 @dataclass(frozen=True, repr=False)
 class DeduplicateResult(SingleInputResult):
-    """The outputs of a deduplication.
-
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-    """
+    """The outputs of a deduplication."""
 
     OUTPUT: ClassVar[str] = "rows"
 
@@ -92,15 +96,12 @@ class DeduplicateResult(SingleInputResult):
 
         This query only counts late rows. :attr:`late` and :meth:`write` return them.
         """
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")
 
 
 @dataclass(frozen=True, repr=False)
 class PolicyResult(SingleInputResult):
-    """The outputs of policy windows. Only rows after the end of input are late.
-
-    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
-    """
+    """The outputs of policy windows. Only rows after the end of input are late."""
 
     OUTPUT: ClassVar[str] = "events"
 
@@ -113,4 +114,4 @@ class PolicyResult(SingleInputResult):
         Columns: those of partition_by, event, tuples and processing_time. The columns of aggregates or of a
         listener replace `tuples`.
         """
-        return self._alone("panes", whole_rows=False)
+        return self._alone("panes")

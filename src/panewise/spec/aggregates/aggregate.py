@@ -12,7 +12,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import Expression, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
-from panewise.spec.fields import check_alias, check_flag
+from panewise.spec.fields import check_alias, check_flag, is_count, is_finite_number, is_name
 from panewise.spec.window_spec import Over, WindowSpec
 
 # They read two columns. Only rows in which neither is null count.
@@ -166,9 +166,9 @@ class Aggregate:
     @property
     def columns(self) -> tuple[str, ...]:
         """The input columns that the aggregate reads."""
-        further = (*(one.column for one in self.then_by), *self.more, self.condition)
-        given = (self.column, self.by, *further)
-        return tuple(column for column in given if column is not None)
+        further = (*(order.column for order in self.then_by), *self.more, self.condition)
+        names = (self.column, self.by, *further)
+        return tuple(column for column in names if column is not None)
 
     @property
     def ranking(self) -> tuple[OrderColumn, ...]:
@@ -218,8 +218,8 @@ def default_name(fn: str, column: str | None, *arguments: Any) -> str:
     >>> default_name("top_n_by", "flight", "delay", None, 3)
     'top_n_by(flight, delay, 3)'
     """
-    given = ["*" if column is None else column, *(argument for argument in arguments if argument is not None)]
-    return f"{fn}({', '.join(map(str, given))})"
+    shown = ["*" if column is None else column, *(argument for argument in arguments if argument is not None)]
+    return f"{fn}({', '.join(map(str, shown))})"
 
 
 def _check_options(aggregate: Aggregate) -> None:
@@ -255,19 +255,19 @@ def _check_rows(aggregate: Aggregate) -> None:
         rule = "a condition is for aggregates in which nulls count"
         raise SpecError(f"{aggregate.fn}(condition={condition!r})", rule, "use .filter(...), or leave it out")
     names = (*(() if condition is None else (condition,)), *(more if isinstance(more, tuple) else (None,)))
-    if not all(isinstance(name, str) and name for name in names):
-        given = f"{aggregate.fn}(condition={condition!r}, more={more!r})"
-        raise SpecError(given, "columns are named by non-empty strings", "give the columns' names")
+    if not all(map(is_name, names)):
+        options = f"{aggregate.fn}(condition={condition!r}, more={more!r})"
+        raise SpecError(options, "columns are named by non-empty strings", "give the columns' names")
 
 
 def _check_ranking(aggregate: Aggregate) -> None:
     """Checks the options of rankings: `by`, `n`, `ascending` and `distinct`."""
     fn, by, n = aggregate.fn, aggregate.by, aggregate.n
-    if fn in _OPTION_FUNCTIONS["by"] and (not isinstance(by, str) or not by):
+    if fn in _OPTION_FUNCTIONS["by"] and not is_name(by):
         rule = f"{fn} reads two columns" if fn in PAIRS else f"{fn} ranks rows by a column"
         raise SpecError(f"{fn}(by={by!r})", rule, "give by=, the name of a column")
     _check_then_by(aggregate)
-    if fn in _OPTION_FUNCTIONS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
+    if fn in _OPTION_FUNCTIONS["n"] and not is_count(n):
         raise SpecError(
             f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
         )
@@ -278,11 +278,11 @@ def _check_ranking(aggregate: Aggregate) -> None:
 
 def _check_then_by(aggregate: Aggregate) -> None:
     """Checks that the further columns of a ranking have directions, and are others than `by`."""
-    fn, given = aggregate.fn, aggregate.then_by
-    if not isinstance(given, tuple) or not all(isinstance(one, OrderColumn) for one in given):
+    fn, orders = aggregate.fn, aggregate.then_by
+    if not isinstance(orders, tuple) or not all(isinstance(order, OrderColumn) for order in orders):
         rule = "then_by is a tuple of order columns"
-        raise SpecError(f"{fn}(then_by={given!r})", rule, "give asc(...) and desc(...)")
-    names = [aggregate.by, *(one.column for one in given)]
+        raise SpecError(f"{fn}(then_by={orders!r})", rule, "give asc(...) and desc(...)")
+    names = [aggregate.by, *(order.column for order in orders)]
     twice = [name for n, name in enumerate(names) if name in names[:n]]
     if twice:
         rule = "a column ranks rows once; a second time it has no effect"
@@ -290,8 +290,8 @@ def _check_then_by(aggregate: Aggregate) -> None:
 
 
 def _check_fraction(name: str, value: float | None, *, low_included: bool, high: float) -> None:
-    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is None or not numeric or not 0 <= value <= high or (value == 0 and not low_included):
+    is_allowed = is_finite_number(value) and value is not None and 0 <= value <= high
+    if not is_allowed or (value == 0 and not low_included):
         bound = f"{'[' if low_included else '('}0, {high}]"
         raise SpecError(f"{name}={value!r}", f"{name} is a number in {bound}", f"give one in {bound}")
 
@@ -305,41 +305,29 @@ def with_names(what: Any, names: Mapping[str, str]) -> Any:
     """
     name = what.name
     if has_default_name(name):
-        for one in sorted(names, key=len, reverse=True):
-            name = name.replace(one, names[one])
-    made = replace(what, column=names.get(what.column, what.column), name=name)
-    return _with_further_names(made, names) if isinstance(made, Aggregate) else made
+        for old in sorted(names, key=len, reverse=True):
+            name = name.replace(old, names[old])
+    changes: dict[str, Any] = {"name": name, "column": names.get(what.column, what.column)}
+    if isinstance(what, Aggregate):
+        changes["by"] = names.get(what.by or "", what.by)
+        changes["condition"] = names.get(what.condition or "", what.condition)
+        changes["more"] = tuple(names.get(column, column) for column in what.more)
+        changes["then_by"] = tuple(
+            replace(order, column=names.get(order.column, order.column)) for order in what.then_by
+        )
+    return replace(what, **changes)
 
 
-def _with_further_names(made: Aggregate, names: Mapping[str, str]) -> Aggregate:
-    """Returns an aggregate whose columns after the first one have other names."""
-
-    def named(name: str | None) -> str | None:
-        return name if name is None else names.get(name, name)
-
-    then_by = tuple(replace(one, column=names.get(one.column, one.column)) for one in made.then_by)
-    more = tuple(names.get(name, name) for name in made.more)
-    return replace(made, by=named(made.by), then_by=then_by, more=more, condition=named(made.condition))
-
-
-def check_made(name: str, given: Iterable[Any], example: str = "F.count()") -> None:
-    """Refuses values of a field that are no aggregates.
-
-    Raises:
-        SpecError: for such a value.
-    """
-    for one in given:
-        if not isinstance(one, Aggregate):
+def check_made(name: str, values: Iterable[Any], example: str = "F.count()") -> None:
+    """Refuses values of a field that are no aggregates."""
+    for value in values:
+        if not isinstance(value, Aggregate):
             rule = "aggregates are made by panewise.functions"
-            raise SpecError(f"{name}=[{one!r}]", rule, f"give one such as {example}")
+            raise SpecError(f"{name}=[{value!r}]", rule, f"give one such as {example}")
 
 
 def check_some(aggregates: tuple[Any, ...], example: str) -> None:
-    """Refuses aggregates of panes that are none, or no aggregates.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses aggregates of panes that are none, or no aggregates."""
     check_made("aggregates", aggregates, example)
     if not aggregates:
         rule = "a pane contains at least one aggregate"

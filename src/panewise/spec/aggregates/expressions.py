@@ -37,9 +37,9 @@ class Expression(str):
 
     def __new__(cls, text: str, kind: Kind, parts: tuple[Any, ...]) -> "Expression":
         """Creates the name, with its kind and parts."""
-        made = super().__new__(cls, text)
-        made.kind, made.parts = kind, parts
-        return made
+        expression = super().__new__(cls, text)
+        expression.kind, expression.parts = kind, parts
+        return expression
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Serializes the name alone, because workers only read the column."""

@@ -3,17 +3,62 @@
 Users import them from :mod:`panewise.functions`.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.spec.fields import is_count
+
+# The public functions, which panewise.functions has.
+__all__ = [
+    "any_value",
+    "approx_count_distinct",
+    "array_agg",
+    "avg",
+    "avg_distinct",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "bool_and",
+    "bool_or",
+    "collect_list",
+    "collect_set",
+    "count",
+    "count_distinct",
+    "count_if",
+    "every",
+    "first",
+    "first_n",
+    "kurtosis",
+    "last",
+    "last_n",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "mode",
+    "percentile",
+    "product",
+    "skewness",
+    "some",
+    "std",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "sum",
+    "sum_distinct",
+    "var_pop",
+    "var_samp",
+    "variance",
+]
 
 
-def _over(fn: str, column: ColumnOrName) -> Aggregate:
+def _over(fn: str, column: ColumnOrName, *arguments: Any, **options: Any) -> Aggregate:
+    """Returns the aggregate over a column. Its default name shows the arguments."""
     name = checked_column(column)
-    return Aggregate(fn, name, default_name(fn, name))
+    return Aggregate(fn, name, default_name(fn, name, *arguments), **options)
 
 
 def user(aggregate: UserFunctions, column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
@@ -233,8 +278,7 @@ def first(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
 
     Source: semantics 24.1, 24.6; pyspark first.
     """
-    name = checked_column(column)
-    return Aggregate("first", name, f"first({name})", ignorenulls=ignorenulls)
+    return _over("first", column, ignorenulls=ignorenulls)
 
 
 def any_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
@@ -249,8 +293,7 @@ def last(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
 
     Source: semantics 24.1, 24.6; pyspark last.
     """
-    name = checked_column(column)
-    return Aggregate("last", name, f"last({name})", ignorenulls=ignorenulls)
+    return _over("last", column, ignorenulls=ignorenulls)
 
 
 def stddev(column: ColumnOrName) -> Aggregate:
@@ -350,14 +393,13 @@ def collect_list(
 
     Source: semantics 24.1, 24.4, 24.27; pyspark collect_list; SQL's array_agg RESPECT NULLS.
     """
-    name = checked_column(column)
-    made = Aggregate("collect_list", name, default_name("collect_list", name, limit), nulls=nulls)
+    whole = _over("collect_list", column, limit, nulls=nulls)
     if limit is None:
-        return made
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        return whole
+    if not is_count(limit):
         rule = "the limit of a list is a whole number of values, one or more"
         raise SpecError(f"collect_list(limit={limit!r})", rule, "give limit=1 or more")
-    return Aggregate("first_n", name, made.name, n=limit, ignorenulls=nulls == "skip")
+    return Aggregate("first_n", whole.column, whole.name, n=limit, ignorenulls=nulls == "skip")
 
 
 def first_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate:
@@ -381,7 +423,7 @@ def first_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregat
 
     Source: semantics 24.28.
     """
-    return _edges("first_n", column, n, ignorenulls=ignorenulls)
+    return _over("first_n", column, n, n=n, ignorenulls=ignorenulls)
 
 
 def last_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate:
@@ -397,12 +439,7 @@ def last_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate
 
     Source: semantics 24.28.
     """
-    return _edges("last_n", column, n, ignorenulls=ignorenulls)
-
-
-def _edges(fn: str, column: ColumnOrName, n: int, *, ignorenulls: bool) -> Aggregate:
-    name = checked_column(column)
-    return Aggregate(fn, name, default_name(fn, name, n), n=n, ignorenulls=ignorenulls)
+    return _over("last_n", column, n, n=n, ignorenulls=ignorenulls)
 
 
 array_agg = collect_list
@@ -435,8 +472,7 @@ def percentile(column: ColumnOrName, percentage: float) -> Aggregate:
 
     Source: semantics 24.1; pyspark percentile.
     """
-    name = checked_column(column)
-    return Aggregate("percentile", name, default_name("percentile", name, percentage), percentage=percentage)
+    return _over("percentile", column, percentage, percentage=percentage)
 
 
 def mode(column: ColumnOrName) -> Aggregate:
@@ -463,5 +499,4 @@ def approx_count_distinct(column: ColumnOrName, rsd: float = 0.05) -> Aggregate:
 
     Source: semantics 24.1, 24.5; pyspark approx_count_distinct.
     """
-    name = checked_column(column)
-    return Aggregate("approx_count_distinct", name, f"approx_count_distinct({name})", rsd=rsd)
+    return _over("approx_count_distinct", column, rsd=rsd)

@@ -7,7 +7,10 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
-from panewise.spec.fields import check_flag
+from panewise.spec.fields import check_flag, is_name
+
+# The public functions, which panewise.functions has.
+__all__ = ["asc", "desc"]
 
 _DIRECTED: Final = re.compile(r"`?([^`]+?)`? (ASC|DESC) NULLS (FIRST|LAST)")
 _NULLS: Final = {"ASC": "FIRST", "DESC": "LAST"}  # where PySpark's asc and desc put nulls
@@ -29,7 +32,7 @@ class OrderColumn:
     ascending: bool
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str) or not self.column:
+        if not is_name(self.column):
             rule = "an order column is named by a non-empty string"
             raise SpecError(f"column={self.column!r}", rule, "give the column's name")
         check_flag("ascending", self.ascending)
@@ -83,14 +86,14 @@ def order_columns(fn: str, by: Any, *, ascending: bool) -> tuple[OrderColumn, ..
         SpecError: for an empty list, another kind of value, and for `ascending=True` if all columns have a
             direction.
     """
-    given = list(by) if isinstance(by, (list, tuple)) else [by]
-    if not given:
+    columns = list(by) if isinstance(by, (list, tuple)) else [by]
+    if not columns:
         raise SpecError(f"{fn}(by={by!r})", f"{fn} ranks rows by a column or several", "give by=")
-    made = [_order_column(one, ascending=ascending) for one in given]
-    if ascending and fn == "top_n_by" and all(map(_has_direction, given)):
+    orders = [_order_column(column, ascending=ascending) for column in columns]
+    if ascending and fn == "top_n_by" and all(map(_has_direction, columns)):
         rule = "ascending is the direction of columns without one, and all columns have one"
         raise SpecError(f"{fn}(ascending=True)", rule, "leave ascending out")
-    return tuple(made)
+    return tuple(orders)
 
 
 def names_of(orders: Iterable[OrderColumn], *, ascending: bool) -> list[str]:
@@ -100,27 +103,27 @@ def names_of(orders: Iterable[OrderColumn], *, ascending: bool) -> list[str]:
     ['score', 'ts ASC']
     """
     return [
-        one.column if one.ascending == ascending else f"{one.column} {'ASC' if one.ascending else 'DESC'}"
-        for one in orders
+        by.column if by.ascending == ascending else f"{by.column} {'ASC' if by.ascending else 'DESC'}"
+        for by in orders
     ]
 
 
-def _order_column(given: Any, *, ascending: bool) -> OrderColumn:
-    if isinstance(given, OrderColumn):
-        return given
-    name = checked_column(given)
-    found = _DIRECTED.fullmatch(name) if isinstance(name, Expression) else None
-    if found is None:
+def _order_column(column: Any, *, ascending: bool) -> OrderColumn:
+    if isinstance(column, OrderColumn):
+        return column
+    name = checked_column(column)
+    directed = _DIRECTED.fullmatch(name) if isinstance(name, Expression) else None
+    if directed is None:
         return OrderColumn(name, ascending)
-    if _NULLS[found[2]] != found[3] or not re.fullmatch(r"\w+", found[1]):
+    if _NULLS[directed[2]] != directed[3] or not re.fullmatch(r"\w+", directed[1]):
         rule = "nulls come first in ascending and last in descending order, of a column"
         remedy = "give asc(...) or desc(...) of panewise.functions"
         raise SpecError(f"by={str(name)!r}", rule, remedy)
-    return OrderColumn(found[1], found[2] == "ASC")
+    return OrderColumn(directed[1], directed[2] == "ASC")
 
 
-def _has_direction(given: Any) -> bool:
-    return isinstance(given, OrderColumn) or not isinstance(given, str) and _is_directed(given)
+def _has_direction(column: Any) -> bool:
+    return isinstance(column, OrderColumn) or not isinstance(column, str) and _is_directed(column)
 
 
 def _directed(column: ColumnOrName, *, ascending: bool) -> OrderColumn:

@@ -7,6 +7,22 @@ that of `regr_count` are doubles, and null without rows.
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 
+# The public functions, which panewise.functions has.
+__all__ = [
+    "corr",
+    "covar_pop",
+    "covar_samp",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
+]
+
 
 def _of_pairs(fn: str, first: ColumnOrName, second: ColumnOrName) -> Aggregate:
     column, by = checked_column(first), checked_column(second)

@@ -8,6 +8,9 @@ from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn, names_of, order_columns
 
+# The public functions, which panewise.functions has.
+__all__ = ["max_by", "min_by", "sort_list", "top_n", "top_n_by"]
+
 # A column, one with a direction, or several of these.
 By: TypeAlias = ColumnOrName | OrderColumn | Sequence[ColumnOrName | OrderColumn]
 
@@ -64,9 +67,9 @@ def _extreme(fn: str, column: ColumnOrName, by: By, k: int | None) -> Aggregate:
     first, *rest = order_columns(fn, by, ascending=ascending)
     if first.ascending != ascending:
         kind, other = ("largest", "min_by") if fn == "max_by" else ("smallest", "max_by")
-        given = f"{fn}(by={'asc' if first.ascending else 'desc'}({first.column!r}))"
+        problem = f"{fn}(by={'asc' if first.ascending else 'desc'}({first.column!r}))"
         rule = f"{fn} takes the row with the {kind} value of its first column"
-        raise SpecError(given, rule, f"use {other}")
+        raise SpecError(problem, rule, f"use {other}")
     if k is not None:
         return top_n_by(column, [first, *rest], k)
     name = default_name(fn, column, *names_of([first, *rest], ascending=ascending))

@@ -20,49 +20,41 @@ _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "b
 
 
 def check_aggregates(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> None:
-    """Checks that each aggregate can use the types of its columns. Columns of unknown type are not checked.
-
-    Raises:
-        SpecError: if an aggregate cannot use a type; the message names the column and its type.
-    """
+    """Checks that each aggregate can use the types of its columns, if they are known."""
     for aggregate in aggregates:
         _check(aggregate, types)
 
 
 def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
-    column, fn = aggregate.column, aggregate.fn
-    second = None if aggregate.by is None or fn not in PAIRS else types.get(aggregate.by)
-    if second is not None and not second.is_numeric:
-        rule, remedy = f"{fn} takes numbers", f"cast {aggregate.by} to a number, or use another aggregate"
-        raise SpecError(f"{aggregate.name!r} over {aggregate.by}: {second}", rule, remedy)
-    kind = None if column is None else types.get(column)
-    if kind is not None and fn in _NUMERIC and not kind.is_numeric:
-        rule, remedy = f"{fn} takes numbers", f"cast {column} to a number, or use another aggregate"
-        raise SpecError(f"{aggregate.name!r} over {column}: {kind}", rule, remedy)
-    if kind is not None and fn in _WHOLE and not kind.is_integer:
-        rule, remedy = f"{fn} takes whole numbers", f"cast {column} to bigint before the operator"
-        raise SpecError(f"{aggregate.name!r} over {column}: {kind}", rule, remedy)
-    if kind is not None and fn in _BOOLEAN and kind != BOOLEAN:
-        raise SpecError(
-            f"{aggregate.name!r} over {column}: {kind}",
-            f"{fn} takes a Boolean column",
-            "make one before the operator",
-        )
+    fn, over = aggregate.fn, f"{aggregate.name!r} over"
+    for column in (aggregate.by if fn in PAIRS else None, aggregate.column):
+        kind = types.get(column or "")
+        if kind is None:
+            continue
+        if fn in _NUMERIC and not kind.is_numeric:
+            rule, remedy = f"{fn} takes numbers", f"cast {column} to a number, or use another aggregate"
+            raise SpecError(f"{over} {column}: {kind}", rule, remedy)
+        if fn in _WHOLE and not kind.is_integer:
+            rule, remedy = f"{fn} takes whole numbers", f"cast {column} to bigint before the operator"
+            raise SpecError(f"{over} {column}: {kind}", rule, remedy)
+        if fn in _BOOLEAN and kind != BOOLEAN:
+            rule, remedy = f"{fn} takes a Boolean column", "make one before the operator"
+            raise SpecError(f"{over} {column}: {kind}", rule, remedy)
     passes = None if aggregate.condition is None else types.get(aggregate.condition)
     if passes is not None and passes != BOOLEAN:
-        given = f"{aggregate.name!r} with the condition {aggregate.condition}: {passes}"
-        raise SpecError(given, "a condition is a Boolean column", "make one before the operator")
+        condition = f"{aggregate.name!r} with the condition {aggregate.condition}: {passes}"
+        raise SpecError(condition, "a condition is a Boolean column", "make one before the operator")
     for ordering in _ordered_by(aggregate):
         if ordering in types and types[ordering].is_nested:
             rule, remedy = f"{fn} takes values that have an order", "use a column of a simple type"
-            raise SpecError(f"{aggregate.name!r} over {ordering}: {types[ordering]}", rule, remedy)
-    check_bytes(f"{aggregate.name!r} over", compared_by(aggregate), types)
+            raise SpecError(f"{over} {ordering}: {types[ordering]}", rule, remedy)
+    check_bytes(over, compared_by(aggregate), types)
 
 
 def _ordered_by(aggregate: Aggregate) -> tuple[str, ...]:
     """Returns the columns whose values an aggregate orders."""
     if aggregate.by is not None:
-        return (aggregate.by, *(one.column for one in aggregate.then_by))
+        return (aggregate.by, *(order.column for order in aggregate.then_by))
     return aggregate.columns if aggregate.fn in _SORTED else ()
 
 
@@ -75,14 +67,13 @@ def compared_by(aggregate: Aggregate) -> list[str]:
     """
     compares = aggregate.fn in _SORTED | _DISTINCT or aggregate.distinct
     names = (aggregate.column if compares else None, aggregate.by)
-    return [*(name for name in names if name is not None), *(one.column for one in aggregate.then_by)]
+    return [*(name for name in names if name is not None), *(order.column for order in aggregate.then_by)]
 
 
 def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:
     """Returns the columns that must be Boolean."""
-    given = list(aggregates)
-    columns = [one.column for one in given if one.fn in _BOOLEAN] + [one.condition for one in given]
-    return {name for name in columns if name is not None}
+    columns = ((what.column if what.fn in _BOOLEAN else None, what.condition) for what in aggregates)
+    return {name for names in columns for name in names if name is not None}
 
 
 def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> dict[str, Type]:
@@ -90,8 +81,8 @@ def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> 
 
     Over a column of unknown type only the types of counts and user-defined aggregates are known.
     """
-    found = {aggregate.name: _result(aggregate, types) for aggregate in aggregates}
-    return {name: kind for name, kind in found.items() if kind is not None}
+    results = {aggregate.name: _result(aggregate, types) for aggregate in aggregates}
+    return {name: kind for name, kind in results.items() if kind is not None}
 
 
 def _result(aggregate: Aggregate, types: Mapping[str, Type]) -> Type | None:

@@ -103,8 +103,8 @@ class UserAggregate(UserFunctions):
         """
         check_function("fn", fn)
 
-        def join(one: Any, other: Any) -> Any:
-            return other if one is None else one if other is None else fn(one, other)
+        def join(earlier: Any, later: Any) -> Any:
+            return later if earlier is None else earlier if later is None else fn(earlier, later)
 
         return cls(
             name,
@@ -200,9 +200,9 @@ def _check_neutral(name: str, text: str, combine: Callable[[JsonValue, JsonValue
     """Refuses an initial value that would be counted once for each batch, such as 100 for a sum."""
     twice = combine(json.loads(text), json.loads(text))
     if twice != json.loads(text):
-        given = f"fold({name!r}, initial={text}): combined with itself it gives {twice!r}"
+        problem = f"fold({name!r}, initial={text}): combined with itself it gives {twice!r}"
         raise SpecError(
-            given,
+            problem,
             "initial is the state without rows: combining it with a state changes nothing",
             "give such a value, for example 0 for a sum",
         )

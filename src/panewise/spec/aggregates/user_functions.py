@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from panewise.errors import InputError, SpecError
 from panewise.spec.column_values import ColumnType
+from panewise.spec.fields import is_name
 
 SIMPLE: Final = ("bigint", "double", "string", "boolean")
 _RULE: Final = (
@@ -41,32 +42,20 @@ class UserFunctions:
 
 
 def check_name(name: Any) -> None:
-    """Refuses a name that is no non-empty string: JSON identifies the aggregate by it.
-
-    Raises:
-        SpecError: for such a name.
-    """
-    if not isinstance(name, str) or not name:
+    """Refuses a name that is no non-empty string: JSON identifies the aggregate by it."""
+    if not is_name(name):
         rule = "the name of a user-defined aggregate is a non-empty string"
         raise SpecError(f"name={name!r}", rule, "give a name such as 'longest'")
 
 
 def check_function(name: str, value: Any) -> None:
-    """Refuses a value that cannot be called.
-
-    Raises:
-        SpecError: for such a value.
-    """
+    """Refuses a value that cannot be called."""
     if not callable(value):
         raise SpecError(f"{name}={value!r}", f"{name} is a function", f"give a function as {name}")
 
 
 def check_arguments(name: str, accumulate: Callable[..., Any], columns: int) -> None:
-    """Refuses columns whose values `accumulate` cannot take, if its signature is known.
-
-    Raises:
-        SpecError: for such columns.
-    """
+    """Refuses columns whose values `accumulate` cannot take, if its signature is known."""
     try:
         taken = signature(accumulate)
     except ValueError:

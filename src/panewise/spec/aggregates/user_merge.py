@@ -68,8 +68,8 @@ class UserMergeAggregate:
 
     def __call__(self, left: ColumnOrName, right: ColumnOrName) -> "MergeAggregate":
         """Returns the aggregate over a column of the left side and one of the right side."""
-        one, other = checked_column(left), checked_column(right)
-        return MergeAggregate(self, one, other, default_name(self.name, one, other))
+        of_left, of_right = checked_column(left), checked_column(right)
+        return MergeAggregate(self, of_left, of_right, default_name(self.name, of_left, of_right))
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class MergeAggregate:
     name: str
 
     def __post_init__(self) -> None:
-        given: Any = self.user
-        if not isinstance(given, UserMergeAggregate):
+        user: Any = self.user
+        if not isinstance(user, UserMergeAggregate):
             rule = "an aggregate of both sides is a UserMergeAggregate over a column of each"
-            raise SpecError(f"user={given!r}", rule, "call a UserMergeAggregate with two columns")
+            raise SpecError(f"user={user!r}", rule, "call a UserMergeAggregate with two columns")
         check_columns((self.left, self.right, self.name))
 
     def alias(self, name: str) -> "MergeAggregate":

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.families import FAMILIES, family_named, part
-from panewise.spec.codec.users import ANY_USER
-from panewise.spec.codec.users import users as by_kind
+from panewise.spec.codec.users import ANY_USER, users
 from panewise.spec.fields import once_each, silently
 from panewise.spec.protocol import Specification, SpecParts, parts
 
@@ -59,16 +58,14 @@ def from_dict(
     (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
     """
     plain = _of_this_version(document)
-    return _reader(plain).from_dict(plain, by_kind(user_aggregates, user_windows, user_listeners))
+    known = users(user_aggregates or {}, user_windows or {}, user_listeners or {})
+    return _reader(plain).from_dict(plain, known)
 
 
 def without_functions(document: Mapping[str, Any]) -> Any:
     """Returns the specification that a dict describes, for inspection only.
 
     User-defined aggregates, windows and listeners have their names, and placeholders for their functions.
-
-    Raises:
-        SpecError: as :func:`from_dict` does.
     """
     plain = _of_this_version(document)
     return _reader(plain).from_dict(plain, ANY_USER)
@@ -141,11 +138,8 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the dict with the defaults of the fields that it leaves out.
 
     User-defined functions are not looked up.
-
-    Raises:
-        SpecError: as :func:`from_dict` does.
     """
-    with silently():
+    with silently():  # the specification has warned when it was built
         return to_dict(without_functions(document))
 
 
@@ -169,8 +163,8 @@ def _of_other_package(name: Any) -> SpecParts:
     if family is None or family in FAMILIES:
         rule = "a family of another package is found through the entry point group panewise.families"
         raise SpecError(f"{FAMILY}={name!r}", rule, "install the package that adds this family")
-    found: SpecParts = part(family.spec)
-    return found
+    reader: SpecParts = part(family.spec)
+    return reader
 
 
 def _of_this_version(document: Any) -> Any:

@@ -132,9 +132,6 @@ class Decoder:
             kind: the type: a class, or what an annotation contains. Or a form with a reader.
             value: the plain value.
             where: its path in the document, for error messages; "" is the root.
-
-        Raises:
-            SpecError: if a field, kind or type is unknown, a field is missing, or as the constructor does.
         """
         form = kind if isinstance(kind, Form) else self._forms.get(kind, _BY_FIELDS)
         inner = get_args(kind)
@@ -199,10 +196,10 @@ def _types(cls: Any) -> dict[str, Any]:
 @cache
 def _needed(cls: Any) -> frozenset[str]:
     """Returns the arguments of the constructor that have no default."""
-    given = inspect.signature(cls).parameters.values()
-    return frozenset(one.name for one in given if one.default is one.empty)
+    parameters = inspect.signature(cls).parameters.values()
+    return frozenset(parameter.name for parameter in parameters if parameter.default is parameter.empty)
 
 
 @cache
 def _without_none(union: Any) -> Any:
-    return Union[tuple(one for one in get_args(union) if one is not NoneType)]  # noqa: UP007 - made here
+    return Union[tuple(member for member in get_args(union) if member is not NoneType)]  # noqa: UP007 - made here

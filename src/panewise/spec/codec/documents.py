@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
+from panewise.families import part
 from panewise.spec.codec.by_fields import Decoder, Encoder
 from panewise.spec.codec.forms import FORMS
 from panewise.spec.codec.users import ANY_USER
@@ -15,9 +16,6 @@ write: Final = _ENCODER.write
 def read(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> Any:
     """Returns the value of a type that a plain value describes.
 
-    Raises:
-        SpecError: as :func:`panewise.spec.codec.from_dict` does.
-
     >>> from panewise import FixedLag, Inputs
     >>> read(FixedLag | Inputs, {"kind": "fixed_lag", "lag": 5}, where="watermark")
     FixedLag(lag=Duration('5 microseconds'))
@@ -27,6 +25,8 @@ def read(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> 
 
 class DocumentedParts(SpecParts):
     """The parts of a family of this package. Its documents are those of the fields of its class.
+
+    `describe` of the module of the family's name in `panewise.spec.describe` has its words.
 
     Attributes:
         kind: the class of its specifications.
@@ -40,6 +40,11 @@ class DocumentedParts(SpecParts):
     def reads(self, document: Mapping[str, Any]) -> bool:
         """Returns whether the document has the marks."""
         return all(mark in document for mark in self.marks)
+
+    def describe(self, spec: Any) -> str:
+        """Returns what the operator does, as lines of text."""
+        words: str = part(f"panewise.spec.describe.{spec.family.name}:describe")(spec)
+        return words
 
     def to_dict(self, spec: Any) -> dict[str, Any]:
         """Returns the specification as a dict of plain values."""

@@ -17,7 +17,18 @@ from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggrega
 from panewise.spec.codec.by_fields import Decoder, Encoder, Form
 from panewise.spec.codec.users import AnyListener
 from panewise.spec.conditions import literals, nodes
-from panewise.spec.fields import Reader, duration, kind_of, listed, members_of, names, text, typed, wrong
+from panewise.spec.fields import (
+    Reader,
+    duration,
+    flag,
+    kind_of,
+    listed,
+    members_of,
+    names,
+    number,
+    text,
+    wrong,
+)
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.deduplicate import DeduplicateOperator
@@ -39,6 +50,8 @@ from panewise.spec.windows.size_in_rows import Rows
 THEN: Final = "then"  # the field of the stages of a chain, and of the windows over a join
 _MICROSECONDS: Final = "a whole number of microseconds"
 _SIZE: Final = f"{_MICROSECONDS}, or {{'rows': n}}"
+_AMOUNT: Final = "a number, a decimal as a string, or a duration as {'us': N}"
+_GAP: Final = f"{_SIZE}, or a column's name"
 _USERS: Final = {  # what the user gives, and the argument of the reader that has it
     "aggregates": ("user-defined aggregates", "user_aggregates"),
     "merge_aggregates": ("user-defined aggregates of both sides that are", "user_aggregates"),
@@ -61,44 +74,43 @@ def _read(read: Reader) -> Form:
 # Values of one field
 
 
-def _or_word(word: str, kind: type, what: str) -> Form:
-    """Returns the form of a value that is of a type or is the word. Of the type int it is a duration."""
+def _either(what: str, readers: Mapping[Any, Reader], word: str | None = None) -> Form:
+    """Returns the form of a value that a reader of its type reads, or that is the word.
+
+    `what` describes all these values in errors.
+    """
 
     def read(value: Any, where: str) -> Any:
         if isinstance(value, str) and value == word:
             return value
-        given = typed(kind, f"{what} or {word!r}")(value, where)
-        return Duration(given) if kind is int else given
+        for kind, reader in readers.items():
+            if isinstance(value, kind) and isinstance(value, bool) == (kind is bool):
+                return reader(value, where)
+        raise wrong(where, value, what)
 
     return _read(read)
 
 
-def _size(value: Any, where: str, what: str = _SIZE) -> Duration | Rows:
-    if isinstance(value, Mapping) and set(value) == {"rows"}:
-        return Rows(value["rows"])
-    return Duration(typed(int, what)(value, where))
+def _rows(value: Mapping[str, Any], where: str) -> Rows:
+    if set(value) != {"rows"}:
+        raise wrong(where, value, _SIZE)
+    return Rows(value["rows"])
 
 
-def _gap(value: Any, where: str) -> Any:
-    return value if names_a_column(value) else _size(value, where, f"{_SIZE}, or a column's name")
-
-
-def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
-    if not isinstance(value, (bool, list, tuple)):
-        raise wrong(where, value, "true, false or a list of column names")
-    return value if isinstance(value, bool) else names(value, where)
+def _column_of_gaps(value: str, where: str) -> str:
+    if not names_a_column(value):
+        raise wrong(where, value, _GAP)
+    return value
 
 
 def _side_window(decoder: Decoder, value: Any, where: str) -> Any:
     if isinstance(value, Mapping) and "kind" in value:
         return decoder.one_of(get_args(AnyWindow), value, where)
-    return _size(value, where)
+    return decoder.read(Duration | Rows, value, where)
 
 
 def _delays(value: Any, where: str) -> Any:
-    if isinstance(value, Mapping):
-        return {name: duration(delay, f"{where}.{name}") for name, delay in value.items()}
-    return Duration(typed(int, f"{_MICROSECONDS}, or an object with one for each input")(value, where))
+    return {name: duration(delay, f"{where}.{name}") for name, delay in value.items()}
 
 
 def _write_inputs(encoder: Encoder, value: Inputs) -> dict[str, Any]:
@@ -109,17 +121,15 @@ def _write_inputs(encoder: Encoder, value: Inputs) -> dict[str, Any]:
     return written
 
 
-def _amount(value: Any, where: str) -> Any:
-    """Reads the amount of a delta: a number, a string for a decimal, or {"us": N} for a duration."""
-    if isinstance(value, Mapping):
-        return duration(members_of(value, where, {"us"}, required=("us",))["us"], f"{where}.us")
-    wanted = "a number, a decimal as a string, or a duration as {'us': N}"
-    if not isinstance(value, str):
-        return typed((int, float), wanted)(value, where)
+def _us(value: Any, where: str) -> Duration:
+    return duration(members_of(value, where, {"us"}, required=("us",))["us"], f"{where}.us")
+
+
+def _decimal(value: str, where: str) -> Decimal:
     try:
         return Decimal(value)
     except InvalidOperation:
-        raise wrong(where, value, wanted) from None
+        raise wrong(where, value, _AMOUNT) from None
 
 
 def _write_delta(encoder: Encoder, value: DeltaPolicy) -> dict[str, Any]:
@@ -132,7 +142,7 @@ def _columns_of_sides(decoder: Decoder, value: Any, where: str) -> tuple[Any, ..
         return None
     if not isinstance(value, (list, tuple)):
         raise wrong(where, value, "a list with a column or null for each side")
-    return tuple(decoder.read(str | None, one, f"{where}[{n}]") for n, one in enumerate(value))
+    return tuple(decoder.read(str | None, column, f"{where}[{n}]") for n, column in enumerate(value))
 
 
 # What a user defines, which documents name
@@ -241,10 +251,10 @@ def _nodes(least: int) -> Form:
     def read(decoder: Decoder, value: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(value, (list, tuple)) or len(value) < least:
             raise wrong(where, value, f"a list of {least} or more nodes of a condition")
-        found = []
-        for n, one in enumerate(value):  # a comprehension would need a frame more of the stack
-            found.append(_node(decoder, one, f"{where}[{n}]"))
-        return tuple(found)
+        parts = []
+        for n, part in enumerate(value):  # a comprehension would need a frame more of the stack
+            parts.append(_node(decoder, part, f"{where}[{n}]"))
+        return tuple(parts)
 
     return Form(read=read)
 
@@ -313,21 +323,27 @@ def has_stages(document: Mapping[str, Any]) -> bool:
 
 
 _OLD_NULL_KEYS: Final = {"null_keys": False}  # the default of earlier releases (semantics 15.4)
+_LENGTHS: Final[dict[Any, Reader]] = {int: duration, Mapping: _rows}
+_AMOUNTS: Final[dict[Any, Reader]] = {(int, float): number, str: _decimal, Mapping: _us}
 _ANYTHING: Final = _read(lambda value, where: value)
 _NO_NAME: Final = {"column": None, "name": None}
 _UNCHECKED: Final = {"column": _ANYTHING, "default": _ANYTHING}  # the constructor says what a function takes
 FORMS: Final[Mapping[Any, Form]] = {
-    Duration | Literal["unlimited"]: _or_word(UNLIMITED, int, f"{_MICROSECONDS},"),
-    bool | Literal["touching"]: _or_word("touching", bool, "true, false"),
-    bool | tuple[str, ...]: _read(_delta),
+    Duration | Literal["unlimited"]: _either(f"{_MICROSECONDS}, or 'unlimited'", {int: duration}, UNLIMITED),
+    bool | Literal["touching"]: _either("true, false or 'touching'", {bool: flag}, "touching"),
+    bool | tuple[str, ...]: _either(
+        "true, false or a list of column names", {bool: flag, (list, tuple): names}
+    ),
     tuple[str | None, str | None]: Form(read=_columns_of_sides),
-    Duration | Rows: _read(_size),
-    Duration | Rows | str: _read(_gap),
+    Duration | Rows: _either(_SIZE, _LENGTHS),
+    Duration | Rows | str: _either(_GAP, _LENGTHS | {str: _column_of_gaps}),
     SideWindow: Form(read=_side_window),
     Rows: Form(write=lambda encoder, value: {"rows": value.n}),
-    Duration | tuple[tuple[str, Duration], ...]: _read(_delays),
+    Duration | tuple[tuple[str, Duration], ...]: _either(
+        f"{_MICROSECONDS}, or an object with one for each input", {int: duration, Mapping: _delays}
+    ),
     Inputs: Form(parts={"names": _read(listed("a list of inputs' names"))}, write=_write_inputs),
-    DeltaPolicy: Form(parts={"amount": _read(_amount)}, write=_write_delta),
+    DeltaPolicy: Form(parts={"amount": _either(_AMOUNT, _AMOUNTS)}, write=_write_delta),
     Trigger: Form(several="triggers"),
     **dict.fromkeys((AfterAny, AfterAll, AfterEach), Form(make=_several)),
     **dict.fromkeys((UserFunctions, UserMergeAggregate), Form(write=_write_name)),

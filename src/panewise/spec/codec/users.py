@@ -46,17 +46,12 @@ ANY_USER: Final[Users] = {
 }
 
 
-def users(
-    aggregates: Mapping[str, Any] | None = None,
-    windows: Mapping[str, Any] | None = None,
-    listeners: Mapping[str, Any] | None = None,
-) -> Users:
+def users(aggregates: Mapping[str, Any], windows: Mapping[str, Any], listeners: Mapping[str, Any]) -> Users:
     """Returns what a user defined, by kind and name. `aggregates` may also have aggregates of both sides."""
-    given = aggregates or {}
-    of_both = {name: one for name, one in given.items() if isinstance(one, UserMergeAggregate)}
+    merging = {name: what for name, what in aggregates.items() if isinstance(what, UserMergeAggregate)}
     return {
-        "aggregates": given,
-        "merge_aggregates": of_both,
-        "windows": windows or {},
-        "listeners": listeners or {},
+        "aggregates": aggregates,
+        "merge_aggregates": merging,
+        "windows": windows,
+        "listeners": listeners,
     }

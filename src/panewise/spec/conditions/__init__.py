@@ -25,27 +25,3 @@ from panewise.spec.conditions.nodes import (
 from panewise.spec.conditions.terms import Term, as_condition, left, right
 from panewise.spec.conditions.text import sql_text
 from panewise.spec.conditions.types import check_condition
-
-__all__ = [
-    "SIDES",
-    "And",
-    "Arithmetic",
-    "Between",
-    "Column",
-    "Comparison",
-    "In",
-    "IsNull",
-    "Literal",
-    "Node",
-    "Not",
-    "Or",
-    "SideName",
-    "Term",
-    "as_condition",
-    "check_condition",
-    "columns_of",
-    "left",
-    "renamed",
-    "right",
-    "sql_text",
-]

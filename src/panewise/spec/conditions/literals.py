@@ -39,8 +39,8 @@ class Literal:
 
     def __post_init__(self) -> None:
         if not is_literal(self.type, self.value):
-            given = f"literal type={self.type!r}, value={self.value!r}"
-            raise SpecError(given, f"the types are {', '.join(TYPES)}", "give a type, and a value of it")
+            problem = f"literal type={self.type!r}, value={self.value!r}"
+            raise SpecError(problem, f"the types are {', '.join(TYPES)}", "give a type, and a value of it")
 
     @property
     def python(self) -> Any:

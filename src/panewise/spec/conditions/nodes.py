@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.conditions.literals import Literal
+from panewise.spec.fields import is_name
 
 SideName: TypeAlias = typing.Literal["left", "right"]
 SIDES: Final = ("left", "right")
@@ -33,7 +34,7 @@ class Column:
 
     def __post_init__(self) -> None:
         _choose("side", self.side, SIDES)
-        if not isinstance(self.name, str) or not self.name:
+        if not is_name(self.name):
             raise SpecError(f"{self.side}({self.name!r})", "a column has a name", "give the column's name")
 
 
@@ -168,16 +169,16 @@ def walk(node: Node) -> Iterator[Node]:
 
 def depth(node: Node) -> int:
     """Returns how many nodes the longest path from the node to a column or a literal has."""
-    layer, found = [node], 0
+    layer, depth = [node], 0
     while layer:
-        layer, found = [inner for one in layer for inner in operands(one)], found + 1
-    return found
+        layer, depth = [inner for outer in layer for inner in operands(outer)], depth + 1
+    return depth
 
 
 def columns_of(condition: Node, side: str) -> tuple[str, ...]:
     """Returns the columns of one side that a condition reads, each once, in the order in which they occur."""
-    found = (node.name for node in walk(condition) if isinstance(node, Column) and node.side == side)
-    return tuple(dict.fromkeys(found))
+    names = (node.name for node in walk(condition) if isinstance(node, Column) and node.side == side)
+    return tuple(dict.fromkeys(names))
 
 
 def renamed(condition: Node, side: str, names: Mapping[str, str]) -> Node:

@@ -28,9 +28,6 @@ def check_condition(condition: nodes.Node, left: Types, right: Types) -> None:
         left: the types of the left side's columns that are known, by name.
         right: those of the right side.
 
-    Raises:
-        SpecError: if an operator cannot use the types of its operands; the message names them.
-
     >>> from panewise.spec.conditions.nodes import Column, Comparison
     >>> check_condition(Comparison("<", Column("left", "s"), Column("right", "n")),
     ...     {"s": Type("string")}, {"n": Type("bigint")})
@@ -44,9 +41,9 @@ def check_condition(condition: nodes.Node, left: Types, right: Types) -> None:
 def _require_boolean(node: nodes.Node, within: nodes.Node, types: Mapping[str, Types]) -> None:
     kind = _type_of(node, types)
     if kind is not None and kind != BOOLEAN:
-        given = f"{sql_text(node)} in {sql_text(within)}" if node is not within else sql_text(node)
+        part = f"{sql_text(node)} in {sql_text(within)}" if node is not within else sql_text(node)
         rule = "a condition, and each part of AND, OR and NOT, is Boolean (semantics 38.5)"
-        raise SpecError(f"{given}: {kind}", rule, "compare it with a value")
+        raise SpecError(f"{part}: {kind}", rule, "compare it with a value")
 
 
 def _type_of(node: nodes.Node, types: Mapping[str, Types]) -> Type | None:
@@ -109,7 +106,7 @@ def _is_number(kind: Type) -> bool:
 
 def _is_instant(first: nodes.Node, second: nodes.Node, known: list[Type]) -> bool:
     """Returns whether whole numbers, as microseconds, are compared with a literal timestamp."""
-    literal = any(isinstance(one, Literal) and one.type == "timestamp" for one in (first, second))
+    literal = any(isinstance(operand, Literal) and operand.type == "timestamp" for operand in (first, second))
     return literal and any(kind.is_integer or kind == _NUMBER for kind in known)
 
 

@@ -47,19 +47,19 @@ def _cogroup(spec: CogroupOperator) -> str:
 
 
 def _aggregates(spec: CogroupOperator) -> list[str]:
-    found = [
+    lines = [
         f"{side.capitalize()} aggregates: {_names(spec, side)}, over the rows of the {side} side."
         for side in spec.sides
         if spec.aggregates_of(side)
     ]
     if spec.both_aggregates:
-        names = listed(tuple(one.name for one in spec.both_aggregates))
-        found.append(f"Aggregates of both: {names}, over the rows of both sides.")
-    return found
+        names = listed(tuple(what.name for what in spec.both_aggregates))
+        lines.append(f"Aggregates of both: {names}, over the rows of both sides.")
+    return lines
 
 
 def _names(spec: CogroupOperator, side: str) -> str:
-    return listed(tuple(one.name for one in spec.aggregates_of(side)))
+    return listed(tuple(what.name for what in spec.aggregates_of(side)))
 
 
 def _windows(spec: CogroupOperator) -> list[str]:
@@ -67,17 +67,17 @@ def _windows(spec: CogroupOperator) -> list[str]:
     with silently():
         fields = {name: getattr(spec, name) for name in FIELDS_OF_WINDOWS}
         operator = WindowOperator(**fields, aggregates=[count()])
-    made = without_paragraphs(windows.describe(operator), _OF_ONE_INPUT)
-    made[0] += " They are made from the rows of both sides, and their watermark is the lower one."
-    made[made.index("Panes: each contains count(*).")] = "Panes:"
-    late = next(number for number, line in enumerate(made) if line.startswith("Late rows:"))
-    return [*made[:late], *_watermarks(spec), *made[late:]]
+    lines = without_paragraphs(windows.describe(operator), _OF_ONE_INPUT)
+    lines[0] += " They are made from the rows of both sides, and their watermark is the lower one."
+    lines[lines.index("Panes: each contains count(*).")] = "Panes:"
+    late = next(number for number, line in enumerate(lines) if line.startswith("Late rows:"))
+    return [*lines[:late], *_watermarks(spec), *lines[late:]]
 
 
 def _watermarks(spec: CogroupOperator) -> list[str]:
-    found = [
+    lines = [
         f"{name.capitalize()} watermark: {watermark_of(spec, spec.watermark or side.watermark)}"
         f"{of_replays(side.position)}."
         for name, side in spec.sides.items()
     ]
-    return [*found, *idle_sides(spec)]
+    return [*lines, *idle_sides(spec)]

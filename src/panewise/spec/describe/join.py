@@ -86,9 +86,9 @@ def _columns(spec: JoinOperator) -> str:
     return f"Columns: {', '.join([own, *added])} and {last}{time}."
 
 
-def _selected(one: Selected) -> str:
-    name = "" if one.name == one.column else f" as {one.name}"
-    return f"{one.side}.{one.column}{name}"
+def _selected(column: Selected) -> str:
+    name = "" if column.name == column.column else f" as {column.name}"
+    return f"{column.side}.{column.column}{name}"
 
 
 def _side(spec: JoinOperator, name: str, side: Side, parts: MatchParts) -> str:

@@ -53,12 +53,12 @@ def of_sliding_windows(window: Sliding) -> str:
         return f"each row makes a window of the last {window.size}, itself included"
     before, after = f"from {window.size} before t to t", f"from t to {window.size} after t"
     behind = f"from directly after t to {window.size} after that if it contains any row"
-    made = {
+    makes = {
         "end": f"the window {before}, if it does not exist yet",
         "start": f"the window {after}, if it does not exist yet",
         "both": f"the window {before}, and the one {behind}, if they do not exist yet",
     }
     return (
-        f"a row at t makes {made[window.anchor]}; a row belongs to every window that contains its time, "
+        f"a row at t makes {makes[window.anchor]}; a row belongs to every window that contains its time, "
         "start and end included"
     )

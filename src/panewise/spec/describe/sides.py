@@ -10,7 +10,7 @@ from panewise.spec.watermarks import FixedLag, StreamTime
 def keys_of_sides(spec: TwoSided) -> str:
     """Returns the names of the keys, with those of the right side where they differ."""
     pairs = zip(*(side.keys for side in spec.sides.values()), strict=True)
-    return listed(tuple(one if one == other else f"{one} (right: {other})" for one, other in pairs))
+    return listed(tuple(left if left == right else f"{left} (right: {right})" for left, right in pairs))
 
 
 def watermark_of(spec: TwoSided, mark: StreamTime | FixedLag | None) -> str:

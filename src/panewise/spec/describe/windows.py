@@ -97,15 +97,15 @@ def membership(window: AnyWindow) -> str:
         case Session():
             return _session(window)
         case Custom():
-            given = (
+            returned = (
                 f"each row belongs to the {'window' if window.merge else 'windows'} that {window.name} "
                 "returns for it"
             )
             touching = "are merged, too" if window.merge == "touching" else "stay separate"
             return (
-                f"{given}; windows that overlap are merged, those that only touch {touching}"
+                f"{returned}; windows that overlap are merged, those that only touch {touching}"
                 if window.merge
-                else given
+                else returned
             )
         case Global():
             return "one window without start or end, complete at the end of input"

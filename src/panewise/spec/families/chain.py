@@ -4,18 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, result_types
 from panewise.spec.codec.forms import has_stages
 from panewise.spec.column_types import check_bytes
-from panewise.spec.describe.chain import describe
 from panewise.spec.families import windows
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Columns, Known, Origins, Types, carried_values
+from panewise.spec.type_checks import check_kinds
 
 
 class _ChainParts(windows.PaneParts):
@@ -26,9 +25,6 @@ class _ChainParts(windows.PaneParts):
 
     def reads(self, document: Mapping[str, Any]) -> bool:
         return has_stages(document)
-
-    def describe(self, spec: Chain) -> str:
-        return describe(spec)
 
     def check_types(self, spec: Chain, types: Mapping[str, Types]) -> None:
         """Checks the types of columns, and those of the columns of panes that stages read."""
@@ -78,20 +74,18 @@ class _ChainParts(windows.PaneParts):
 
     def carried(self, spec: Chain, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of the last stage's aggregates and keys that return input values."""
-        found = {name: known[INPUT][name] for name in spec.first.keys if name in known[INPUT]}
-        found |= carried_values(spec.first.aggregates, known[INPUT], kinds)
+        carried = {name: known[INPUT][name] for name in spec.first.keys if name in known[INPUT]}
+        carried |= carried_values(spec.first.aggregates, known[INPUT], kinds)
         for stage in spec.stages:
-            keys = {name: kind for name, kind in found.items() if name in stage.keys}
-            found = keys | carried_values(stage.aggregates, found, kinds)
-        return found
+            keys = {name: kind for name, kind in carried.items() if name in stage.keys}
+            carried = keys | carried_values(stage.aggregates, carried, kinds)
+        return carried
 
 
 def _check_stage(stage: Stage, panes: Types) -> None:
     """Checks a stage with the types of the panes of the stage before, which are its rows."""
-    for key in stage.keys:
-        if key in panes and panes[key].is_nested:
-            rule, remedy = "a key is a simple value", "use another key or aggregate"
-            raise SpecError(f"then: key {key}: {panes[key]}", rule, remedy)
+    rule, remedy = "a key is a simple value", "use another key or aggregate"
+    check_kinds("then: key", stage.keys, panes, lambda kind: not kind.is_nested, rule, remedy)
     check_bytes("then: key", stage.keys, panes)
     check_aggregates(stage.aggregates, panes)
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
-from panewise.spec.describe.cogroup import describe
 from panewise.spec.families.sides import SideParts, check_sides, renamed_side
-from panewise.spec.families.windows import PaneParts, punctuations, silently_replaced
+from panewise.spec.families.windows import PaneParts, punctuations
+from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.checks import check_shared_columns
@@ -25,9 +25,6 @@ class _CogroupParts(SideParts, PaneParts):
 
     def operator(self, spec: CogroupOperator) -> WindowOperator:
         return window_operator(spec)
-
-    def describe(self, spec: CogroupOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: CogroupOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side. Compared columns, and those that windows read, have one type."""
@@ -48,11 +45,10 @@ class _CogroupParts(SideParts, PaneParts):
         """Returns the cogroup with other names of the columns of a side. Of panes only keys are renamed."""
         changes: dict[str, Any] = {
             port: renamed_side(spec.sides[port], names),
-            f"{port}_aggregates": tuple(with_names(one, names) for one in spec.aggregates_of(port)),
-            "both_aggregates": tuple(_renamed_both(one, port, names) for one in spec.both_aggregates),
+            f"{port}_aggregates": tuple(with_names(what, names) for what in spec.aggregates_of(port)),
+            "both_aggregates": tuple(_renamed_both(what, port, names) for what in spec.both_aggregates),
         }
-        operator: CogroupOperator = silently_replaced(spec, **changes)
-        return operator
+        return silently_replaced(spec, **changes)
 
     def calls_users(self, spec: CogroupOperator) -> bool:
         """Returns whether the cogroup has a custom window or a user-defined aggregate."""
@@ -68,10 +64,10 @@ class _CogroupParts(SideParts, PaneParts):
 
     def carried(self, spec: CogroupOperator, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of aggregates that return values of a side."""
-        found: dict[str, Any] = {}
+        carried: dict[str, Any] = {}
         for side in spec.sides:
-            found |= carried_values(spec.aggregates_of(side), known[side], kinds)
-        return found | {one.name: kinds.of_name(one.user.result) for one in spec.both_aggregates}
+            carried |= carried_values(spec.aggregates_of(side), known[side], kinds)
+        return carried | {what.name: kinds.of_name(what.user.result) for what in spec.both_aggregates}
 
 
 def _renamed_both(what: MergeAggregate, port: str, names: Mapping[str, str]) -> MergeAggregate:

@@ -5,7 +5,6 @@ from typing import Final
 
 from panewise.families import INPUT
 from panewise.spec.codec.documents import DocumentedParts
-from panewise.spec.describe.deduplicate import describe
 from panewise.spec.operators.deduplicate import OP, DeduplicateOperator
 from panewise.spec.protocol import Refusal, Types
 from panewise.spec.type_checks import check_row_order
@@ -13,9 +12,6 @@ from panewise.spec.type_checks import check_row_order
 
 class _DeduplicateParts(DocumentedParts):
     kind, marks, passed_on = DeduplicateOperator, ("keep",), True
-
-    def describe(self, spec: DeduplicateOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: DeduplicateOperator, types: Mapping[str, Types]) -> None:
         """Checks the types of the keys, of the event time, and of the columns that order rows."""

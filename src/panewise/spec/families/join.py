@@ -8,9 +8,8 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
-from panewise.spec.describe.join import describe
 from panewise.spec.families.sides import SideParts, check_sides, renamed_side
-from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, Selected
+from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
@@ -20,9 +19,6 @@ _NOT_STATIC: Final = ("watermark", "allowed_lateness", "position", "max_future_s
 
 class _JoinParts(SideParts):
     kind, marks = JoinOperator, ("match",)
-
-    def describe(self, spec: JoinOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: JoinOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side, and that emitted columns have different names."""
@@ -45,8 +41,10 @@ class _JoinParts(SideParts):
         if select is not None:
             mine = (port, EITHER) if port == LEFT else (port,)
             select = tuple(
-                Selected(one.side, names.get(one.column, one.column), one.name) if one.side in mine else one
-                for one in select
+                replace(selected, column=names.get(selected.column, selected.column))
+                if selected.side in mine
+                else selected
+                for selected in select
             )
         condition = spec.condition
         if condition is not None:
@@ -61,8 +59,10 @@ class _JoinParts(SideParts):
 
     def unchanged(self, spec: JoinOperator, columns: Columns) -> Origins:
         """Returns all selected columns. A key of either side has the type of the left one."""
-        found = spec.selected(columns)
-        return {one.name: (LEFT if one.side == EITHER else one.side, one.column) for one in found}
+        return {
+            selected.name: (LEFT if selected.side == EITHER else selected.side, selected.column)
+            for selected in spec.selected(columns)
+        }
 
     def instants(self, spec: JoinOperator) -> tuple[str, ...]:
         """Returns the event time of emitted rows, and the bounds of their window."""
@@ -72,16 +72,16 @@ class _JoinParts(SideParts):
         """Refuses what makes the join retract rows, or emit them again."""
         if spec.emits_again is None:
             return None
-        given = f"{spec.emits_again} before a second operator"
-        return given, "it takes rows that are emitted once, and are not retracted", "leave it out"
+        problem = f"{spec.emits_again} before a second operator"
+        return problem, "it takes rows that are emitted once, and are not retracted", "leave it out"
 
     def output_time(self, spec: JoinOperator) -> str | Refusal:
         """Returns the event time of emitted rows."""
         if spec.has_event_times:
             return JOIN_TIME
         rule = "rows without an event time have no watermark that a second operator could follow"
-        given = "a join with event_time=None before a second operator"
-        return given, rule, "name the event time of both sides"
+        problem = "a join with event_time=None before a second operator"
+        return problem, rule, "name the event time of both sides"
 
     def timely_column(self, spec: JoinOperator) -> str | None:
         """Returns the event time of emitted rows, if a row is emitted when its later row arrives.
@@ -101,10 +101,10 @@ class _JoinParts(SideParts):
         of_side = [name for name in _NOT_STATIC if getattr(spec.right, name) not in (None, Duration(0))]
         of_both = [name for name in ("watermark", "idle_after") if getattr(spec, name) is not None]
         if of_side or of_both:
-            given = f"{of_both[0]} with a static right side" if of_both else ""
-            given = f"{of_side[0]} of a static right side" if of_side else given
+            problem = f"{of_both[0]} with a static right side" if of_both else ""
+            problem = f"{of_side[0]} of a static right side" if of_side else problem
             rule = "its rows arrive before all others, and then its input ends (semantics 36.8)"
-            raise SpecError(given, rule, "leave it out, or give it to the left side")
+            raise SpecError(problem, rule, "leave it out, or give it to the left side")
 
 
 PARTS: Final = _JoinParts()

@@ -10,7 +10,6 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.column_types import BOOLEAN
-from panewise.spec.describe.policy import describe
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
@@ -19,9 +18,6 @@ from panewise.spec.type_checks import check_delta, check_entry
 
 class _PolicyParts(DocumentedParts):
     kind, marks = StreamWindow, ("stream_window",)
-
-    def describe(self, spec: StreamWindow) -> str:
-        return describe(spec)
 
     def check_names(self, spec: StreamWindow, names: Mapping[str, str]) -> None:
         """Refuses other names of columns that a listener would see."""
@@ -49,8 +45,8 @@ class _PolicyParts(DocumentedParts):
                 check_delta(policy, known[policy.column])
             if isinstance(policy, PunctPolicy) and known.get(policy.column, BOOLEAN) != BOOLEAN:
                 rule = "a Boolean column says which rows are markers (semantics 10.5)"
-                given = f"punct over {policy.column}: {known[policy.column]}"
-                raise SpecError(given, rule, "make one before the operator")
+                problem = f"punct over {policy.column}: {known[policy.column]}"
+                raise SpecError(problem, rule, "make one before the operator")
         check_aggregates(spec.aggregates, known)
 
     def boolean_columns(self, spec: StreamWindow) -> set[str]:
@@ -87,10 +83,10 @@ class _PolicyParts(DocumentedParts):
 
     def carried(self, spec: StreamWindow, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of aggregates that return input values, and of the tuples of an event."""
-        found = carried_values(spec.aggregates, known[INPUT], kinds)
+        carried = carried_values(spec.aggregates, known[INPUT], kinds)
         if not spec.aggregates and spec.listener is None:
-            found["tuples"] = kinds.rows_of(spec.columns or tuple(known[INPUT]))
-        return found
+            carried["tuples"] = kinds.rows_of(spec.columns or tuple(known[INPUT]))
+        return carried
 
     def instants(self, spec: StreamWindow) -> tuple[str, ...]:
         return ("processing_time",)

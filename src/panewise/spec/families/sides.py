@@ -7,7 +7,7 @@ from typing import Any
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.codec.documents import DocumentedParts
-from panewise.spec.families.windows import silently_replaced
+from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.join.checks import check_comparable
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.side import Side

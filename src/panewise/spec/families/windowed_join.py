@@ -8,7 +8,6 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.column_types import BIGINT, STRING
-from panewise.spec.describe.windowed_join import describe
 from panewise.spec.families import join
 from panewise.spec.families.windows import PaneParts
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
@@ -24,13 +23,10 @@ class _WindowedJoinParts(PaneParts):
     def operator(self, spec: WindowedJoin) -> WindowOperator:
         return spec.operator
 
-    def describe(self, spec: WindowedJoin) -> str:
-        return describe(spec)
-
     def check_types(self, spec: WindowedJoin, types: Mapping[str, Types]) -> None:
         """Checks the columns of the sides, and those of emitted rows that the windows read."""
         join.PARTS.check_types(spec.join, types)
-        names = [one.name for one in spec.join.selected(types)]
+        names = [column.name for column in spec.join.selected(types)]
         known = [*names, *spec.join.added_columns]
         for name in spec.operator.columns_read:
             if name not in known:
@@ -68,7 +64,7 @@ class _WindowedJoinParts(PaneParts):
     def boolean_columns(self, spec: WindowedJoin) -> set[str]:
         """Returns the columns of the sides that the windows read as columns that must be Boolean."""
         wanted = parts(spec.windows).boolean_columns(spec.windows)
-        return {one.column for one in spec.join.select or () if one.name in wanted} or wanted
+        return {column.column for column in spec.join.select or () if column.name in wanted} or wanted
 
     def shard_keys(self, spec: WindowedJoin, port: str) -> tuple[str, ...]:
         """Returns the keys of a side that the windows have, too."""

@@ -1,16 +1,14 @@
 """Window operators, as :class:`panewise.spec.protocol.SpecParts`, and what all have whose panes they make."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
-from panewise.spec.describe.windows import describe
 from panewise.spec.evictors import DeltaEvictor
-from panewise.spec.fields import silently
+from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
@@ -44,34 +42,31 @@ class PaneParts(DocumentedParts):
         accumulation = self.operator(spec).accumulation
         if accumulation != "retracting":
             return None
-        given, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
-        return f"{given} before a second operator", rule, "use another accumulation, or result.then(...)"
+        field, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
+        return f"{field} before a second operator", rule, "use another accumulation, or result.then(...)"
 
     def output_time(self, spec: Any) -> str | Refusal:
         """Returns the timestamp of panes."""
         operator = self.operator(spec)
         if has_key_watermarks(operator.watermark) or counted(operator.window):
-            given = "windows of rows, or StreamTime of each key, before a second operator"
+            problem = "windows of rows, or StreamTime of each key, before a second operator"
             rule = "the panes have no watermark of all keys that a second operator could follow"
-            return given, rule, "write the panes"
+            return problem, rule, "write the panes"
         if operator.timestamp not in ("end", "window_time"):
-            given = f"timestamp={operator.timestamp!r} before a second operator"
+            problem = f"timestamp={operator.timestamp!r} before a second operator"
             rule = "the event time of panes is their timestamp, 'window_time' or 'end' (semantics 42.5)"
-            return given, rule, "set timestamp='window_time'"
+            return problem, rule, "set timestamp='window_time'"
         return "timestamp"
 
     def timely_column(self, spec: Any) -> str | None:
         """Returns the timestamp of panes, if there are no panes after the end of their window."""
-        operator, found = self.operator(spec), self.output_time(spec)
+        operator, time = self.operator(spec), self.output_time(spec)
         in_time = operator.lateness_us == 0 and ends_above(operator.window, operator.timestamp)
-        return found if in_time and isinstance(found, str) else None
+        return time if in_time and isinstance(time, str) else None
 
 
 class _WindowParts(PaneParts):
     kind = WindowOperator
-
-    def describe(self, spec: WindowOperator) -> str:
-        return describe(spec)
 
     def check_types(self, spec: WindowOperator, types: Mapping[str, Types]) -> None:
         known, evictor = types[INPUT], spec.evictor
@@ -89,8 +84,8 @@ class _WindowParts(PaneParts):
 
     def for_columns(self, spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
         """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
-        found: WindowOperator = with_event_time(spec, columns[INPUT])
-        return found
+        timed: WindowOperator = with_event_time(spec, columns[INPUT])
+        return timed
 
     def renamed(
         self, spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
@@ -103,12 +98,10 @@ class _WindowParts(PaneParts):
             changes["accumulation"] = None  # a chain may still choose its own default
         if all_columns is not None and spec.delta is True:
             changes["delta"] = all_columns
-        operator: WindowOperator = silently_replaced(spec, **changes)
-        return operator
+        return silently_replaced(spec, **changes)
 
     def with_position(self, spec: WindowOperator, position: Position) -> WindowOperator:
-        operator: WindowOperator = silently_replaced(spec, position=position)
-        return operator
+        return silently_replaced(spec, position=position)
 
     def one_shard(self, spec: WindowOperator) -> tuple[str, str] | None:
         """Returns why the rows of all keys meet, if they do."""
@@ -135,21 +128,15 @@ class _WindowParts(PaneParts):
 
     def carried(self, spec: WindowOperator, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of aggregates that return input values, and of the delta."""
-        found = carried_values(spec.aggregates, known[INPUT], kinds)
+        carried = carried_values(spec.aggregates, known[INPUT], kinds)
         if spec.delta is not False:
-            found["delta"] = kinds.rows_of(tuple(known[INPUT]) if spec.delta is True else spec.delta)
-        return found
+            carried["delta"] = kinds.rows_of(tuple(known[INPUT]) if spec.delta is True else spec.delta)
+        return carried
 
 
 def punctuations(trigger: Trigger) -> set[str]:
     """Returns the columns of the punctuations in a trigger."""
     return {node.column for node in walk(trigger) if isinstance(node, OnPunctuation)}
-
-
-def silently_replaced(spec: Any, **changes: Any) -> Any:
-    """Returns a specification with other fields. It warned when it was first built."""
-    with silently():
-        return replace(spec, **changes)
 
 
 PARTS: Final = _WindowParts()

@@ -21,8 +21,8 @@ def _check(spec: JoinOperator) -> None:
     match: Any = spec.match
     if spec.unmatched == "early" and match.left is None:
         rule = "a left row that is in no window is emitted once its partners are known"
-        given = f"unmatched='early', {match!r}"
-        raise SpecError(given, f"{rule} (semantics 37.5, 37.6)", "leave unmatched out")
+        problem = f"unmatched='early', {match!r}"
+        raise SpecError(problem, f"{rule} (semantics 37.5, 37.6)", "leave unmatched out")
 
 
 def _check_types(match: LastRows, types: Mapping[str, Mapping[str, Type]]) -> None:
@@ -34,12 +34,12 @@ def _check_types(match: LastRows, types: Mapping[str, Mapping[str, Type]]) -> No
 
 def _batch_error(match: LastRows) -> Refusal | None:
     """Refuses a window by processing time."""
-    timed = next((one for one in match.windows.values() if isinstance(one, TimePolicy)), None)
+    timed = next((window for window in match.windows.values() if isinstance(window, TimePolicy)), None)
     if timed is None:
         return None
     rule = "a batch DataFrame is processed at one time, so no processing time passes (semantics 37.5)"
-    given = f"time('{timed.duration}') on a batch DataFrame"
-    return given, rule, "use delta over a timestamp, or read a stream"
+    problem = f"time('{timed.duration}') on a batch DataFrame"
+    return problem, rule, "use delta over a timestamp, or read a stream"
 
 
 def _compared(match: LastRows, side: str) -> tuple[str, ...]:
@@ -62,12 +62,12 @@ def _partners(match: LastRows, left: str, right: str) -> str:
     if match.order == "event_time" and isinstance(match.right, CountPolicy):
         latest = "the latest one" if match.right.n == 1 else f"one of the {match.right.n} latest ones"
         return f"the right row is {latest} whose {right} is not after the left {left}"
-    found = [
+    clauses = [
         f"the {side} row is {_contained(match.windows[side])} when the {OTHER[side]} row arrives"
         for side in (RIGHT, LEFT)
         if match.windows[side] is not None
     ]
-    return ", or ".join(found)
+    return ", or ".join(clauses)
 
 
 def _contained(window: RowWindow | None) -> str:
@@ -101,12 +101,12 @@ def _state(spec: JoinOperator) -> list[str]:
         latest = "the latest right row" if n == 1 else f"the {n} latest right rows"
         waits = f"a left row until the right watermark is {passed(0, spec.right)} it"
         return [f"State: {waits}; {latest} of each key for good, and later ones."]
-    found = [
+    clauses = [
         f"the {side} rows of each key in their window{_for_good(window)}"
         for side, window in match.windows.items()
         if window is not None
     ]
-    return [f"State: {'; '.join(found)}."]
+    return [f"State: {'; '.join(clauses)}."]
 
 
 def _for_good(window: RowWindow) -> str:

@@ -25,13 +25,13 @@ def _check(spec: JoinOperator) -> None:
             )
         if window.retention is not None and window.retention.us < lateness.us:
             rule = "a row that is not late is not beyond the retention of its side"
-            given = f"retention={window.retention}, allowed_lateness={lateness} on the {name}"
-            raise SpecError(given, rule, "give a longer retention")
+            problem = f"retention={window.retention}, allowed_lateness={lateness} on the {name}"
+            raise SpecError(problem, rule, "give a longer retention")
 
 
 def _batch_error(match: WindowedStreams) -> Refusal | None:
     """Refuses periods of processing time."""
-    period = next((one for window in match.windows.values() for one in window.periods), None)
+    period = next((every for window in match.windows.values() for every in window.periods), None)
     if period is None:
         return None
     rule = "a batch DataFrame is processed at one time, so no period passes (semantics 37.16)"
@@ -45,12 +45,12 @@ def _in_windows(match: WindowedStreams, times: Mapping[str, str]) -> str:
     >>> _in_windows(WindowedStreams(JoinWindow(rows(3))), {"left": "t", "right": "u"})
     'the left row is one of the last 3 of the key that were released, if it is released before the right row'
     """
-    found = []
+    clauses = []
     for side, window in match.windows.items():
         other = OTHER[side]
         limit = window.count if window.count is not None else window.retention_rows
         if window.size is not None:
-            found.append(
+            clauses.append(
                 f"the {side} {times[side]} is at most {Duration(window.size)} before "
                 f"the {other} {times[other]}"
             )
@@ -58,11 +58,11 @@ def _in_windows(match: WindowedStreams, times: Mapping[str, str]) -> str:
             which = "the last one" if limit == 1 else f"one of the last {limit}"
             were = "was" if limit == 1 else "were"
             latest = "" if window.count is not None else f" by {times[side]}"
-            found.append(
+            clauses.append(
                 f"the {side} row is {which} of the key that {were} released{latest}, "
                 f"if it is released before the {other} row"
             )
-    return ", and ".join(found) if found else "their keys are equal: no window bounds them"
+    return ", and ".join(clauses) if clauses else "their keys are equal: no window bounds them"
 
 
 def _releases(spec: JoinOperator) -> list[str]:

@@ -1,13 +1,13 @@
 """Chains: a window operator, and stages that inherit its windows and aggregate its panes (semantics 30)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from panewise.errors import SpecError
 from panewise.families import CHAIN, INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import LISTS, Aggregate, check_some
-from panewise.spec.fields import check_columns, set_fields, several, silently
+from panewise.spec.fields import check_columns, set_fields, several, silently_replaced
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position
 from panewise.spec.protocol import Shown
@@ -152,8 +152,7 @@ def _with_default(first: "WindowOperator", stages: tuple[Stage, ...]) -> "Window
     needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=first.only_updated)
     if first.accumulation_given or needed == first.accumulation:
         return first
-    with silently():
-        return replace(first, accumulation=needed)
+    return silently_replaced(first, accumulation=needed)
 
 
 def _check_first(first: "WindowOperator") -> None:
@@ -182,10 +181,10 @@ def _check_first(first: "WindowOperator") -> None:
 
 
 def _check_columns(stage: Stage, before: "WindowOperator | Stage") -> None:
-    given = (*before.keys, *(aggregate.name for aggregate in before.aggregates))
+    known = (*before.keys, *(aggregate.name for aggregate in before.aggregates))
     for name in stage.columns_read:
-        if name not in given:
-            rule = f"a stage reads keys and aggregates of the one before it, which are {list(given)}"
+        if name not in known:
+            rule = f"a stage reads keys and aggregates of the one before it, which are {list(known)}"
             raise SpecError(f"then: column {name!r}", rule, "use one of these, or add it to the stage before")
 
 
@@ -196,11 +195,11 @@ def _check_names(stage: Stage, first: "WindowOperator") -> None:
 
 def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "WindowOperator") -> None:
     """Refuses lists as keys, and stages whose results could not be right (semantics 30.1, 30.4, 30.5)."""
-    made = {aggregate.name: aggregate for aggregate in before.aggregates}
+    aggregates = {aggregate.name: aggregate for aggregate in before.aggregates}
     for key in stage.keys:
-        if key in made and made[key].fn in LISTS:
-            given = f"then: key {key!r}, a {made[key].fn}"
-            raise SpecError(given, "a key is a simple value", "use a key or another aggregate")
+        if key in aggregates and aggregates[key].fn in LISTS:
+            problem = f"then: key {key!r}, a {aggregates[key].fn}"
+            raise SpecError(problem, "a key is a simple value", "use a key or another aggregate")
     if first.accumulation != "accumulating":
         return
     if merging(first.window):
@@ -208,11 +207,11 @@ def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "Windo
         raise SpecError(
             f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'"
         )
-    changing = [key for key in stage.keys if key in made]
+    changing = [key for key in stage.keys if key in aggregates]
     if changing:
         rule = (
             "the value of an aggregate changes, and only a retraction removes the previous "
             "pane from its former key"
         )
-        given = f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'"
-        raise SpecError(given, rule, "use accumulation='retracting'")
+        problem = f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'"
+        raise SpecError(problem, rule, "use accumulation='retracting'")

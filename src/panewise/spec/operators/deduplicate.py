@@ -141,18 +141,18 @@ def _check_time(spec: DeduplicateOperator) -> None:
     if spec.event_time is not None:
         return
     if spec.within != UNLIMITED:
-        given, remedy = f"event_time=None, within={spec.within!r}", "name the event time, or give 'unlimited'"
-        raise SpecError(given, "within is a length of event time", remedy)
+        rule, remedy = "within is a length of event time", "name the event time, or give 'unlimited'"
+        raise SpecError(f"event_time=None, within={spec.within!r}", rule, remedy)
     if spec.by == "event_time":
-        given, remedy = "event_time=None, by='event_time'", "name the event time, or use by='arrival'"
-        raise SpecError(given, "by='event_time' compares event times", remedy)
+        rule, remedy = "by='event_time' compares event times", "name the event time, or use by='arrival'"
+        raise SpecError("event_time=None, by='event_time'", rule, remedy)
 
 
 def _check_emit(spec: DeduplicateOperator) -> None:
     if spec.emit == "at_once" and (spec.keep, spec.by) != ("first", "arrival"):
         rule = "only the first row by arrival is certain to be chosen when it arrives (semantics 45.6)"
-        given = f"keep={spec.keep!r}, by={spec.by!r}, emit='at_once'"
-        raise SpecError(given, rule, "use emit='complete' or emit='retracting'")
+        problem = f"keep={spec.keep!r}, by={spec.by!r}, emit='at_once'"
+        raise SpecError(problem, rule, "use emit='complete' or emit='retracting'")
     if spec.emit == "retracting" and (spec.keep, spec.by) == ("first", "arrival"):
         rule = "the first row by arrival is never replaced, so nothing is retracted"
         raise SpecError("keep='first', by='arrival', emit='retracting'", rule, "use emit='at_once'")

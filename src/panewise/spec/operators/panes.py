@@ -39,18 +39,16 @@ def with_timestamp(
     aggregates: tuple[Aggregate, ...], timestamp: str | None, column: str | None
 ) -> tuple[Aggregate, ...]:
     """Returns the aggregates, and with "earliest" or "latest" the one of a column that computes this."""
-    made = {"earliest": min_, "latest": max_}.get(timestamp or "")
-    return aggregates if made is None or column is None else (*aggregates, made(column).alias("timestamp"))
+    function = {"earliest": min_, "latest": max_}.get(timestamp or "")
+    if function is None or column is None:
+        return aggregates
+    return (*aggregates, function(column).alias("timestamp"))
 
 
 def check_names(
     keys: Iterable[str], aggregates: Iterable[Aggregate], own: Sequence[str], remedy: str, where: str = ""
 ) -> None:
-    """Refuses columns of panes that have the same name.
-
-    Raises:
-        SpecError: for such a name.
-    """
+    """Refuses columns of panes that have the same name."""
     names = [*keys, *(aggregate.name for aggregate in aggregates), *own]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

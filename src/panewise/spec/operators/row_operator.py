@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec.fields import check_choice, check_columns, check_once
+from panewise.spec.fields import check_choice, check_columns, check_once, refuse_fields
 from panewise.spec.position import Position, check_position
 from panewise.spec.protocol import Shown
 from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks, input_columns
@@ -61,12 +61,7 @@ class RowOperator(InputFields, Shown):
 
 
 def check_input(spec: RowOperator, what: str) -> None:
-    """Checks the fields that say what is read of the input. `what` names the operator.
-
-    Raises:
-        SpecError: if one is of another type, a name is no name, a key is named twice, or a field has no
-            meaning together with another one.
-    """
+    """Checks the fields that say what is read of the input. `what` names the operator."""
     watermark: Any = spec.watermark
     check_choice("null_keys", spec.null_keys, (True, False))
     if watermark is not None and (not isinstance(watermark, Watermark) or has_key_watermarks(watermark)):
@@ -76,9 +71,8 @@ def check_input(spec: RowOperator, what: str) -> None:
     check_columns((*spec.keys, *spec.order, *spec.time_columns))
     check_once(spec.keys)
     check_position(spec.position, spec.order)
-    for name in ("max_future_skew", "watermark"):
-        if spec.event_time is None and getattr(spec, name) is not None:
-            rule, remedy = "max_future_skew and watermark need an event time", "or name the event time"
-            given = f"event_time=None, {name}={getattr(spec, name)!r}"
-            raise SpecError(given, rule, f"leave {name} out, {remedy}")
+    if spec.event_time is None:
+        rule, names = "max_future_skew and watermark need an event time", ("max_future_skew", "watermark")
+        refused = {name: (getattr(spec, name) is not None, rule) for name in names}
+        refuse_fields(spec, refused, "leave {name} out, or name the event time", before="event_time=None, ")
     check_input_column(spec.watermark, spec.event_time)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from panewise.errors import SpecError
 from panewise.families import CHAIN, INPUT, JOIN, WINDOWED_JOIN, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.chain import Chain
 from panewise.spec.operators.join.checks import check_has_event_times
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
@@ -114,17 +115,17 @@ def key_columns(join: "JoinOperator") -> dict[str, int]:
     if selected is None:
         names = {side: join.sides[side].keys for side in join.emitted_sides}
         selected = all_columns(join.sides, names)
-    found = dict[str, int]()
-    for one in selected:
-        side = LEFT if one.side == EITHER else one.side
-        if one.column in join.sides[side].keys and not _may_lack(join, one):
-            found[one.name] = join.sides[side].keys.index(one.column)
-    return found
+    places = dict[str, int]()
+    for column in selected:
+        side = LEFT if column.side == EITHER else column.side
+        if column.column in join.sides[side].keys and not _may_lack(join, column):
+            places[column.name] = join.sides[side].keys.index(column.column)
+    return places
 
 
-def _may_lack(join: "JoinOperator", one: Selected) -> bool:
+def _may_lack(join: "JoinOperator", column: Selected) -> bool:
     """Returns whether rows are emitted in which the column is null because its side has no row."""
-    other = {LEFT: RIGHT, RIGHT: LEFT}.get(one.side)
+    other = {LEFT: RIGHT, RIGHT: LEFT}.get(column.side)
     return other in join.outer_sides and join.how != "anti"
 
 
@@ -146,18 +147,16 @@ def _check_fields(spec: WindowOperator) -> None:
     late = "a row that a join emits is never behind its output watermark, so none is late (semantics 40.4)"
     clock = "the watermark is the output watermark of the join"
     order = "only the rows of the sides have source positions"
-    refused: tuple[tuple[str, Any, Any, str], ...] = (
-        ("time", spec.time, "event", clock),
-        ("watermark", spec.watermark, None, clock),
-        ("allowed_lateness", spec.lateness_us, 0, late),
-        ("drop_by", spec.drop_by, "window", late),
-        ("position", spec.position, None, order),
-        ("max_future_skew", spec.max_future_skew, None, "the sides of the join validate rows"),
-        ("delta", spec.delta, False, "a delta contains rows of an input of the operator"),
-    )
-    for name, value, wanted, rule in refused:
-        if value != wanted:
-            raise SpecError(f"{name}={getattr(spec, name)!r} after a join", rule, f"leave {name} out")
+    refused = {
+        "time": (spec.time != "event", clock),
+        "watermark": (spec.watermark is not None, clock),
+        "allowed_lateness": (spec.lateness_us != 0, late),
+        "drop_by": (spec.drop_by != "window", late),
+        "position": (spec.position is not None, order),
+        "max_future_skew": (spec.max_future_skew is not None, "the sides of the join validate rows"),
+        "delta": (spec.delta is not False, "a delta contains rows of an input of the operator"),
+    }
+    refuse_fields(spec, refused, after=" after a join")
     if spec.event_time != JOIN_TIME:
         rule = f"the event time of the rows of a join is {JOIN_TIME}"
         raise SpecError(f"event_time={spec.event_time!r} after a join", rule, f"give {JOIN_TIME!r}")
@@ -178,11 +177,11 @@ def _check_windows(spec: WindowOperator) -> None:
 
 
 def _check_key(spec: WindowedJoin, key: str) -> None:
-    found = key_columns(spec.join)
-    if key not in found:
+    known = key_columns(spec.join)
+    if key not in known:
         rule = (
             f"rows of one key of the windows are in one shard, so it is a key of the join in every emitted "
-            f"row: one of {sorted(found)}"
+            f"row: one of {sorted(known)}"
         )
         raise SpecError(f"then: key {key!r}", rule, f"name one of these, or {_APART}")
 
@@ -195,9 +194,9 @@ def emitted(join: "JoinOperator", columns: Mapping[str, Mapping[str, Any]]) -> d
     >>> emitted(join, {"left": {"k": "string", "v": "int"}, "right": {"k": "string", "v": "double"}})
     {'k': 'string', 'v': 'int', 'r_v': 'double'}
     """
-    found = {}
-    for one in join.selected(columns):
-        side = LEFT if one.side == EITHER else one.side
-        if one.column in columns[side]:
-            found[one.name] = columns[side][one.column]
-    return found
+    known = {}
+    for column in join.selected(columns):
+        side = LEFT if column.side == EITHER else column.side
+        if column.column in columns[side]:
+            known[column.name] = columns[side][column.column]
+    return known

@@ -15,7 +15,7 @@ from panewise.spec.fields import check_choice, check_columns, not_negative, set_
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position, check_position
-from panewise.spec.protocol import Shown
+from panewise.spec.protocol import Refusal, Shown
 from panewise.spec.rules.processing_time import check_time
 from panewise.spec.rules.row_numbering import check_counted
 from panewise.spec.rules.sliding import check_sliding
@@ -157,7 +157,7 @@ class WindowOperator(Shown):
         values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
         values["event_time"] = default_event_time(window) if event_time is None else event_time
         values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
-        values["allowed_lateness"] = _lateness(allowed_lateness)
+        values["allowed_lateness"] = lateness_of(allowed_lateness)
         values["max_future_skew"] = skew_of(max_future_skew)
         values["accumulation"] = default_accumulation(window) if accumulation is None else accumulation
         self.__dict__[_ACCUMULATION_GIVEN] = accumulation is not None
@@ -171,9 +171,7 @@ class WindowOperator(Shown):
         check_time(self)
         check_input_column(self.watermark, self.event_time)
         check_sliding(self)
-        warn_of_data_loss(self, strict=strict)
-        warn_of_idle_trigger(self, strict=strict)
-        warn_of_many_windows(self, strict=strict)
+        _warn(self, strict=strict)
 
     @property
     def ports(self) -> dict[str, "WindowOperator"]:
@@ -254,7 +252,8 @@ def default_event_time(window: Any) -> str | None:
     return None if counted(window) else "event_time"
 
 
-def _lateness(value: Any) -> Any:
+def lateness_of(value: Any) -> Any:
+    """Returns an allowed lateness: a duration that is 0 or more, or "unlimited"."""
     return UNLIMITED if value == UNLIMITED else not_negative(value, "allowed_lateness")
 
 
@@ -278,8 +277,8 @@ def _check_kinds(spec: WindowOperator) -> None:
     }
     for name, (kind, example) in kinds.items():
         if not isinstance(getattr(spec, name), kind):
-            given, rule = f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's"
-            raise SpecError(given, rule, f"give one such as {example}")
+            problem, rule = f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's"
+            raise SpecError(problem, rule, f"give one such as {example}")
     for name, allowed in _CHOICES.items():
         check_choice(name, getattr(spec, name), allowed)
     check_some(spec.aggregates, "F.count()")
@@ -351,47 +350,23 @@ def data_loss_reason(spec: WindowOperator) -> str | None:
     return None
 
 
-def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if the trigger can close a window that may still get rows (semantics 19).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
-    reason = data_loss_reason(spec)
-    if reason is None:
-        return
-    rule = "rows that arrive after that are emitted to the late output as 'closed'"
-    remedy = (
+def _warn(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns of what may not be intended, or raises it as SpecError if `strict`."""
+    closes, idle = data_loss_reason(spec), idle_part(spec.trigger)
+    lost = "rows that arrive after that are emitted to the late output as 'closed'"
+    repeat = (
         "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), "
         "AfterWatermark(early=..., late=...)"
     )
-    _warn(reason, rule, remedy, DataLossWarning, strict=strict)
-
-
-def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if a part of the trigger can never fire (semantics 16.13).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
-    idle = idle_part(spec.trigger)
-    if idle is not None:
-        rule = "a part of a trigger that can never fire has no effect"
-        _warn(f"{idle!r} in {spec.trigger!r}", rule, "leave it out", IdleTriggerWarning, strict=strict)
-
-
-def warn_of_many_windows(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns if a row can be in more than 1,000 windows (semantics 6.9).
-
-    Raises:
-        SpecError: instead of the warning, if `strict`.
-    """
-    found = too_many(spec.window)
-    if found is not None:
-        _warn(*found, ManyWindowsWarning, strict=strict)
-
-
-def _warn(reason: str, rule: str, remedy: str, category: type[Warning], *, strict: bool) -> None:
-    if strict:
-        raise SpecError(reason, rule, remedy)
-    warnings.warn(explain(reason, rule, remedy), category, stacklevel=4)
+    in_vain = f"{idle!r} in {spec.trigger!r}"
+    without_effect = "a part of a trigger that can never fire has no effect"
+    problems: dict[type[Warning], Refusal | None] = {
+        DataLossWarning: None if closes is None else (closes, lost, repeat),
+        IdleTriggerWarning: None if idle is None else (in_vain, without_effect, "leave it out"),
+        ManyWindowsWarning: too_many(spec.window),
+    }
+    for category, problem in problems.items():
+        if problem is not None and strict:
+            raise SpecError(*problem)
+        if problem is not None:
+            warnings.warn(explain(*problem), category, stacklevel=3)

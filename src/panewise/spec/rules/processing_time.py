@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from panewise.errors import SpecError
 from panewise.spec.evictors import TimeEvictor
+from panewise.spec.fields import refuse_fields
 from panewise.spec.windows.custom import Custom
 
 _NO_EVENT_TIME = "with time='processing' the event time of a row is the time of its arrival"
@@ -11,14 +11,10 @@ _NEVER_LATE = "with time='processing' no row arrives after the end of its window
 
 
 def check_time(spec: Any) -> None:
-    """Checks that a specification with time="processing" has no field without effect; others pass.
-
-    Raises:
-        SpecError: if it has one. The message names the field.
-    """
+    """Refuses fields that have no effect with time="processing"."""
     if spec.time == "event":
         return
-    refused: dict[str, tuple[bool, str]] = {
+    refused = {
         "event_time": (spec.event_time != "event_time", _NO_EVENT_TIME),
         "watermark": (spec.watermark is not None, "with time='processing' the watermark is processing time"),
         "max_future_skew": (spec.max_future_skew is not None, _NO_EVENT_TIME),
@@ -28,10 +24,4 @@ def check_time(spec: Any) -> None:
         "allowed_lateness": (spec.lateness_us != 0 and not isinstance(spec.window, Custom), _NEVER_LATE),
         "drop_by": (spec.drop_by == "row", _NEVER_LATE),
     }
-    for name, (wrong, rule) in refused.items():
-        if wrong:
-            raise SpecError(
-                f"time='processing', {name}={getattr(spec, name)!r}",
-                rule,
-                f"leave {name} out, or use time='event'",
-            )
+    refuse_fields(spec, refused, "leave {name} out, or use time='event'", before="time='processing', ")

@@ -1,12 +1,10 @@
 """Windows of rows: the default of their event time, and the fields that they refuse (semantics 8.5, 8.6)."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any, Final
 
-from panewise.errors import SpecError
 from panewise.spec.evictors import TimeEvictor
-from panewise.spec.fields import silently
+from panewise.spec.fields import refuse_fields, silently_replaced
 from panewise.spec.triggers.composite import walk
 from panewise.spec.triggers.simple import AfterEventTime, AfterEventTimeDelay
 from panewise.spec.windows.kinds import counted
@@ -33,58 +31,30 @@ def with_event_time(spec: Any, columns: Collection[str]) -> Any:
     named = spec.event_time is not None or spec.order or spec.position is not None
     if not counted(spec.window) or named or _DEFAULT not in columns:
         return spec
-    with silently():
-        return replace(spec, event_time=_DEFAULT)
+    return silently_replaced(spec, event_time=_DEFAULT)
 
 
 def check_counted(spec: Any) -> None:
-    """Refuses fields that have no effect or no meaning with windows of rows.
-
-    Raises:
-        SpecError: if such a field is set; the message names it.
-    """
+    """Refuses fields that have no effect or no meaning with windows of rows."""
     if not counted(spec.window):
         return
-    _refuse_time(spec)
-    if spec.event_time is not None:
-        return
+    shown = f", {spec.window!r}"
+    timed = {"time": (spec.time != "event", "rows are numbered in arrival order, whatever the time")}
+    refuse_fields(spec, timed, "name no event_time if there is none", after=shown)
+    by_rows = {
+        "watermark": (spec.watermark is not None, _BY_ROWS),
+        "allowed_lateness": (spec.lateness_us != 0, _BY_ROWS),
+        "drop_by": (spec.drop_by == "row", _BY_ROWS),
+    }
+    refuse_fields(spec, by_rows, after=shown)
+    stamped = {"timestamp": (spec.timestamp in ("end", "window_time"), _NO_INSTANT)}
+    refuse_fields(spec, stamped, "read window_end, or give 'earliest' or 'latest'", after=shown)
+    by_time = any(isinstance(part, AfterEventTime | AfterEventTimeDelay) for part in walk(spec.trigger))
+    refuse_fields(spec, {"trigger": (by_time, _NO_INSTANT)}, "use AfterCount, or Every", after=shown)
+    nameless = spec.event_time is None
     needs = {
-        "timestamp": spec.timestamp in ("earliest", "latest"),
-        "evictor": isinstance(spec.evictor, TimeEvictor),
-        "max_future_skew": spec.max_future_skew is not None,
+        "timestamp": (nameless and spec.timestamp in ("earliest", "latest"), _NOT_NAMED),
+        "evictor": (nameless and isinstance(spec.evictor, TimeEvictor), _NOT_NAMED),
+        "max_future_skew": (nameless and spec.max_future_skew is not None, _NOT_NAMED),
     }
-    for name, needed in needs.items():
-        if needed:
-            raise SpecError(
-                f"{name}={getattr(spec, name)!r}, {spec.window!r}",
-                _NOT_NAMED,
-                f"give event_time='...', or leave {name} out",
-            )
-
-
-def _refuse_time(spec: Any) -> None:
-    refused = {
-        "time": (
-            spec.time != "event",
-            "rows are numbered in arrival order, whatever the time",
-            "name no event_time if there is none",
-        ),
-        "watermark": (spec.watermark is not None, _BY_ROWS, ""),
-        "allowed_lateness": (spec.lateness_us != 0, _BY_ROWS, ""),
-        "drop_by": (spec.drop_by == "row", _BY_ROWS, ""),
-        "timestamp": (
-            spec.timestamp in ("end", "window_time"),
-            _NO_INSTANT,
-            "read window_end, or give 'earliest' or 'latest'",
-        ),
-        "trigger": (
-            any(isinstance(part, AfterEventTime | AfterEventTimeDelay) for part in walk(spec.trigger)),
-            _NO_INSTANT,
-            "use AfterCount, or Every",
-        ),
-    }
-    for name, (wrong, rule, remedy) in refused.items():
-        if wrong:
-            raise SpecError(
-                f"{name}={getattr(spec, name)!r}, {spec.window!r}", rule, remedy or f"leave {name} out"
-            )
+    refuse_fields(spec, needs, "give event_time='...', or leave {name} out", after=shown)

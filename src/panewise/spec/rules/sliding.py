@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from panewise.errors import SpecError
+from panewise.spec.fields import refuse_fields
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterWatermark, finish, walk
 from panewise.spec.triggers.simple import (
     AfterEventTime,
@@ -29,20 +30,12 @@ def fires_only_when_complete(trigger: Any) -> bool:
 
 
 def check_sliding(spec: Any) -> None:
-    """Checks the fields of an operator with sliding windows; other windows pass.
-
-    Raises:
-        SpecError: for an evictor or a delta; for a trigger that looks at single rows, or that closes a window
-            while rows may still arrive; and, with Sliding(rows(n)), for fields that would have no effect.
-    """
+    """Checks the fields of an operator with sliding windows; other windows pass."""
     if not isinstance(spec.window, Sliding):
         return
-    for name, given in (("evictor", spec.evictor), ("delta", spec.delta)):
-        if given:
-            rule = (
-                "a sliding window stores sums of its rows for each event time, not the rows (semantics 7.8)"
-            )
-            raise SpecError(f"Sliding, {name}={given!r}", rule, f"leave {name} out, or use Hopping")
+    rule = "a sliding window stores sums of its rows for each event time, not the rows (semantics 7.8)"
+    rows = {"evictor": (spec.evictor is not None, rule), "delta": (bool(spec.delta), rule)}
+    refuse_fields(spec, rows, "leave {name} out, or use Hopping", before="Sliding, ")
     if isinstance(spec.window.size, Rows):
         _check_single(spec)
     looking = [node for node in walk(spec.trigger) if isinstance(node, _OF_SINGLE_ROWS)]
@@ -70,15 +63,10 @@ def _check_single(spec: Any) -> None:
         "on_time": "if_pending",
         "closing": "if_pending",
     }
-    for name, value in only.items():
-        given = getattr(spec, name)
-        if given != value:
-            rule = (
-                "a window of Sliding(rows(n)) is complete with the row that makes it, and "
-                "emits one pane (semantics 8.8)"
-            )
-            raise SpecError(
-                f"{spec.window!r}, {name}={given!r}",
-                rule,
-                f"leave {name} out, or use Hopping(rows(n), rows(m))",
-            )
+    rule = (
+        "a window of Sliding(rows(n)) is complete with the row that makes it, and emits one pane (semantics "
+        "8.8)"
+    )
+    refused = {name: (getattr(spec, name) != value, rule) for name, value in only.items()}
+    remedy = "leave {name} out, or use Hopping(rows(n), rows(m))"
+    refuse_fields(spec, refused, remedy, before=f"{spec.window!r}, ")

@@ -4,7 +4,7 @@ A trigger is a tree. Its inner nodes are `AfterWatermark`, `Repeatedly`, `AfterA
 and `OrFinally`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias, assert_never
 
@@ -214,20 +214,19 @@ def fires_early(trigger: Trigger) -> bool:
     >>> fires_early(AfterWatermark(early=Always())), fires_early(AfterAll(AfterCount(3), AfterWatermark()))
     (True, False)
     """
-    match trigger:
-        case AfterWatermark():
-            return trigger.early is not None and can_fire(trigger.early)
-        case Repeatedly():
-            return fires_early(trigger.trigger)
-        case AfterAny():
-            return any(map(fires_early, trigger.triggers))
+    if isinstance(trigger, AfterWatermark):
+        return trigger.early is not None and can_fire(trigger.early)
+    return _fires_if(fires_early, trigger) if parts(trigger) else can_fire(trigger)
+
+
+def _fires_if(test: Callable[[Trigger], bool], composite: Trigger) -> bool:
+    """Returns whether a composite can fire, if those of its parts can that pass a test."""
+    match composite:
         case AfterAll():
-            return all(map(fires_early, trigger.triggers))
+            return all(map(test, composite.triggers))
         case AfterEach():
-            return fires_early(trigger.triggers[0])
-        case OrFinally():
-            return fires_early(trigger.main) or fires_early(trigger.until)
-    return can_fire(trigger)
+            return test(composite.triggers[0])
+    return any(map(test, parts(composite)))
 
 
 def default_on_time(trigger: Trigger) -> Literal["if_pending", "always"]:
@@ -282,20 +281,9 @@ def finish(trigger: Trigger) -> Finish:
 
 def can_fire(trigger: Trigger) -> bool:
     """Returns whether the trigger can ever fire. The firing at expiry (semantics 16.6) does not count."""
-    match trigger:
-        case Never():
-            return False
-        case Repeatedly():
-            return can_fire(trigger.trigger)
-        case AfterAny():
-            return any(map(can_fire, trigger.triggers))
-        case AfterAll():
-            return all(map(can_fire, trigger.triggers))
-        case AfterEach():
-            return can_fire(trigger.triggers[0])
-        case OrFinally():
-            return can_fire(trigger.main) or can_fire(trigger.until)
-    return True
+    if isinstance(trigger, AfterWatermark) or not parts(trigger):
+        return not isinstance(trigger, Never)
+    return _fires_if(can_fire, trigger)
 
 
 def idle_part(trigger: Trigger) -> Trigger | None:

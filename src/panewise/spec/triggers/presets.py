@@ -148,10 +148,10 @@ def apex(
 
 
 def _firings(every: DurationLike | None, count: int | None) -> Trigger | None:
-    found: list[Trigger] = [] if every is None else [Every(every)]
+    triggers: list[Trigger] = [] if every is None else [Every(every)]
     if count is not None:
-        found.append(AfterCount(count))
-    return AfterAny(*found) if len(found) > 1 else found[0] if found else None
+        triggers.append(AfterCount(count))
+    return AfterAny(*triggers) if len(triggers) > 1 else triggers[0] if triggers else None
 
 
 def final_only() -> Never:

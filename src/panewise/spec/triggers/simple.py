@@ -9,7 +9,15 @@ from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_flag, is_finite_number, not_negative, number_or_us, set_fields
+from panewise.spec.fields import (
+    check_flag,
+    is_count,
+    is_finite_number,
+    is_name,
+    not_negative,
+    number_or_us,
+    set_fields,
+)
 from panewise.spec.windows.kinds import positive
 
 
@@ -35,7 +43,7 @@ class AfterCount:
     n: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+        if not is_count(self.n):
             raise SpecError(f"n={self.n!r}", "a count is a whole number above zero", "give n=1 or more")
 
 
@@ -64,6 +72,10 @@ class AfterProcessingTime:
     """
 
     kind: ClassVar[str] = "after_processing_time"
+    _clock_fields: ClassVar[tuple[str, ...]] = (
+        "delay",
+        "align",
+    )
     delay: Duration
     align: Duration | None
 
@@ -96,6 +108,7 @@ class AfterSilence:
     """
 
     kind: ClassVar[str] = "after_silence"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
     duration: Duration
 
     def __init__(self, duration: DurationLike) -> None:
@@ -130,6 +143,10 @@ class Every:
     """
 
     kind: ClassVar[str] = "every"
+    _clock_fields: ClassVar[tuple[str, ...]] = (
+        "period",
+        "offset",
+    )
     period: Duration
     aligned: bool
     offset: Duration
@@ -306,7 +323,7 @@ Leaf: TypeAlias = (
 
 
 def _check_column(column: object) -> None:
-    if not isinstance(column, str) or not column:
+    if not is_name(column):
         raise SpecError(
             f"column={column!r}", "a trigger reads a column by its name", "give a non-empty string"
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from panewise.errors import SpecError
-from panewise.spec.fields import set_fields
+from panewise.spec.fields import is_name, set_fields
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,9 @@ class Custom:
         merge: bool | Literal["touching"] = False,
     ) -> None:
         _check_function(function, "a polars.DataFrame")
-        if not isinstance(name, str) or not name:
+        if not is_name(name):
             raise SpecError(f"name={name!r}", "a custom window has a name", "give a non-empty string")
-        if (
-            merge not in (True, False, "touching")
-            or isinstance(merge, (int, float))
-            and not isinstance(merge, bool)
-        ):
+        if merge not in (True, False, "touching") or not isinstance(merge, (bool, str)):
             rule = "windows are not merged, merged if they overlap, or also merged if they touch"
             raise SpecError(f"merge={merge!r}", rule, "give False, True or 'touching'")
         set_fields(self, function=function, name=name, columns=_columns(columns), merge=merge)
@@ -112,9 +108,7 @@ def _columns(columns: Any) -> tuple[str, ...]:
     )
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise SpecError(f"columns={columns!r}", rule, "give a list: columns=[...]")
-    given = tuple(columns)
-    if not all(isinstance(name, str) and name and name != "event_time" for name in given) or len(
-        set(given)
-    ) < len(given):
-        raise SpecError(f"columns={list(given)!r}", rule, "give other columns' names, each once")
-    return given
+    names = tuple(columns)
+    if not all(map(is_name, names)) or "event_time" in names or len(set(names)) < len(names):
+        raise SpecError(f"columns={list(names)!r}", rule, "give other columns' names, each once")
+    return names

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, looks_iso, time_zone
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, check_flag, set_fields
+from panewise.spec.fields import check_choice, check_flag, is_count, set_fields
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
@@ -194,6 +194,7 @@ class Cumulating:
 CalendarUnit: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
 Weekday: TypeAlias = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WEEKDAYS: Final[tuple[str, ...]] = get_args(Weekday)
+LONGEST_DAYS: Final = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}  # of each unit
 
 
 @dataclass(frozen=True, init=False)
@@ -240,11 +241,11 @@ class Calendar:
     ) -> None:
         check_choice("unit", unit, get_args(CalendarUnit))
         check_choice("week_start", week_start, WEEKDAYS)
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        if not is_count(n):
             raise SpecError(f"n={n!r}", "a window is a whole number of units above zero", "give n=1 or more")
         if week_start != "monday" and unit != "week":
-            given = f"unit={unit!r}, week_start={week_start!r}"
-            raise SpecError(given, "week_start belongs to weeks", "leave week_start out")
+            fields = f"unit={unit!r}, week_start={week_start!r}"
+            raise SpecError(fields, "week_start belongs to weeks", "leave week_start out")
         time_zone(zone)
         set_fields(self, unit=unit, n=n, zone=zone, week_start=week_start)
 
@@ -314,8 +315,8 @@ class Session:
             rule = "a session of rows does not contain the row that ends it"
             remedy = f"leave closed out; to include that row, give rows({gap.n + 1})"
             raise SpecError(f"gap={gap!r}, closed='both'", rule, remedy)
-        given = gap if isinstance(gap, str) and names_a_column(gap) else _size(gap, "gap")
-        set_fields(self, gap=given, touching=touching, closed=closed)
+        length = gap if isinstance(gap, str) and names_a_column(gap) else _size(gap, "gap")
+        set_fields(self, gap=length, touching=touching, closed=closed)
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,22 @@
 """Sizes of windows in numbers of rows. Values only."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
+from panewise.spec.fields import is_count
 
 MOST_ROWS = 2**62  # it keeps the bounds of windows of rows, and row numbers, within 64 bits
 
 
-def is_number_of_rows(value: object) -> bool:
+def is_number_of_rows(value: Any) -> bool:
     """Returns whether a value is a whole number from 1 to 2^62.
 
     >>> is_number_of_rows(1), is_number_of_rows(0), is_number_of_rows(2**62 + 1), is_number_of_rows(True)
     (True, False, False, False)
     """
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_ROWS
+    return is_count(value) and value <= MOST_ROWS
 
 
 @dataclass(frozen=True, order=True)

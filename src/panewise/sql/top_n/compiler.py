@@ -9,6 +9,7 @@ from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, AnyWindow, Global, WindowOperator
+from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.input_columns import Columns
@@ -16,12 +17,13 @@ from panewise.sql.options import options_of
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
-from panewise.sql.stages import Ranked, Stage, WindowsStage, over_rows, struct_names
+from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage, over_rows, struct_names
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import order_of
 from panewise.sql.top_n.outer import outer_list
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
+from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.window_functions import identifies, window_of_table
 from panewise.sql.windows import reads_bounds, retracts
 
@@ -92,13 +94,12 @@ class TopNCompiler:
         """Returns the first rows of each key: in windows, or without them in one global window."""
         columns = Columns(self.parser, names)
         keys = self._keys(columns, None if table is None else window_of_table(table, self.parser).window)
-        row = columns.add(f"struct({', '.join(self._fields(names))})", _ROW)
+        ties = ties_of(self.pattern)
+        fields = [*self._fields(names), *([] if ties is None else [self._order_field(ties)])]
+        row = columns.add(f"struct({', '.join(fields)})", _ROW)
         first = columns.add("0", "all rows")
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
-        try:
-            aggregate = F.top_n_by(row, by, self.pattern.n).alias(_ROW + "s")
-        except SpecError as error:
-            raise self._fail(error.given, error.rule, error.remedy) from None
+        aggregate = self._ranking(row, by, self.pattern.n if ties is None else ALL_ROWS)
         spec = self._spec(table, keys, aggregate, names)
         where = self.pattern.inner.where
         if where is not None and table is not None and reads_bounds(where, names):
@@ -111,8 +112,24 @@ class TopNCompiler:
             tuple(column for column in columns.computed.values() if column.name in spec.columns_read),
             spec,
             (),
-            ranked=Ranked((_ROW + "s",), self.pattern.rank, self._ends(names), retracts(spec)),
+            ranked=Ranked((_ROW + "s",), self.pattern.rank, self._ends(names), retracts(spec), ties),
         )
+
+    def _order_field(self, ties: Ties) -> str:
+        """Returns the field of a row with the values by which it is ranked."""
+        order = self.described.args.get("order")
+        nodes = [ordered.this for ordered in order.expressions] if order is not None else []
+        values = (
+            f"{self.parser.characters(self.parser.span_of(node))} AS `{number}`"
+            for number, node in enumerate(nodes)
+        )
+        return f"struct({', '.join(values)}) AS `{ties.field}`"
+
+    def _ranking(self, row: str, by: list[OrderColumn], n: int) -> Aggregate:
+        try:
+            return F.top_n_by(row, by, n).alias(_ROW + "s")
+        except SpecError as error:
+            raise self._fail(error.given, error.rule, error.remedy) from None
 
     def _spec(
         self, table: TableFunction | None, keys: list[str], aggregate: Aggregate, names: frozenset[str]

@@ -16,6 +16,7 @@ from panewise.sql.stages import Ranked, WindowsStage
 from panewise.sql.syntax import Expr, Select
 from panewise.sql.top_n.order import order_of
 from panewise.sql.top_n.pattern import Pattern, is_column, is_row_number
+from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.windows import retracts
 
 
@@ -35,14 +36,20 @@ def first_panes(
     order = order_of(described, chain.columns, pattern.window)
     wanted = _wanted(pattern.inner, chain)
     ranked = [name for name, column in wanted.items() if column not in keys]
-    aggregates = [F.top_n_by(wanted[name], order, pattern.n).alias(name) for name in ranked]
+    ties = ties_of(pattern)
+    n = pattern.n if ties is None else ALL_ROWS
+    aggregates = [F.top_n_by(wanted[name], order, n).alias(name) for name in ranked]
+    if ties is not None:
+        ties = replace(ties, lists=tuple(f"order {number}" for number in range(len(order))))
     if not aggregates:
-        aggregates = [F.top_n_by(order[0].column, order, pattern.n).alias("first")]
+        aggregates = [F.top_n_by(order[0].column, order, n).alias("first")]
+    lists = tuple(aggregate.name for aggregate in aggregates)
+    for name, column in zip(() if ties is None else ties.lists, order, strict=ties is not None):
+        aggregates.append(F.top_n_by(column.column, order, n).alias(name))
     spec = _spec(parser, pattern, before, {"keys": keys, "aggregates": aggregates})
     constants = tuple((name, f"`{column}`") for name, column in wanted.items() if column in keys)
     bounds = tuple((name, text) for name, text in chain.ends.items() if _selects(pattern.inner, name))
-    lists = tuple(aggregate.name for aggregate in aggregates)
-    rows = Ranked(lists, pattern.rank, (*constants, *bounds), retracts(spec))
+    rows = Ranked(lists, pattern.rank, (*constants, *bounds), retracts(spec), ties)
     return replace(before, spec=spec, outputs=(), ranked=rows, naming=("", ""))
 
 

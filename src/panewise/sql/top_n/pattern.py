@@ -1,14 +1,17 @@
 """Recognizes a Top-N: a limit on ROW_NUMBER in an outer query, or in QUALIFY."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from sqlglot import exp
 
 from panewise.sql.function_calls import conjuncts, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem
+
+FUNCTIONS: Final = ("row_number", "rank", "dense_rank")
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,9 @@ def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Patter
         limit = _limit(select.where, _reads(item.alias), parser)
         if limit is not None:
             window: Any = item.expr.node
-            emit = emit or query.emit
-            return Pattern(inner, window, item.alias, *limit, source.alias, select.items, emit)
+            emit, items = emit or query.emit, select.items
+            rank, shown = (None, None) if _without_rank(items, item.alias, parser) else (item.alias, items)
+            return Pattern(inner, window, rank, *limit, source.alias, shown, emit)
     return None
 
 
@@ -72,10 +76,10 @@ def pattern_is_possible(query: Query) -> bool:
 
 
 def is_row_number(node: exp.Expr) -> bool:
-    """Returns whether an expression is ROW_NUMBER() OVER (...), without a frame."""
+    """Returns whether an expression is ROW_NUMBER, RANK or DENSE_RANK over a window, without a frame."""
     return (
         isinstance(node, exp.Window)
-        and function_name(node.this) == "row_number"
+        and function_name(node.this) in FUNCTIONS
         and "spec" not in {name for name, value in node.args.items() if value}
     )
 
@@ -92,6 +96,12 @@ def same_text(node: exp.Expr, other: exp.Expr, parser: QueryParser) -> bool:
 
 def _reads(name: str) -> Callable[[exp.Expr], bool]:
     return lambda node: is_column(node, name)
+
+
+def _without_rank(items: tuple[SelectItem, ...], rank: str, parser: QueryParser) -> bool:
+    """Returns whether a SELECT list is `* EXCEPT (rank)`."""
+    text = parser.characters(items[0].span) if len(items) == 1 else ""
+    return bool(re.fullmatch(rf"\*\s*EXCEPT\s*\(\s*`?{re.escape(rank)}`?\s*\)", text, re.IGNORECASE))
 
 
 def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:

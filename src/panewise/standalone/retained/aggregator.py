@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from panewise.errors import InputError, SpecError
-from panewise.spec import Aggregate, Global, WindowOperator
+from panewise.spec import Aggregate
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
@@ -83,7 +83,7 @@ class WindowedAggregator(RetainedWindows):
             )
         callbacks = callbacks or Callbacks()
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
-        spec, columns = checked(_spec(settings, aggregates), schema)
+        spec, columns = checked(settings, aggregates, schema)
         results = Results(spec.aggregates, spec, columns)
         from_messages = results.need_messages(sessions=settings.session_key is not None)
         if from_messages and settings.message_store is False:
@@ -97,13 +97,7 @@ class WindowedAggregator(RetainedWindows):
 
 
 class _Aggregates(Content):
-    """The results of windows, computed from partials or from stored messages.
-
-    Args:
-        state: the windows.
-        results: the aggregates.
-        from_messages: whether results are computed from stored messages.
-    """
+    """The results of windows, computed from partials or from stored messages."""
 
     def __init__(self, state: RetainedState, results: Results, from_messages: bool) -> None:
         self._state, self._results, self._from_messages = state, results, from_messages
@@ -170,7 +164,7 @@ class _Aggregates(Content):
     def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         if not self._from_messages:
             return []
-        return [one for one in windows if one.incomplete or one.pending_since is not None]
+        return [window for window in windows if window.incomplete or window.pending_since is not None]
 
     def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         self.fold(windows)
@@ -182,10 +176,3 @@ class _Aggregates(Content):
     def _described(self, window: RetainedWindow, result: pl.DataFrame | None) -> WindowMetadata:
         partial = to_bytes(window.partial)
         return self._state.bounds(window)._replace(value=row_of(result), partial=partial)
-
-
-def _spec(settings: AggregatorSettings, aggregates: Iterable[Aggregate]) -> WindowOperator:
-    keys = () if settings.session_key is None else (settings.session_key,)
-    return WindowOperator(
-        window=Global(), aggregates=aggregates, keys=keys, event_time=settings.time, null_keys=False
-    )

@@ -55,10 +55,10 @@ class AsyncWindows(AsyncFront[WindowOutput]):
 
     def __init__(self, operator: RetainedWindows, *, capacity: int = 100) -> None:
         check_number("capacity", capacity)
-        given: object = operator
-        if not isinstance(given, RetainedWindows):
+        value: object = operator
+        if not isinstance(value, RetainedWindows):
             rule = "retained windows are a WindowedAggregator or a JoinWindowOperator"
-            raise InputError(f"an operator of the type {type(given).__name__}", rule, "give one of these")
+            raise InputError(f"an operator of the type {type(value).__name__}", rule, "give one of these")
         if operator.mode == "automatic":
             rule = "in mode='automatic' the downstream receives all outputs"
             raise InputError("mode='automatic'", rule, "use mode='standalone'")

@@ -47,9 +47,9 @@ def from_json(stored: dict[str, Any], schema: Schema) -> dict[str, Any]:
 def to_json_value(value: Any) -> Any:
     """Returns a value of a message as a JSON value."""
     if isinstance(value, dict):
-        return {name: to_json_value(one) for name, one in value.items()}
+        return {name: to_json_value(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [to_json_value(one) for one in value]
+        return [to_json_value(item) for item in value]
     write = _WRITE.get(type(value))
     return value if write is None else write(value)
 
@@ -61,7 +61,7 @@ def from_json_value(value: Any, dtype: Any) -> Any:
     if isinstance(dtype, pl.Struct):
         return {field.name: from_json_value(value[field.name], field.dtype) for field in dtype.fields}
     if isinstance(dtype, (pl.List, pl.Array)):
-        return [from_json_value(one, dtype.inner) for one in value]
+        return [from_json_value(item, dtype.inner) for item in value]
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         return value  # microseconds are what a column of instants takes
     read = _READ.get(type(dtype))

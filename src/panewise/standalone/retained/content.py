@@ -44,8 +44,4 @@ class Content(ABC):
 
     @abstractmethod
     def put(self, window: RetainedWindow, metadata: WindowMetadata) -> None:
-        """Gives a window the value and the partial of metadata.
-
-        Raises:
-            InputError: if they are not those of a window of this operator.
-        """
+        """Gives a window the value and the partial of metadata."""

@@ -31,11 +31,6 @@ from panewise.stores.keys import KeyValue
 class WindowCore(Core):
     """The windows of an operator, and what happens to them when a message is added, or the clock moves.
 
-    Args:
-        state: the windows, which begin with what is stored.
-        content: what is computed of the messages of a window.
-        delivery: where outputs wait.
-
     Attributes:
         flush_due: whether a flush follows the delivery of the outputs that wait.
     """
@@ -79,7 +74,7 @@ class WindowCore(Core):
         if repeated and progress.restore_until is not None and offset <= progress.restore_until:
             return self._restore(row, time, offset)
         arrival = Arrival(row, offset, time, progress.received, state.keys.session_key(row))
-        floor = state.retention.floor_at(progress.watermark)
+        floor = state.retention.expired_until
         if state.grid.is_out(state.windows, arrival, floor):
             return self._rejected(message, offset, "out_of_retention", "out of retention")
         if repeated:
@@ -105,12 +100,7 @@ class WindowCore(Core):
         return "future" if opens_tuple and arrival.number else kind
 
     def _follow(self, placement: Placement, before: int) -> None:
-        """Retracts merged sessions, and puts windows with new bounds into the queues.
-
-        Args:
-            placement: the windows of the message.
-            before: the progress before the message was applied.
-        """
+        """Retracts merged sessions, and puts windows with new bounds into the queues."""
         state = self.state
         for window in placement.merged:
             self._emit(self._content.retraction(window))
@@ -134,12 +124,11 @@ class WindowCore(Core):
                 self._fire(*due[0])
                 due.popleft()
             if not state.restoring:  # otherwise a window may still have to correct what it emitted
-                for window in state.retention.expired(state.windows, progress.watermark, progress.received):
+                for window in state.retention.expired():
                     self._purge(window)
         except BaseException:
             self._due_again(due)
             raise
-        progress.floor = state.retention.floor
 
     def _due_again(self, due: Iterable[tuple[RetainedWindow, Firing]]) -> None:
         """Puts all windows back into the queues. Those that were due as full are not full again.
@@ -165,15 +154,14 @@ class WindowCore(Core):
         """Removes the full windows that end at or before a time or an offset. Returns how many."""
         state, by_time = self.state, self.state.settings.by_time
         full = [
-            one
-            for one in state.windows.of_session_key(session_key)
-            if one.full and (one.end if by_time else one.last_offset) <= end
+            window
+            for window in state.windows.of_session_key(session_key)
+            if window.full and (window.end if by_time else window.last_offset) <= end
         ]
         if by_time and state.settings.session_key is None:
-            state.retention.raise_floor(one.end for one in full)
+            state.progress.raise_floor(window.end for window in full)
         for window in full:
             self._purge(window)
-        state.progress.floor = state.retention.floor
         self.settle()
         return len(full)
 
@@ -247,7 +235,7 @@ class WindowCore(Core):
         progress.count("replays")
         affected = self._content.corrected(containing, arrival)
         if offset == progress.restore_until:
-            progress.restore_until = None
+            state.end_restore()
         for window in affected:
             state.updates.pending(window, progress.clock)
         self._update(affected)

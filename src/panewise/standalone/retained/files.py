@@ -34,14 +34,8 @@ class WindowFiles:
     """The metadata of windows and, if an operator needs them, the messages.
 
     Args:
-        directory: where they are; None: in memory.
-        made_with: the settings and types that the stored windows depend on.
         layout: the fields of the keys of messages; None: messages are not stored.
-        sessions: whether there are session keys.
         on_write: is called with the kind of each write before it: "messages", "metadata" or "position".
-
-    Raises:
-        StoreError: if the files cannot be used, or were made with other settings.
     """
 
     def __init__(
@@ -56,17 +50,17 @@ class WindowFiles:
         self._on_write, self._in_memory = on_write, directory is None
         place = None if directory is None else Path(directory)
         if place is not None and _is_store(place / "messages") and not _is_store(place / "metadata"):
-            given, rule = f"messages in {place}, and no metadata", "messages are stored beside their metadata"
-            raise StoreError(given, rule, RESTORE)
+            fault, rule = f"messages in {place}, and no metadata", "messages are stored beside their metadata"
+            raise StoreError(fault, rule, RESTORE)
         self._metadata: OrderedMap = PlainMemoryMap() if place is None else _opened(place / "metadata")
         self.messages: MessageStore | None = None
         try:
             self.header = self._read_header()
             at = None if place is None else place / "messages"
             if layout is None and at is not None and at.exists():
-                given = f"settings without a message store, and messages in {at}"
+                fault = f"settings without a message store, and messages in {at}"
                 rule = "a store is opened with the settings that made it"
-                raise StoreError(given, rule, "set message_store=True, or use another directory")
+                raise StoreError(fault, rule, "set message_store=True, or use another directory")
             if layout is not None:
                 if self.header and at is not None and not _is_store(at):
                     self._mark_lost()
@@ -108,9 +102,6 @@ class WindowFiles:
         """Writes messages, metadata and the position, each in a commit of its own.
 
         Args:
-            changed: the windows to write.
-            removed: the keys of windows to delete.
-            header: the header to write.
             retired: the encoded bounds of retired messages by part; empty ones are deleted.
 
         Raises:
@@ -143,11 +134,7 @@ class WindowFiles:
         header: dict[str, Any],
         messages: Iterable[tuple[bytes, bytes]],
     ) -> None:
-        """Makes a durable copy of the state under a name, in place of an earlier one.
-
-        Raises:
-            StoreError: if it cannot be written.
-        """
+        """Makes a durable copy of the state under a name, in place of an earlier one."""
         copy = _copy(name)
         self._metadata.delete_range(copy, prefix_end(copy))
         self._put_header(header, copy)
@@ -159,19 +146,11 @@ class WindowFiles:
         self._metadata.commit()
 
     def saved(self, name: str) -> dict[str, Any] | None:
-        """Returns the header of a copy; None if there is none of this name.
-
-        Raises:
-            StoreError: if it was made with other settings.
-        """
+        """Returns the header of a copy; None if there is none of this name."""
         return self._read_header(_copy(name)) or None
 
     def reset(self, name: str | None, header: dict[str, Any]) -> None:
         """Puts a copy back, or with None the initial state, and makes it durable.
-
-        Args:
-            name: the name of the copy.
-            header: the header to put in place of that of the copy.
 
         Raises:
             StoreError: if it cannot be written. The files are then those before the reset, or the reset is
@@ -242,9 +221,9 @@ class WindowFiles:
                 f"metadata of the format {whole['format']}", rule, "use the version that wrote it"
             )
         if whole["made_with"] != self._made_with:
-            given = f"settings {self._made_with}, and metadata made with {whole['made_with']}"
+            fault = f"settings {self._made_with}, and metadata made with {whole['made_with']}"
             raise StoreError(
-                given, "a store is opened with the settings that made it", "use another directory"
+                fault, "a store is opened with the settings that made it", "use another directory"
             )
         header: dict[str, Any] = whole["header"]
         return header

@@ -57,11 +57,6 @@ class Grid(ABC):
         """Returns the first time or offset at which a message can belong to a window in retention.
 
         Messages of sessions have no such bound: each can extend a session, and they are deleted by key.
-
-        Args:
-            windows: the windows in the table.
-            floor: the instant up to which windows have expired.
-            mark: the highest offset of an applied message.
         """
         return MIN_INSTANT
 
@@ -220,7 +215,7 @@ class _TupleSessions(Grid):
 
     def _last(self, windows: RetainedTable, arrival: Arrival) -> list[RetainedWindow]:
         sessions = islice(windows.backward(arrival.session_key), 1)
-        return [one for one in sessions if arrival.number - one.last_number - 1 <= self._most]
+        return [session for session in sessions if arrival.number - session.last_number - 1 <= self._most]
 
     def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
         placement = Placement(self._last(windows, arrival))

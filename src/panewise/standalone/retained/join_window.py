@@ -7,7 +7,6 @@ from typing import Any
 
 from panewise.errors import InputError, SpecError
 from panewise.functions import count
-from panewise.spec import Global, WindowOperator
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
@@ -75,7 +74,9 @@ class JoinWindowOperator(RetainedWindows):
             raise SpecError(f"settings of the type {kind.__name__}", rule, "give JoinWindowSettings(...)")
         callbacks = callbacks or Callbacks()
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
-        spec, columns = checked(_spec(settings), schema)
+        # A specification has an aggregate. This one, whose name differs from the key's, is never computed.
+        unused = count().alias("count" if settings.session_key == "messages" else "messages")
+        spec, columns = checked(settings, [unused], schema)
         fields = settings.equal_fields
         state = RetainedState(
             settings, spec, columns, stores_messages=True, join_keys=fields, store=store, callbacks=callbacks
@@ -108,7 +109,8 @@ class _NewMessages(Content):
 
     def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
         fresh, state = self._fresh_messages(window), self._state
-        window.fresh = [one for one in window.fresh if one.offset not in fresh] if state.restoring else []
+        waiting = [message for message in window.fresh if message.offset not in fresh]
+        window.fresh = waiting if state.restoring else []
         if not fresh:
             return None
         return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(fresh.values()))
@@ -117,33 +119,27 @@ class _NewMessages(Content):
         """Returns the stored messages of a window that have not been emitted, in the order of keys."""
         state = self._state
         assert state.messages is not None
-        keys = [_key_of(one, window) for one in window.fresh if state.is_in(window, one.time, one.offset)]
+        keys = [
+            _key_of(message, window)
+            for message in window.fresh
+            if state.is_in(window, message.time, message.offset)
+        ]
         return {
-            one.offset: RetainedMessage(from_json(one.value, state.schema), one.offset)
-            for one in state.messages.get_many(keys)
-            if state.is_applied(one)
+            message.offset: RetainedMessage(from_json(message.value, state.schema), message.offset)
+            for message in state.messages.get_many(keys)
+            if state.is_applied(message)
         }
 
     def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
-        return [one for one in windows if _is_fresh(one, arrival.offset)]
+        return [window for window in windows if _is_fresh(window, arrival.offset)]
 
     def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         return [self._state.bounds(window) for window in windows]
 
 
-def _spec(settings: JoinWindowSettings) -> WindowOperator:
-    """Returns a specification that validates messages. It needs an aggregate, which is never computed."""
-    session = settings.session_key
-    unused = count().alias("count" if session == "messages" else "messages")
-    keys = () if session is None else (session,)
-    return WindowOperator(
-        window=Global(), aggregates=[unused], keys=keys, event_time=settings.time, null_keys=False
-    )
-
-
 def _is_fresh(window: RetainedWindow, offset: int) -> bool:
     """Returns whether a window has not emitted the message with this offset."""
-    place = bisect_left(window.fresh, offset, key=lambda one: one.offset)
+    place = bisect_left(window.fresh, offset, key=lambda message: message.offset)
     return place < len(window.fresh) and window.fresh[place].offset == offset
 
 

@@ -26,16 +26,9 @@ _EXACT: Final = Context(prec=100)  # more digits than a decimal has
 class KeyColumn:
     """A column whose values become parts of keys of stores.
 
-    Args:
-        name: its name.
-        schema: the columns of messages.
-
     Attributes:
         to_key: converts a value of a message to a value of a key.
         from_key: converts it back.
-
-    Raises:
-        SpecError: if the column is missing, or has a type that is not possible in keys.
     """
 
     def __init__(self, name: str, schema: Schema) -> None:
@@ -55,16 +48,12 @@ class KeyColumn:
             rule = "columns of keys are numbers, texts, Booleans, bytes, dates or timestamps"
             raise SpecError(f"column {name!r} of the type {dtype}", rule, f"use one of {list(schema)}")
 
-    def from_call(self, given: Any) -> Any:
-        """Converts a value that a caller gives to a value of a key. A whole number fits a column of floats.
-
-        Raises:
-            InputError: if it is not of the type of the column.
-        """
-        fit = kind_of(self._dtype).fit(given)
+    def from_call(self, value: Any) -> Any:
+        """Converts a value of a caller to a value of a key. A whole number fits a column of floats."""
+        fit = kind_of(self._dtype).fit(value)
         if fit is MISFIT:
             rule = f"the keys of column {self.name!r} are of the type {self._dtype}"
-            raise InputError(f"{self.name}={given!r}", rule, "give a value of this type")
+            raise InputError(f"{self.name}={value!r}", rule, "give a value of this type")
         return None if fit is None else self.to_key(fit)
 
     def _digits(self, value: Any) -> Any:
@@ -77,16 +66,8 @@ class KeyColumn:
 class KeyColumns:
     """The columns of keys of an operator.
 
-    Args:
-        session: the column of session keys; None: there are no sessions.
-        fields: the columns of equal fields.
-        schema: the columns of messages.
-
     Attributes:
         names: the names of all these columns.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that is not possible in keys.
     """
 
     def __init__(self, session: str | None, fields: Sequence[str], schema: Schema) -> None:
@@ -103,7 +84,7 @@ class KeyColumns:
 
     def join_keys(self, message: Message) -> tuple[Any, ...] | None:
         """Returns the equal fields of a valid message; None if the operator has none."""
-        return tuple(one.to_key(message[one.name]) for one in self._fields) or None
+        return tuple(column.to_key(message[column.name]) for column in self._fields) or None
 
     def shown(self, session_key: KeyValue | None) -> SessionKey | None:
         """Converts a session key of a store to the value that callers see."""
@@ -112,36 +93,27 @@ class KeyColumns:
         key: SessionKey = self._session.from_key(session_key)
         return key
 
-    def session_from_call(self, given: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
-        """Converts the session key that a caller gives to a value of keys.
-
-        Raises:
-            InputError: if a key is given and there are no sessions; for a value of another type; for None if
-                a key is needed.
-        """
+    def session_from_call(self, session_key: SessionKey | None, *, needed: bool = False) -> KeyValue | None:
+        """Converts the session key that a caller gives to a value of keys."""
         if self._session is None:
-            if given is not None:
+            if session_key is not None:
                 rule = "only windows of sessions have a session key"
-                raise InputError(f"session_key={given!r}", rule, "leave it out")
+                raise InputError(f"session_key={session_key!r}", rule, "leave it out")
             return None
-        if needed and given is None:
+        if needed and session_key is None:
             raise InputError("session_key=None", "a session has a key", "give session_key=...")
-        key: KeyValue | None = self._session.from_call(given)
+        key: KeyValue | None = self._session.from_call(session_key)
         return key
 
-    def fields_from_call(self, given: Any) -> tuple[Any, ...] | None:
-        """Converts the equal fields that a caller gives to values of keys.
-
-        Raises:
-            InputError: if there is not one value of the right type for each equal field.
-        """
-        if given is None:
+    def fields_from_call(self, values: Any) -> tuple[Any, ...] | None:
+        """Converts the equal fields that a caller gives to values of keys."""
+        if values is None:
             return None
-        if not isinstance(given, (tuple, list)) or not 0 < len(given) == len(self._fields):
-            rule = f"the equal fields of this operator are {[one.name for one in self._fields]}"
+        if not isinstance(values, (tuple, list)) or not 0 < len(values) == len(self._fields):
+            rule = f"the equal fields of this operator are {[column.name for column in self._fields]}"
             remedy = "give a tuple with a value for each of them" if self._fields else "leave it out"
-            raise InputError(f"join_keys={given!r}", rule, remedy)
-        return tuple(one.from_call(value) for one, value in zip(self._fields, given, strict=True))
+            raise InputError(f"join_keys={values!r}", rule, remedy)
+        return tuple(column.from_call(value) for column, value in zip(self._fields, values, strict=True))
 
 
 def _same(value: Any) -> Any:

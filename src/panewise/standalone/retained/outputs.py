@@ -96,5 +96,5 @@ class WindowOutput:
 def copy_of(output: WindowOutput) -> WindowOutput:
     """Returns a copy that shares no dict and no list with an output."""
     window = output.window._replace(value=copied(output.window.value))
-    messages = tuple(RetainedMessage(copied(dict(one)), one.offset) for one in output.messages)
+    messages = tuple(RetainedMessage(copied(dict(message)), message.offset) for message in output.messages)
     return replace(output, window=window, messages=messages)

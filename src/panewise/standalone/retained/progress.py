@@ -1,5 +1,6 @@
 """How far an operator has come: what it stores besides windows."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -13,13 +14,10 @@ class Progress:
 
     Attributes:
         mark: the highest offset of an applied message; None: there is none yet.
-        received: how many messages were applied.
-        watermark: the highest event time of them; None: there is none yet.
-        clock: the last reading of processing time.
+        watermark: the highest event time of an applied message; None: there is none yet.
         floor: windows of time that end at or before it have expired by number, or were retired.
         sequence: the number of the last output.
         restore_until: messages up to this offset are being restored; None: all messages are stored.
-        counts: the counts of messages.
     """
 
     mark: int | None = None
@@ -36,6 +34,10 @@ class Progress:
         self.mark, self.received = offset, self.received + 1
         self.watermark = time if self.watermark is None else max(self.watermark, time)
         self.count("applied")
+
+    def raise_floor(self, ends: Iterable[int]) -> None:
+        """Marks windows of time with these ends, and all before them, as expired."""
+        self.floor = max([self.floor, *ends])
 
     def read_clock(self, now: int | None) -> None:
         """Moves the clock, unless the reading is an earlier one or None."""

@@ -15,11 +15,7 @@ from panewise.stores.keys import KeyValue
 
 
 def window_of(state: RetainedState, metadata: WindowMetadata) -> RetainedWindow:
-    """Returns a new window with these metadata. It is not put in the table.
-
-    Raises:
-        InputError: if they do not fit the windows of the operator.
-    """
+    """Returns a new window with these metadata. It is not put in the table."""
     _check_types(metadata)
     settings, progress = state.settings, state.progress
     session_key = state.keys.session_from_call(metadata.session_key, needed=True)
@@ -28,7 +24,7 @@ def window_of(state: RetainedState, metadata: WindowMetadata) -> RetainedWindow:
     if settings.by_time:
         if session_key is not None:
             _check_apart(state, window)
-        if state.retention.floor_at(progress.watermark) >= window.end:
+        if state.retention.expired_until >= window.end:
             rule = "a window in retention ends after the instant up to which windows have expired"
             raise InputError(f"end_time={window.end}", rule, "put later windows")
     return window
@@ -42,8 +38,8 @@ def _check_apart(state: RetainedState, window: RetainedWindow) -> None:
             break
         if other.start != window.start:
             rule = "two messages of different sessions of a key are more than the gap apart"
-            given = f"start={window.start}, end_time={window.end - 1}"
-            raise InputError(given, rule, f"delete the session at {other.start} first")
+            fault = f"start={window.start}, end_time={window.end - 1}"
+            raise InputError(fault, rule, f"delete the session at {other.start} first")
 
 
 def _check_types(metadata: WindowMetadata) -> None:
@@ -61,8 +57,8 @@ def _check_types(metadata: WindowMetadata) -> None:
         _refuse(f"value={metadata.value!r}", "the value of a window is a dict of its results, or None")
 
 
-def _refuse(given: str, rule: str) -> NoReturn:
-    raise InputError(given, rule, "give what get_window returned")
+def _refuse(fault: str, rule: str) -> NoReturn:
+    raise InputError(fault, rule, "give what get_window returned")
 
 
 def _window_with(
@@ -75,14 +71,7 @@ def _window_with(
     """Returns a window with these metadata.
 
     Args:
-        settings: the windows of the operator.
-        metadata: what the caller puts.
-        session_key: its session key as stores have it.
         stored: the window that it replaces; None: there is none.
-        progress: how far the operator has come.
-
-    Raises:
-        InputError: if the metadata do not fit the windows of the operator.
     """
     start, offsets = metadata.start, (metadata.start_offset, metadata.last_offset)
     if offsets[0] > offsets[1]:
@@ -121,8 +110,8 @@ def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:
         fits = end is not None and end > metadata.start + size
     fits = fits and metadata.start >= MIN_INSTANT and end is not None and end <= MAX_INSTANT
     if not fits or end is None:
-        given = f"start={metadata.start}, start_time={start}, end_time={metadata.end_time}"
-        _refuse(given, "the start and the end of a window are those of a window of this operator")
+        fault = f"start={metadata.start}, start_time={start}, end_time={metadata.end_time}"
+        _refuse(fault, "the start and the end of a window are those of a window of this operator")
     return end
 
 

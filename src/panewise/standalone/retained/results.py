@@ -26,11 +26,6 @@ _WINDOW: Final = "__window"
 class Results:
     """The aggregates of an operator.
 
-    Args:
-        aggregates: the aggregates.
-        entry: what the operator reads of a message.
-        schema: the columns of messages.
-
     Attributes:
         is_safe: whether aggregating a message cannot raise an error.
     """
@@ -39,7 +34,7 @@ class Results:
         self._aggregation = Aggregation(tuple(aggregates), dict(schema))
         self._entry, self._schema = entry, schema
         self._shape = Shape(self._aggregation.schema, [], [])
-        self._of_users = [one.name for one in aggregates if one.fn == "user"]
+        self._of_users = [aggregate.name for aggregate in aggregates if aggregate.fn == "user"]
         self.is_safe = not self._of_users
 
     def need_messages(self, *, sessions: bool) -> bool:
@@ -58,7 +53,7 @@ class Results:
         """
         for group in groups:
             self.fold(group)  # otherwise each message would be tried with all that wait
-            parts = [one.partial for one in group if one.partial is not None]
+            parts = [window.partial for window in group if window.partial is not None]
             self._tried(self._merged([*parts, self.of_messages([message])]))
 
     def check_messages(self, messages: Sequence[Message]) -> None:
@@ -67,7 +62,11 @@ class Results:
 
     def fold(self, windows: Iterable[RetainedWindow]) -> None:
         """Aggregates the messages that wait in windows."""
-        waiting = [one for one in windows if one.rows or (one.partial is not None and one.partial.height > 1)]
+        waiting = [
+            window
+            for window in windows
+            if window.rows or (window.partial is not None and window.partial.height > 1)
+        ]
         if not waiting:
             return
         frames = []
@@ -80,9 +79,9 @@ class Results:
                 frames.append(window.partial.with_columns(pl.lit(place, dtype=pl.Int64).alias(_WINDOW)))
         names = [_WINDOW, *self._aggregation.schema]
         partials = pl.concat([frame.select(names) for frame in reversed(frames)])
-        for (number,), one in self._grouped(partials).partition_by(_WINDOW, as_dict=True).items():
+        for (number,), partial in self._grouped(partials).partition_by(_WINDOW, as_dict=True).items():
             window = waiting[number]
-            window.partial, window.rows = one.drop(_WINDOW), []
+            window.partial, window.rows = partial.drop(_WINDOW), []
 
     def of_messages(self, messages: Sequence[Message]) -> pl.DataFrame:
         """Returns the partial of messages, which are in the order of their offsets, in one row."""
@@ -98,11 +97,7 @@ class Results:
         return self._values(self._merged([partial]))
 
     def partial_of(self, data: bytes) -> pl.DataFrame | None:
-        """Returns the partial in the metadata of a window; None for no bytes.
-
-        Raises:
-            InputError: if it is not one of these aggregates.
-        """
+        """Returns the partial in the metadata of a window; None for no bytes."""
         rule = "a partial is an Arrow file with the columns of these aggregates, in one row"
         try:
             partial = self.completed(from_bytes(data))
@@ -135,15 +130,17 @@ class Results:
 
     def _merged(self, partials: Sequence[pl.DataFrame]) -> pl.DataFrame:
         names = list(self._aggregation.schema)
-        one = pl.concat([frame.select(names) for frame in partials])
-        return self._grouped(one.with_columns(pl.lit(0, dtype=pl.Int64).alias(_WINDOW))).drop(_WINDOW)
+        together = pl.concat([frame.select(names) for frame in partials])
+        return self._grouped(together.with_columns(pl.lit(0, dtype=pl.Int64).alias(_WINDOW))).drop(_WINDOW)
 
     def _grouped(self, partials: pl.DataFrame) -> pl.DataFrame:
         return grouped(partials, [_WINDOW], self._aggregation.merging(partials))
 
     def _tried(self, partial: pl.DataFrame) -> None:
         """Computes the results of the user-defined aggregates. A sum has to fit only when it is emitted."""
-        partial.select(one for one in self._aggregation.results if one.meta.output_name() in self._of_users)
+        partial.select(
+            result for result in self._aggregation.results if result.meta.output_name() in self._of_users
+        )
 
     def _values(self, partial: pl.DataFrame) -> pl.DataFrame:
         types = self._aggregation.result_types

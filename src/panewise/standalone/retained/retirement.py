@@ -38,7 +38,6 @@ class Retirements:
     """The retired messages that are still in a message store: they are hidden, and deleted after a flush.
 
     Args:
-        messages: the message store.
         in_memory: whether the store is in memory. Then nothing can be lost between two commits, and messages
             are deleted without waiting for a flush.
     """
@@ -65,8 +64,6 @@ class Retirements:
 
         Args:
             end: the time or offset, exclusive for times and inclusive for offsets.
-            session_key: the session key.
-            last_offset: the highest offset of a message that retires.
             left: how many live sessions the key has. Messages may stay hidden until as many have expired.
         """
         part = (session_key, None)
@@ -122,7 +119,7 @@ class Retirements:
         """Takes the entries that flushes have written, and deletes the messages that they retire."""
         for key, data in stored:
             part: Any = decode_key(key)[0]
-            self._bounds[part] = [_Bound(*one) for one in json.loads(data)]
+            self._bounds[part] = [_Bound(*stored_bound) for stored_bound in json.loads(data)]
         self._due.update(self._bounds)
         self.apply()
 
@@ -133,15 +130,17 @@ class Retirements:
     def _hide(self, part: RetiredPart, bound: _Bound) -> None:
         """Adds a bound to a part. It replaces the bounds whose messages it contains."""
         bounds = self._bounds.setdefault(part, [])
-        bounds[:] = [one for one in bounds if one.end > bound.end or one.last_offset > bound.last_offset]
+        bounds[:] = [
+            known for known in bounds if known.end > bound.end or known.last_offset > bound.last_offset
+        ]
         bounds.append(bound)
         self._changed.add(part)
 
     def _is_of(self, part: RetiredPart, message: Message) -> bool:
         """Returns whether a bound of a part contains a message of the part."""
         return any(
-            message.offset <= one.last_offset and self._is_before(message, one.end)
-            for one in self._bounds.get(part, ())
+            message.offset <= bound.last_offset and self._is_before(message, bound.end)
+            for bound in self._bounds.get(part, ())
         )
 
     def _is_before(self, message: Message, end: int) -> bool:
@@ -162,9 +161,9 @@ class Retirements:
         session_key, join_keys = part
         if join_keys is not None or not self._equal_first:
             return [part]
-        last = max(one.end for one in self._bounds[part])
+        last = max(bound.end for bound in self._bounds[part])
         with self._messages.get_messages(start=MIN_INSTANT, end=last, session_key=session_key) as messages:
-            return {(session_key, one.join_keys) for one in messages if self._is_of(part, one)}
+            return {(session_key, message.join_keys) for message in messages if self._is_of(part, message)}
 
     def _forget(self, part: RetiredPart) -> None:
         session_key, join_keys = part

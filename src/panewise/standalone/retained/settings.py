@@ -159,8 +159,8 @@ class AggregatorSettings:
             rule = f"retention_size is a number of messages, at least {least} for these windows"
             raise SpecError(f"retention_size={self.retention_size!r}", rule, f"give {least} or more")
         if self.retained_us < 0:
-            given = f"retention_time={self.retention_time!r}"
-            raise SpecError(given, "a retention is not negative", "give 0 or more")
+            fault = f"retention_time={self.retention_time!r}"
+            raise SpecError(fault, "a retention is not negative", "give 0 or more")
         if not is_long(self.origin):
             rule = "an origin is a whole number of microseconds since 1970-01-01 UTC"
             raise SpecError(f"origin={self.origin!r}", rule, "give an int")
@@ -213,19 +213,21 @@ class JoinWindowSettings(AggregatorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = () if self.keyed_message_store is None else self.keyed_message_store
-        names = isinstance(given, (tuple, list)) and all(isinstance(name, str) for name in given)
-        if not names or len(set(given)) < len(given):
+        columns = () if self.keyed_message_store is None else self.keyed_message_store
+        names = isinstance(columns, (tuple, list)) and all(isinstance(name, str) for name in columns)
+        if not names or len(set(columns)) < len(columns):
             rule = "keyed_message_store names the columns that the join compares, each once"
-            raise SpecError(f"keyed_message_store={given!r}", rule, "give a tuple of names, or leave it out")
-        if self.keyed_message_store is not None and self.session_key not in (None, *given):
+            raise SpecError(
+                f"keyed_message_store={columns!r}", rule, "give a tuple of names, or leave it out"
+            )
+        if self.keyed_message_store is not None and self.session_key not in (None, *columns):
             rule = "a join of sessions compares the session key, or it would read every session (S1)"
-            given_both = f"session_key={self.session_key!r}, keyed_message_store={given!r}"
+            given_both = f"session_key={self.session_key!r}, keyed_message_store={columns!r}"
             raise SpecError(given_both, rule, f"add {self.session_key!r}, or leave keyed_message_store out")
         _check_flag("time_range_join", self.time_range_join)
         if self.time_range_join and not self.equal_fields:
             rule = "without equal fields a range of time changes no key of a message"
-            raise SpecError(f"time_range_join=True, keyed_message_store={given!r}", rule, "leave it out")
+            raise SpecError(f"time_range_join=True, keyed_message_store={columns!r}", rule, "leave it out")
         if self.message_store is False:
             rule = "a join window operator stores its messages"
             raise SpecError("message_store=False", rule, "leave it out")
@@ -261,23 +263,19 @@ def _check_flag(name: str, value: Any) -> None:
         raise SpecError(f"{name}={value!r}", f"{name} is True or False", "give one of these, or leave it out")
 
 
-def _update_policy(given: Any, name: Literal["early", "late"]) -> UpdatePolicy:
-    """Returns a policy. A period is aligned for `early`, and counts from the first message for `late`.
-
-    Raises:
-        SpecError: if the value is none, or a period is not above zero or not aligned.
-    """
-    if given == "each":
+def _update_policy(policy: Any, name: Literal["early", "late"]) -> UpdatePolicy:
+    """Returns a policy. A period is aligned for `early`, and counts from the first message for `late`."""
+    if policy == "each":
         return Always()
-    if isinstance(given, Every):
-        if not given.aligned:
+    if isinstance(policy, Every):
+        if not policy.aligned:
             rule = "the periods of a policy are aligned, or begin with the first message"
-            raise SpecError(f"{name}={given!r}", rule, "give aligned=True, or a length of time")
-        return given
-    if isinstance(given, bool) or not isinstance(given, (str, int, timedelta, Duration)):
+            raise SpecError(f"{name}={policy!r}", rule, "give aligned=True, or a length of time")
+        return policy
+    if isinstance(policy, bool) or not isinstance(policy, (str, int, timedelta, Duration)):
         rule = f"{name} is 'each', a period, or Every(period, aligned=True)"
-        raise SpecError(f"{name}={given!r}", rule, "give one of these")
-    length = Duration.of(given, name)
+        raise SpecError(f"{name}={policy!r}", rule, "give one of these")
+    length = Duration.of(policy, name)
     if length.us <= 0:
-        raise SpecError(f"{name}={given!r}", "a period is above zero", "give a longer one, or 'each'")
+        raise SpecError(f"{name}={policy!r}", "a period is above zero", "give a longer one, or 'each'")
     return Every(length, aligned=True) if name == "early" else AfterProcessingTime(length)

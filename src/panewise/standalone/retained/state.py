@@ -29,17 +29,7 @@ from panewise.stores.message_codec import Message as StoredMessage
 
 
 class RetainedState:
-    """Windows, messages and progress of an operator.
-
-    Args:
-        settings: the settings.
-        spec: what is read of a message, checked against the schema.
-        schema: the columns of messages.
-        stores_messages: whether messages are stored.
-        join_keys: the columns of equal fields.
-        store: a directory for windows and messages; None: in memory.
-        callbacks: `write` is called before each write.
-    """
+    """Windows, messages and progress of an operator."""
 
     def __init__(
         self,
@@ -64,7 +54,7 @@ class RetainedState:
     def begin(self) -> None:
         """Loads what is stored, in place of all that the operator has in memory."""
         self.windows, self.progress = RetainedTable(), Progress.from_json(self.files.header)
-        self.retention = WindowRetention(self.settings, self.progress.floor)
+        self.retention = WindowRetention(self.settings, self.windows, self.progress)
         self.updates = Updates(self.settings, self.windows)
         self.retirements: Retirements | None = None
         if self.messages is not None:
@@ -86,7 +76,7 @@ class RetainedState:
     def _end_restore_without_windows(self) -> None:
         """Ends the restoring if no window is left that can miss messages (26.11)."""
         until = self.progress.restore_until
-        if until is not None and not any(one.start_offset <= until for one in self.windows):
+        if until is not None and not any(window.start_offset <= until for window in self.windows):
             self.progress.restore_until = None
 
     def end_restore(self) -> None:
@@ -101,7 +91,9 @@ class RetainedState:
         if self.settings.session_key is None:
             self.retire_unreachable()
         elif messages is not None and mark is not None:
-            messages.purge(lambda one: one.offset > mark or bool(self.containing(_arrival_of(one))))
+            messages.purge(
+                lambda message: message.offset > mark or bool(self.containing(_arrival_of(message)))
+            )
 
     @property
     def restoring(self) -> bool:
@@ -142,11 +134,11 @@ class RetainedState:
         by_time = self.settings.by_time
         at = arrival.time if by_time else arrival.offset
         return [
-            one
-            for one in self.windows.latest(at, arrival.session_key, self.settings.windows_per_message)
-            if (not by_time or one.end > at)
-            and one.start_offset <= arrival.offset <= one.last_offset
-            and arrival.time <= one.last_time
+            window
+            for window in self.windows.latest(at, arrival.session_key, self.settings.windows_per_message)
+            if (not by_time or window.end > at)
+            and window.start_offset <= arrival.offset <= window.last_offset
+            and arrival.time <= window.last_time
         ]
 
     def stored_messages(
@@ -163,9 +155,9 @@ class RetainedState:
         with self.messages.get_messages(
             start=low, end=high, session_key=session_key, join_keys=join_keys
         ) as messages:
-            for one in messages:
-                if self.is_applied(one):
-                    yield one.offset, from_json(one.value, self.schema)
+            for message in messages:
+                if self.is_applied(message):
+                    yield message.offset, from_json(message.value, self.schema)
 
     def is_applied(self, message: StoredMessage) -> bool:
         """Returns whether a stored message is one of the state: applied, and not of an expired window.
@@ -189,15 +181,14 @@ class RetainedState:
         by_time = self.settings.by_time
         low, high = (window.start, window.end - 1) if by_time else (window.start, window.last_offset)
         stored = self.stored_messages(low, high, window.session_key)
-        return [one for one in stored if window.start_offset <= one[0] <= window.last_offset]
+        return [message for message in stored if window.start_offset <= message[0] <= window.last_offset]
 
     def retire_unreachable(self) -> None:
         """Retires the messages before the first one that a window of a fixed size can contain."""
         if self.retirements is not None and self.progress.mark is not None:
-            floor = self.retention.floor_at(self.progress.watermark)
+            floor = self.retention.expired_until
             if self.settings.by_time:  # a longer retention later opens no window whose messages are deleted
-                self.retention.raise_floor([floor])
-                self.progress.floor = floor
+                self.progress.raise_floor([floor])
             position = self.grid.first_position(self.windows, floor, self.progress.mark)
             if position > MIN_INSTANT:
                 self.retirements.add(position if self.settings.by_time else position - 1)
@@ -226,7 +217,7 @@ class RetainedState:
     def remove(self, window: RetainedWindow) -> None:
         """Removes a window from the table."""
         self.windows.remove(window)
-        self.retention.removed(window, self.windows)
+        self.retention.removed(window)
         self._end_restore_without_windows()
 
 

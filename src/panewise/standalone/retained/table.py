@@ -117,12 +117,7 @@ class RetainedTable:
     def backward(
         self, session_key: KeyValue | None = None, last: int | None = None
     ) -> Iterator[RetainedWindow]:
-        """Returns the windows from the highest start on, or from the highest one up to `last`.
-
-        Args:
-            session_key: only sessions of this key; None: all windows.
-            last: the highest start; None: any.
-        """
+        """Returns the windows from the highest start on, or from the highest one up to `last`."""
         if session_key is None:
             end = None if last is None else (last + 1, b"")
             places = self._windows.irange(None, end, inclusive=(True, False), reverse=True)
@@ -141,9 +136,9 @@ class RetainedTable:
         those of the present windows are not above it, either.
         """
         orders: Iterable[SortedDict[Any, RetainedWindow]] = self._sessions.values() or (self._windows,)
-        lasts = ([one.last_offset for one in windows.values()] for windows in orders)
+        lasts = ([window.last_offset for window in windows.values()] for windows in orders)
         self.in_order = all(
-            one <= following for offsets in lasts for one, following in pairwise((*offsets, mark))
+            offset <= following for offsets in lasts for offset, following in pairwise((*offsets, mark))
         )
 
     def put(self, window: RetainedWindow) -> None:

@@ -54,9 +54,7 @@ class Updates:
         """Returns the windows that emit now, in the order of their starts, and why.
 
         Args:
-            touched: the windows that have changed.
             progress: the watermark, or the number of the last message.
-            clock: the processing time.
         """
         full = list(self._boundaries.reached(progress, self._windows))
         timed = list(self._deadlines.reached(clock, self._windows))
@@ -94,7 +92,6 @@ def deadline(policy: UpdatePolicy | None, since: int) -> int | None:
     """Returns the processing time from which on a policy lets a window emit; None without a policy.
 
     Args:
-        policy: the policy.
         since: when the first message that has not been emitted was added.
 
     >>> from panewise import AfterProcessingTime, Every

@@ -5,7 +5,7 @@ becomes a frame of one row, which the engine validates.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -16,9 +16,10 @@ from panewise.engine.ingest.validate import validate
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError
 from panewise.families import INPUT
-from panewise.spec import WindowOperator
+from panewise.spec import Aggregate, Global, WindowOperator
 from panewise.standalone.messages import LIMITS, PLAIN, check_columns, fitted
 from panewise.standalone.retained.codec import rows_of
+from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.window import Message
 from panewise.standalone.schema import for_schemas, schemas_of
 
@@ -30,14 +31,15 @@ class ValidMessage(NamedTuple):
     time: int
 
 
-def checked(spec: WindowOperator, given: Any) -> tuple[WindowOperator, Schema]:
-    """Returns the specification as it fits the columns, and the columns with their types of Polars.
-
-    Raises:
-        InputError: if `given` has no type for each column, or an unknown one.
-        SpecError: if a column is missing, or has a type that the specification cannot use.
-    """
-    schemas = schemas_of(spec, given)
+def checked(
+    settings: AggregatorSettings, aggregates: Iterable[Aggregate], types: Any
+) -> tuple[WindowOperator, Schema]:
+    """Returns a specification that validates messages, and their columns with their types of Polars."""
+    keys = () if settings.session_key is None else (settings.session_key,)
+    spec = WindowOperator(
+        window=Global(), aggregates=aggregates, keys=keys, event_time=settings.time, null_keys=False
+    )
+    schemas = schemas_of(spec, types)
     return for_schemas(spec, schemas), schemas[INPUT]
 
 
@@ -45,8 +47,6 @@ class MessageValidator:
     """Validates the messages of an operator.
 
     Args:
-        spec: what is read of a message.
-        schema: the columns.
         compared: the columns that become parts of keys of stores.
     """
 
@@ -60,14 +60,10 @@ class MessageValidator:
         self._plain_time = schema[self._time] == pl.Int64()
 
     def check(self, message: Any, clock: int) -> ValidMessage | str:
-        """Returns a valid message with all columns, or why it is invalid.
-
-        Raises:
-            InputError: if it is no mapping, or has a column that the schema lacks.
-        """
+        """Returns a valid message with all columns, or why it is invalid."""
         if not isinstance(message, Mapping):
-            given = f"a message of the type {type(message).__name__}"
-            raise InputError(given, "a message has a value for each column", "give a dict")
+            fault = f"a message of the type {type(message).__name__}"
+            raise InputError(fault, "a message has a value for each column", "give a dict")
         if not self._names.issuperset(message):
             check_columns(message, self._names)
         quick = self._quick(message) if self._plain_time else None

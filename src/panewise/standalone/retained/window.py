@@ -20,9 +20,6 @@ class Arrival:
     """A message that an operator applies.
 
     Attributes:
-        message: the message.
-        offset: its offset.
-        time: its event time.
         number: how many messages were applied before it.
         session_key: its session key as stores have it, None without sessions.
     """
@@ -38,8 +35,6 @@ class FreshMessage(NamedTuple):
     """A stored message of a window that has not been emitted.
 
     Attributes:
-        time: its event time.
-        offset: its offset.
         join_keys: its equal fields as stores have them, by `encode_key`; none without equal fields.
     """
 
@@ -57,10 +52,6 @@ class RetainedWindow:
         start: its key, see `WindowMetadata`.
         boundary: the progress at which it is full: a watermark, or the number of a message.
         end: the first instant after it. For windows of messages: after the latest event time in it.
-        last_number: the number of the last message that was added to it.
-        first_number: the number of its first message.
-        last_time: the latest event time of its messages.
-        full: whether its boundary has been reached.
         pending_since: the processing time of the first message that has not been emitted; None: there is
             none.
         fresh: the messages that a join window operator has not emitted, in the order of their offsets.
@@ -111,11 +102,11 @@ class RetainedWindow:
         self.start_offset = min(self.start_offset, other.start_offset)
         self.last_offset = max(self.last_offset, other.last_offset)
         self.last_time = max(self.last_time, other.last_time)
-        since = [one.pending_since for one in (self, other) if one.pending_since is not None]
+        since = [session.pending_since for session in (self, other) if session.pending_since is not None]
         self.pending_since = min(since, default=None)
-        self.fresh = sorted(self.fresh + other.fresh, key=lambda one: one.offset)
+        self.fresh = sorted(self.fresh + other.fresh, key=lambda message: message.offset)
         self.rows = self.rows + other.rows
-        partials = [one.partial for one in (self, other) if one.partial is not None]
+        partials = [session.partial for session in (self, other) if session.partial is not None]
         self.partial = pl.concat(partials) if partials else None
         self.incomplete = self.incomplete or other.incomplete
 
@@ -134,7 +125,7 @@ def encode_window(window: RetainedWindow) -> bytes:
     plain = {name: getattr(window, name) for name in _PLAIN}
     if isinstance(window.session_key, bytes):
         plain["session_key"] = {"bytes": window.session_key.hex()}
-    fresh = [(one.time, one.offset, one.join_keys.hex()) for one in window.fresh]
+    fresh = [(message.time, message.offset, message.join_keys.hex()) for message in window.fresh]
     text = json.dumps({**plain, "fresh": fresh}).encode()
     partial = to_bytes(window.partial)
     lengths = len(text).to_bytes(4, "big") + len(partial).to_bytes(4, "big")
@@ -148,7 +139,7 @@ def decode_window(data: bytes) -> RetainedWindow:
     if isinstance(plain["session_key"], dict):
         plain["session_key"] = bytes.fromhex(plain["session_key"]["bytes"])
     fresh = [FreshMessage(time, offset, bytes.fromhex(keys)) for time, offset, keys in plain.pop("fresh")]
-    fresh.sort(key=lambda one: one.offset)  # earlier releases did not sort those of merged sessions
+    fresh.sort(key=lambda message: message.offset)  # earlier releases did not sort those of merged sessions
     behind = 8 + text + partial
     return RetainedWindow(
         **plain, fresh=fresh, partial=from_bytes(data[8 + text : behind]), emitted=from_bytes(data[behind:])

@@ -13,8 +13,8 @@ from panewise.testing.matches.parts import MatchTests
 def as_ofs() -> st.SearchStrategy[AsOf]:
     """Returns a strategy of as-of matches: each strategy with and without a tolerance."""
     exact = st.sampled_from([True, True, False])
-    made = st.tuples(st.sampled_from(STRATEGIES), st.sampled_from([None, 0, 1, 2, 3, 7]), exact)
-    return made.map(lambda it: _as_of(*it))
+    drawn = st.tuples(st.sampled_from(STRATEGIES), st.sampled_from([None, 0, 1, 2, 3, 7]), exact)
+    return drawn.map(lambda it: _as_of(*it))
 
 
 def _as_of(strategy: Any, tolerance: int | None, exact: bool) -> AsOf:
@@ -38,7 +38,7 @@ def _times(match: AsOf, side: str, lefts: Sequence[int], rights: Sequence[int]) 
     """Returns times that are as near to a left row as a right row is, on the other side of it."""
     if side == LEFT or match.strategy != "nearest":
         return []
-    return [2 * one - other for one in lefts for other in rights]
+    return [2 * left - right for left in lefts for right in rights]
 
 
 PARTS = MatchTests(

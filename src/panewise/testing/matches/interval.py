@@ -13,8 +13,8 @@ def intervals() -> st.SearchStrategy[Interval]:
     """Returns a strategy of intervals: bounds of both signs, equal ones, each form of `closed` and `late`."""
     lengths = st.sampled_from([0, 0, 1, 2, 3, 7])
     late = st.sampled_from(["output", "output", "join"])
-    made = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED), late)
-    return made.map(lambda it: _interval(*it))
+    drawn = st.tuples(st.integers(-6, 6), lengths, st.sampled_from(CLOSED), late)
+    return drawn.map(lambda it: _interval(*it))
 
 
 def unbounded_intervals() -> st.SearchStrategy[Interval]:
@@ -23,8 +23,8 @@ def unbounded_intervals() -> st.SearchStrategy[Interval]:
     bounds = st.sampled_from([*of_one, (None, None)])
     of_both = [(2, None), (6, None), (None, 1), (None, 2), (4, 1), (3, 2)]
     limits = st.sampled_from([*of_both, (UNLIMITED, None)])
-    made = st.tuples(bounds, limits, st.sampled_from(["both", "neither"]))
-    return made.map(lambda it: _unbounded(*it))
+    drawn = st.tuples(bounds, limits, st.sampled_from(["both", "neither"]))
+    return drawn.map(lambda it: _unbounded(*it))
 
 
 def _unbounded(bounds: Any, limits: Any, closed: Any) -> Interval:
@@ -41,7 +41,7 @@ def _interval(lower: int, length: int, closed: Any, late: Any) -> Interval:
 
 def _bounds(match: Interval) -> tuple[int, ...]:
     """Returns the bounds that there are."""
-    return tuple(one for one in (match.first, match.last) if one is not None) or (0,)
+    return tuple(bound for bound in (match.first, match.last) if bound is not None) or (0,)
 
 
 PARTS = MatchTests(

@@ -38,7 +38,7 @@ def last_rows(*, of_left: bool = False) -> st.SearchStrategy[LastRows]:
     )
     in_time = counts.map(lambda n: LastRows(n, order="event_time"))
     orders = [by_arrival, by_arrival, by_arrival, by_arrival if of_left else in_time]
-    return st.sampled_from(orders).flatmap(lambda made: made)
+    return st.sampled_from(orders).flatmap(lambda strategy: strategy)
 
 
 PARTS = MatchTests(

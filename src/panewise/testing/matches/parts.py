@@ -34,7 +34,7 @@ class MatchTests:
     drawn: bool = True
     emits_early: Callable[[Any], bool] = lambda match: True
     takes_condition: Callable[[Any], bool] = lambda match: True
-    fitted: Callable[[Any, Side, Side], tuple[Any, Side, Side]] = lambda *given: given
+    fitted: Callable[[Any, Side, Side], tuple[Any, Side, Side]] = lambda *fields: fields
     bounds: Callable[[Any], tuple[int, ...]] = lambda match: (0,)
     reach: Callable[[Any, str], int] = lambda match, side: 0
     times: Callable[[Any, str, Sequence[int], Sequence[int]], list[int]] = lambda match, side, left, right: []
@@ -48,5 +48,5 @@ def match_tests(match: Any) -> MatchTests:
 
 def kind_for_tests(kind: str) -> MatchTests:
     """Returns the parts of a kind of matches."""
-    found: MatchTests = part(MATCHES[kind].testing)
-    return found
+    parts: MatchTests = part(MATCHES[kind].testing)
+    return parts

@@ -1,14 +1,13 @@
 """Windows of both sides, as :class:`panewise.testing.matches.parts.MatchTests`."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise.chrono import Duration
-from panewise.errors import SpecWarning
 from panewise.spec import DEFAULT_TRIGGER, UNLIMITED, Global, Session
+from panewise.spec.fields import silently
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.testing.matches.parts import MatchTests
@@ -26,13 +25,15 @@ _MERGING: Final = (
 
 def same_windows() -> st.SearchStrategy[SameWindow]:
     """Returns a strategy of window matches: each kind of window that is allowed, and all triggers."""
-    made = st.one_of(*(windows(kind) for kind in ("tumbling", "hopping", "cumulating", "calendar", "global")))
+    simple = st.one_of(
+        *(windows(kind) for kind in ("tumbling", "hopping", "cumulating", "calendar", "global"))
+    )
     merging_ones = st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"]))
     closed = st.builds(Session, st.integers(1, 6), closed=st.just("both"))
     customs = st.sampled_from([STEPS, SHIFTS, *_MERGING])
     accumulations = st.sampled_from(["discarding", "discarding", "accumulating", "retracting"])
     gaps = st.builds(Session, st.just("gap"), st.sampled_from(["separate", "merge"]))
-    window = st.one_of(made, merging_ones, merging_ones, closed, customs, gaps)
+    window = st.one_of(simple, merging_ones, merging_ones, closed, customs, gaps)
     return st.tuples(window, triggers() | st.just(DEFAULT_TRIGGER), accumulations, st.integers(0, 4)).map(
         lambda it: _same_window(*it)
     )
@@ -42,10 +43,9 @@ def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) ->
     """Returns a match; `lateness` is the number of one of several."""
     of_window: list[Any] = [0, 0, 0, 0, UNLIMITED] if isinstance(window, Global) else [0, 0, 1, 5, UNLIMITED]
     drop: Any = "row" if lateness == 3 else "window"
-    given = {"accumulation": accumulation, "allowed_lateness": of_window[lateness], "drop_by": drop}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)
-        return SameWindow(window, trigger=trigger, **given)
+    fields = {"accumulation": accumulation, "allowed_lateness": of_window[lateness], "drop_by": drop}
+    with silently():
+        return SameWindow(window, trigger=trigger, **fields)
 
 
 def _fitted(match: SameWindow, left: Side, right: Side) -> tuple[SameWindow, Side, Side]:

@@ -58,8 +58,8 @@ def _with_policies(window: Any) -> st.SearchStrategy[JoinWindow]:
 
 def _fitted(match: WindowedStreams, left: Side, right: Side) -> tuple[WindowedStreams, Side, Side]:
     """Returns lateness and retentions that fit: late periods need lateness."""
-    one, other = _late_enough(match.left, left), _late_enough(match.right, right)
-    return WindowedStreams(_retaining(match.left, one), _retaining(match.right, other)), one, other
+    left, right = _late_enough(match.left, left), _late_enough(match.right, right)
+    return WindowedStreams(_retaining(match.left, left), _retaining(match.right, right)), left, right
 
 
 def _bounds(match: WindowedStreams) -> tuple[int, ...]:

@@ -34,6 +34,14 @@ def runtime(name: str) -> Play:
     return play
 
 
+def check_options(script: Script, *known: str) -> None:
+    """Refuses options that a runtime does not have."""
+    unknown = sorted(set(script.options) - set(known))
+    if unknown:
+        rule = f"the options of this runtime are {list(known)}"
+        raise InputError(f"options={unknown}", rule, "leave them out")
+
+
 def without_zeros(counts: Counts) -> Counts:
     """Returns the counts of the inputs that have received rows.
 

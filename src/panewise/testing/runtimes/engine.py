@@ -20,7 +20,7 @@ from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
-from panewise.testing.runtimes import Counts, without_zeros
+from panewise.testing.runtimes import Counts, check_options, without_zeros
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 
@@ -30,21 +30,14 @@ def play(script: Script) -> list[dict[str, Any]]:
 
     A restart saves the operator and continues with the restored one. With the option `stored`, every event
     loads the state from a run store and commits the changes, as on Spark.
-
-    Raises:
-        InputError: for an unknown option.
     """
-    unknown = set(script.options) - {"stored"}
-    if unknown:
-        raise InputError(
-            f"options={sorted(unknown)}", "this runtime has one option: stored", "leave them out"
-        )
+    check_options(script, "stored")
     columns = {port: schema(types) | FLAGS for port, types in script.types.items()}
     play_event = _stored(script, columns) if script.options.get("stored") else _in_memory(script, columns)
     outputs = []
-    for event, given in zip(script.events, script.given, strict=True):
+    for event, batch in zip(script.events, script.given, strict=True):
         operator, stepped = play_event(event)
-        output = plain(tables_of(stepped), given, script)
+        output = plain(tables_of(stepped), batch, script)
         outputs.append(output | ({"windows": dicts(operator.live())} if script.windows else {}))
     return outputs
 
@@ -99,10 +92,10 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
     return play_event
 
 
-def _reset(operator: Any, before: Any) -> Output:
-    """Returns to an earlier state. Only operators with the op "reset" have this method."""
-    output: Output = operator.reset(before)
-    return output
+def _reset(operator: Operator, before: Any) -> Output:
+    """Returns to an earlier state. Only operators with partitions have the op "reset"."""
+    assert operator.partitions is not None
+    return operator.partitions.reset(before)
 
 
 def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
@@ -134,15 +127,15 @@ Tables: TypeAlias = Sequence[tuple[str, str, pl.DataFrame]]  # kind, port and ro
 
 def tables_of(outputs: _Outputs) -> Tables:
     """Returns the tables of outputs."""
-    found: list[tuple[str, str, pl.DataFrame]] = []
+    tables: list[tuple[str, str, pl.DataFrame]] = []
     for output in outputs:
         counts = pl.DataFrame([{name: getattr(output.counts, name) for name in COUNTS}])
         frames = {"panes": output.panes, "late": output.late, "invalid": output.invalid, "counts": counts}
-        found += [(kind, output.port, table) for kind, table in frames.items()]
-    return found
+        tables += [(kind, output.port, table) for kind, table in frames.items()]
+    return tables
 
 
-def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
+def plain(tables: Tables, batch: Batch, script: Script) -> dict[str, Any]:
     """Returns an output with dicts in place of DataFrames, and with input rows as the caller gave them.
 
     With several inputs each late or invalid row names its input, and counts are by input. The inputs come one
@@ -158,7 +151,7 @@ def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
         return {field: port} if field else {}
 
     invalid = [
-        {"row": dict(given[port][entry[ROW]]), "reason": entry["__reason"], **named(port)}
+        {"row": dict(batch[port][entry[ROW]]), "reason": entry["__reason"], **named(port)}
         for port, entry in entries("invalid")
     ]
     counts: Counts = {}
@@ -168,7 +161,7 @@ def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
     none = dict.fromkeys(COUNTS, 0)
     return {
         "panes": [pane for _, pane in entries("panes")],
-        "late": [late_entry(entry, given[port]) | named(port) for port, entry in entries("late")],
+        "late": [late_entry(entry, batch[port]) | named(port) for port, entry in entries("late")],
         "invalid": invalid,
         "counts": without_zeros(counts) if field else next(iter(counts.values()), none),
     }
@@ -183,10 +176,10 @@ def dicts(table: pl.DataFrame) -> list[dict[str, Any]]:
     return table.cast(types).to_dicts()  # type: ignore[arg-type]
 
 
-def late_entry(entry: dict[str, Any], given: Sequence[Row]) -> dict[str, Any]:
+def late_entry(entry: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
     """Returns an entry of the late output, with the row as the caller gave it."""
     return {
-        "row": dict(given[entry[ROW]]),
+        "row": dict(rows[entry[ROW]]),
         "reason": entry["__reason"],
         "windows": [[window["start"], window["end"]] for window in entry["__windows"]],
         "late_by": entry["__late_by"],

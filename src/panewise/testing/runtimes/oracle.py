@@ -1,42 +1,37 @@
 """Plays events in the oracle."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from panewise.engine.columns import ROW
-from panewise.errors import InputError, SpecWarning
 from panewise.families import INPUT
 from panewise.oracle import interpreter
 from panewise.oracle.outputs import COUNTS
 from panewise.spec import Custom, Specification
+from panewise.spec.fields import silently
 from panewise.spec.windows.custom import EachRow
 from panewise.testing.events import Event, Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import schema
-from panewise.testing.runtimes import without_zeros
+from panewise.testing.runtimes import check_options, without_zeros
 
 
 def play(script: Script) -> list[dict[str, Any]]:
     """Returns the oracle's output after each event.
 
     A restart does nothing, because it must change no output (semantics 33).
-
-    Raises:
-        InputError: for any option.
     """
-    if script.options:
-        raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
+    check_options(script)
     field = script.port_field
     types: Any = script.types if field else dict(script.types[INPUT])
     oracle = interpreter(_by_row(script), types)
     outputs = []
-    for event, given in zip(script.events, script.given, strict=True):
+    for event, batch in zip(script.events, script.given, strict=True):
         output = _step(oracle, event, script)
         for entry in (*output["late"], *output["invalid"]):
-            entry["row"] = dict(given[entry[field] if field else INPUT][entry["row"][ROW]])
+            entry["row"] = dict(batch[entry[field] if field else INPUT][entry["row"][ROW]])
         if field:
             output["counts"] = without_zeros(output["counts"])
         if script.windows:
@@ -56,11 +51,10 @@ def _by_row(script: Script) -> Specification:
         return script.spec
     known = next(iter(script.types.values()))  # of two sides both have these columns
     types = {"event_time": pl.Int64(), **schema({name: known[name] for name in window.columns})}
-    with warnings.catch_warnings():  # the user's specification warned when it was built
-        warnings.simplefilter("ignore", SpecWarning)
+    with silently():
         changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))
-        made: Specification = changed if first is spec else replace(spec, first=changed)
-        return made
+        whole: Specification = changed if first is spec else replace(spec, first=changed)
+        return whole
 
 
 @dataclass(frozen=True)
@@ -71,12 +65,12 @@ class _OfFrames:
     types: dict[str, pl.DataType]
 
     def __call__(self, row: dict[str, Any]) -> Any:
-        given = self.window.function(pl.DataFrame([row], schema=self.types))
-        [one] = given.to_list() if isinstance(given, pl.Series) else given
+        returned = self.window.function(pl.DataFrame([row], schema=self.types))
+        [windows] = returned.to_list() if isinstance(returned, pl.Series) else returned
         return (
-            [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one]
-            if isinstance(one, list)
-            else one
+            [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in windows]
+            if isinstance(windows, list)
+            else windows
         )
 
 

@@ -61,7 +61,8 @@ class Player:
             "outputs": [_shown(output) for output in outputs],
             "kinds": kinds,
             "rejected": [
-                {"row": one.message, "offset": one.offset, "reason": one.reason} for one in rejected
+                {"row": message.message, "offset": message.offset, "reason": message.reason}
+                for message in rejected
             ],
             "counts": asdict(self.operator.counts),
         }

@@ -35,6 +35,7 @@ from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
+from panewise.testing.runtimes import check_options
 from panewise.testing.runtimes.engine import dicts, plain
 
 
@@ -43,30 +44,19 @@ def play(script: Script) -> list[dict[str, Any]]:
 
     The option `shards` is the number of shards, by default 1. With several shards, Spark determines the order
     of rows of different shards.
-
-    Raises:
-        InputError: for an unknown option, and for an op that Spark does not have (semantics 10.24).
     """
-    unknown = set(script.options) - {"shards"}
-    if unknown:
-        raise InputError(
-            f"options={sorted(unknown)}", "this runtime has one option: shards", "leave them out"
-        )
+    check_options(script, "shards")
     check_ops(script)
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
             return [
-                stage.after(event, given) for event, given in zip(script.events, script.given, strict=True)
+                stage.after(event, batch) for event, batch in zip(script.events, script.given, strict=True)
             ]
 
 
 def check_ops(script: Script) -> None:
-    """Refuses events that Spark does not have.
-
-    Raises:
-        InputError: for such an event.
-    """
+    """Refuses events that Spark does not have."""
     own = parts_for_tests(script.spec)
     for event in script.events:
         if event.op in own.ops:
@@ -76,17 +66,17 @@ def check_ops(script: Script) -> None:
 def spark_columns(script: Script, port: str) -> StructType:
     """Returns the columns of a port as Spark reads them, with maps as maps."""
     instants = (*script.ports[port].time_columns, NOW)
-    made = spark_schema(
+    columns = spark_schema(
         {
             name: pl.Datetime("us", "UTC") if name in instants else dtype
             for name, dtype in _columns(script, port).items()
         }
     )
-    for column in made.fields:
+    for column in columns.fields:
         text = script.types[port].get(column.name, "")
         if "map<" in text:
             column.dataType = spark_type(ColumnType.parse(text))
-    return made
+    return columns
 
 
 def _columns(script: Script, port: str) -> dict[str, pl.DataType]:
@@ -101,8 +91,9 @@ def _columns(script: Script, port: str) -> dict[str, pl.DataType]:
 def arrow_rows(script: Script, port: str, rows: Sequence[Row], clock: int) -> pa.Table:
     """Returns rows of a port as Spark reads them; `clock` is the processing time."""
     entry, columns = script.ports[port], _columns(script, port)
-    made = frame(entry, script.types[port], rows)
-    timed = made.with_columns(pl.lit(clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else made
+    timed = frame(entry, script.types[port], rows)
+    if NOW in columns:
+        timed = timed.with_columns(pl.lit(clock, dtype=pl.Int64).alias(NOW))
     instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
     typed = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
     names = spark_columns(script, port)
@@ -122,14 +113,14 @@ def note_of(event: Event) -> str:
     return texts[event.op]
 
 
-def output_of(emitted: Iterable[tuple[str, bytes]], given: Batch, script: Script) -> dict[str, Any]:
+def output_of(emitted: Iterable[tuple[str, bytes]], batch: Batch, script: Script) -> dict[str, Any]:
     """Returns the output that envelopes contain, each given as (kind, payload)."""
     tables = [
         (kind_of(label), port_of(label), decode(payload))
         for label, payload in emitted
         if kind_of(label) in ("panes", "late", "invalid", "counts")
     ]
-    return plain(tables, given, script)
+    return plain(tables, batch, script)
 
 
 @dataclass
@@ -171,14 +162,8 @@ class _Stage:
     """A query with its directories and outputs.
 
     Attributes:
-        script: the script that is played.
-        scratch: the directory of the query's input files and its checkpoint.
         emitted: the envelopes that the query emitted since the last event, each as (kind, payload).
-        live: the stored windows.
-        files: the number of input files written so far.
-        clock: the processing time.
         next_batch: files for the next micro-batch, with the places where the query reads them.
-        query: the running query.
     """
 
     script: Script
@@ -237,7 +222,7 @@ class _Stage:
             written, place = self.next_batch.pop()
             written.rename(place)
 
-    def after(self, event: Event, given: Batch) -> dict[str, Any]:
+    def after(self, event: Event, batch: Batch) -> dict[str, Any]:
         """Plays one event; returns the output of the query."""
         assert self.query is not None
         self.emitted.clear()
@@ -247,7 +232,7 @@ class _Stage:
         else:
             self._put(event)
         self.query.processAllAvailable()
-        output = output_of(self.emitted, given, self.script)
+        output = output_of(self.emitted, batch, self.script)
         return output | ({"windows": self.live.after(self.emitted)} if self.script.windows else {})
 
     def _put(self, event: Event) -> None:

@@ -14,29 +14,22 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import ROW
-from panewise.errors import InputError
 from panewise.standalone import Counts, Emission, StandaloneOperator
 from panewise.standalone.operator import add_flagged
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
+from panewise.testing.runtimes import check_options
 from panewise.testing.runtimes.engine import COUNTS, Tables, dicts, plain
 
 
 def play(script: Script) -> list[dict[str, Any]]:
-    """Returns the output of a standalone operator after each event.
-
-    Raises:
-        InputError: for an unknown option.
-    """
-    unknown = set(script.options) - {"messages", "stored"}
-    if unknown:
-        rule = "this runtime has two options: messages and stored"
-        raise InputError(f"options={sorted(unknown)}", rule, "leave them out")
+    """Returns the output of a standalone operator after each event."""
+    check_options(script, "messages", "stored")
     with TemporaryDirectory(prefix="panewise-") as directory:
         player = _Player(script, Path(directory))
         try:
             return [
-                player.after(event, given) for event, given in zip(script.events, script.given, strict=True)
+                player.after(event, batch) for event, batch in zip(script.events, script.given, strict=True)
             ]
         finally:
             player.operator.close()
@@ -47,9 +40,6 @@ class _Player:
     """A standalone operator that plays events.
 
     Attributes:
-        script: the script.
-        directory: the directory of its state, if it is stored.
-        operator: the operator.
         counts: the counts of the operator before the present event.
     """
 
@@ -66,7 +56,7 @@ class _Player:
         store = self.directory if self.script.options.get("stored") else None
         return StandaloneOperator(self.script.spec, types, buffer=None, store=store)
 
-    def after(self, event: Event, given: Any) -> dict[str, Any]:
+    def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
         if event.op == "restart":
             self._restart()
@@ -74,7 +64,7 @@ class _Player:
             self._play(event)
         emissions = self.operator.get_result()
         self.operator.flush()
-        output = plain(self._tables(emissions), given, self.script)
+        output = plain(self._tables(emissions), batch, self.script)
         return output | ({"windows": dicts(self.operator.live())} if self.script.windows else {})
 
     def _restart(self) -> None:
@@ -120,13 +110,13 @@ class _Player:
 
     def _tables(self, emissions: list[Emission]) -> Tables:
         """Returns the tables of the emissions, and the counts of the event."""
-        found: list[tuple[str, str, pl.DataFrame]] = []
-        for one in emissions:
-            frames = {"panes": one.rows, "late": one.late, "invalid": one.invalid}
-            found += [(kind, one.input, table) for kind, table in frames.items()]
+        tables: list[tuple[str, str, pl.DataFrame]] = []
+        for emission in emissions:
+            frames = {"panes": emission.rows, "late": emission.late, "invalid": emission.invalid}
+            tables += [(kind, emission.input, table) for kind, table in frames.items()]
         before, self.counts = self.counts, self.operator.counts
         for port, after in self.counts.items():
             old = before.get(port, Counts())
             line = {name: getattr(after, name) - getattr(old, name) for name in COUNTS}
-            found.append(("counts", port, pl.DataFrame([line])))
-        return found
+            tables.append(("counts", port, pl.DataFrame([line])))
+        return tables

@@ -156,8 +156,7 @@ def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: 
             added = operator.add(batch(40 * step, 40, late=5))
             moved = operator.advance(watermark=40 * step + 20)
             sent.append((added.late.height, added.counts, moved.panes.sort("k", "window_end").to_dicts()))
-            assert operator.state.slices is not None
-            blocks.append(operator.state.slices.in_blocks)
+            blocks.append(operator.state.in_blocks)
         assert sent[0] == sent[1]
         assert not blocks[0]
         read.append(blocks[1])
@@ -179,8 +178,7 @@ def test_the_reads_of_a_step_are_bounded_by_the_blocks(monkeypatch: pytest.Monke
         operator.add(batch(0, 2 * length))
         operator.advance(watermark=2 * length - 3)
         operator.advance(watermark=2 * length - 2)
-        assert operator.state.slices is not None
-        pieces, _ = operator.state.slices.of_move(operator.plan, 2 * length - 2, 2 * length - 1)
+        pieces, _ = operator.state.sliced.of_move(operator.plan, 2 * length - 2, 2 * length - 1)
         heights[length] = pieces.height
         assert operator.advance(watermark=2 * length - 1).panes.height == 1
     assert heights[80_000] <= 2 * 80_000 / sliding_bounds.BLOCKS + sliding_bounds.BLOCKS
@@ -204,9 +202,7 @@ def test_the_sum_of_a_block_may_leave_64_bits(monkeypatch: pytest.MonkeyPatch) -
     for at in [*range(0, 1_500, 10), *far, 1_530]:
         operator.add(pl.DataFrame({"k": [0], "t": [at], "v": [far.get(at, 1)], "x": [0.0]}, schema=SCHEMA))
         sent += operator.advance(watermark=at + 1).panes["total"].to_list()
-        assert operator.state.slices is not None
-        blocks.append(operator.state.slices.in_blocks)
+        blocks.append(operator.state.in_blocks)
     assert sent[-4:] == [100 - 2**62, 98, 98 + 2**62, 98 + 2**62]
     assert all(blocks[-4:])
-    assert operator.state.slices is not None
-    assert operator.state.slices.blocks.all()["__carry:v"].max() == 1
+    assert operator.state.sliced.blocks.all()["__carry:v"].max() == 1

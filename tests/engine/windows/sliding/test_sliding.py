@@ -36,7 +36,7 @@ def rows(*times: int, key: str = "a") -> pl.DataFrame:
 def slices(at: WindowEngine) -> list[int]:
     """Returns the event times of the stored slices."""
     assert at.state.slices is not None
-    return sorted(at.state.slices.by_time.all()[START].to_list())
+    return sorted(at.state.slices.all()[START].to_list())
 
 
 @pytest.mark.parametrize(("anchor", "lasts"), [("end", 11), ("start", 21), ("both", 22)])
@@ -79,9 +79,9 @@ def test_a_shard_is_woken_when_the_next_window_is_complete(anchor: Any, due: int
     """`next_due` is the watermark at which the next window is complete (semantics 7.2)."""
     at = operator(window=pw.Sliding(10, anchor))
     at.add(rows(100, 104))
-    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices.by_time) == due
+    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices) == due
     at.advance(watermark=due)
-    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices.by_time) == due + 4
+    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices) == due + 4
 
 
 @pytest.mark.parametrize("far", [1, 2**40, 2**61])

@@ -10,9 +10,9 @@ l + d. So it waits in up to two tables:
 So a step reads the overdue rows only of keys of which a right row passes, and those that are due themselves.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -24,8 +24,8 @@ from panewise.engine.join.as_of.partners import Candidates, distance, partners_o
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, with_keys
-from panewise.engine.join.state import JoinState
+from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, last_match, with_keys
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, vstack_frames, without
 from panewise.engine.store.latest_by_key import LatestByKey
@@ -37,7 +37,6 @@ from panewise.spec.operators.join.match import AsOf
 
 OVERDUE: Final = "left overdue"
 _CHECKS, _PASSING = "left checks", "right passing"
-_Tables = Mapping[str, StoredTable]
 
 
 class AwaitedAsOfJoin(AsOfJoin):
@@ -51,6 +50,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         self.overdue = Shape(dict(left.stored), [*left.keys, NUMBER], left.keys)
         self.checks = Shape(keys[LEFT] | instants, [END, NUMBER], [])
         self.passing = Shape(keys[RIGHT] | instants, [END, NUMBER], [])
+        self.ends[LEFT] = last_match(0)
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the tables of an as-of join, the overdue rows, their checks, and the right rows to pass."""
@@ -69,25 +69,25 @@ class AwaitedAsOfJoin(AsOfJoin):
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         new = self._taken(state, batch)
-        rows, found, tables = self._decided(new.tables, new.overdue, state.clocks, batch.clocks)
+        rows, found, after = self._decided(new.state, new.overdue, batch.clocks)
         turns, early = batch.expiry_turns(rows, RIGHT)
         own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
-        emission, right = JoinEmission(self.plan), cast(LatestByKey, new.tables[RIGHT])
+        emission, right = JoinEmission(self.plan), new.state.latest(RIGHT)
         at_once = vstack_frames([new.alone, filter_rows(rows, pl.Series(early))])
         partners = np.concatenate([np.full(new.alone.height, -1, dtype=np.intp), found.at[early]])
         turns_at_once = np.concatenate([own, turns[early]])
         self._add(emission, UNMATCHED, at_once, turns_at_once, replace(found, at=partners))
         later = filter_rows(rows, pl.Series(~early))
         self._add(emission, EXPIRED, later, turns[~early], found.chosen(~early))
-        tables = {**tables, RIGHT: self._settled_until(right, batch.clocks)}
-        return emission.pieces(), state.after(tables, batch.clocks)
+        right = self._settled_until(right, batch.clocks)
+        return emission.pieces(), after.after({RIGHT: right}, batch.clocks)
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided, and the state after the move."""
         none, emission = pl.DataFrame(schema=self.queue.schema), JoinEmission(self.plan)
-        rows, found, tables = self._decided(state.tables, none, state.clocks, clocks)
+        rows, found, after = self._decided(state, none, clocks)
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), found)
-        return emission.rows(), state.after(tables, clocks)
+        return emission.rows(), after.after({}, clocks)
 
     def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""
@@ -109,48 +109,47 @@ class AwaitedAsOfJoin(AsOfJoin):
     def _taken(self, state: JoinState, batch: JoinBatch) -> "_Taken":
         """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""
         left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
-        rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, 0)
-        keyed = with_keys(left, rows)
-        queue = cast(TimeQueue, state.tables[LEFT])
+        rows = as_stored(batch.applied.get(LEFT), self.queue.schema, self.ends[LEFT])
+        keyed, queue, stored = with_keys(left, rows), state.queue(LEFT), state.latest(RIGHT)
         waits = ending_after(keyed, queue.horizon)
-        given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, self.match.reach[1])
-        arrived, stored = with_keys(right, given), cast(LatestByKey, state.tables[RIGHT])
+        arrived = with_keys(right, as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT]))
         passing = arrived.with_columns(pl.col(TIME).alias(END)).select(*self.passing.schema)
-        tables = {
-            **state.tables,
-            LEFT: queue.put(waits),
-            RIGHT: stored.put(ending_after(arrived, stored.horizon)),
-            _PASSING: cast(TimeQueue, state.tables[_PASSING]).put(passing),
-        }
-        return _Taken(tables, without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER]))
+        after = state.with_tables(
+            {
+                LEFT: queue.put(waits),
+                RIGHT: stored.put(ending_after(arrived, stored.horizon)),
+                _PASSING: state.queue(_PASSING).put(passing),
+            }
+        )
+        return _Taken(after, without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER]))
 
     def _decided(
-        self, tables: _Tables, overdue: pl.DataFrame, before: JoinClocks, after: JoinClocks
-    ) -> tuple[pl.DataFrame, Candidates, _Tables]:
-        """Returns the left rows that are decided, their partners, and the tables without these rows.
+        self, state: JoinState, overdue: pl.DataFrame, clocks: JoinClocks
+    ) -> tuple[pl.DataFrame, Candidates, JoinState]:
+        """Returns the left rows that are decided, their partners, and the state without these rows.
 
         `overdue` are rows of the batch that the right horizon has passed already.
         """
-        low, high = (one.passed(self.spec, RIGHT) for one in (before, after))
-        none, right = overdue.clear(), cast(LatestByKey, tables[RIGHT])
+        low, high = (of.passed(self.spec, RIGHT) for of in (state.clocks, clocks))
+        none, right = overdue.clear(), state.latest(RIGHT)
         if high is None:
-            return none, without_partners(0, right), tables
+            return none, without_partners(0, right), state
         first, again = overdue, none
         if low != high:
-            first = vstack_frames([overdue, cast(TimeQueue, tables[LEFT]).between(low, high)])
-            again = self._affected(tables, low, high)
+            first = vstack_frames([overdue, state.queue(LEFT).between(low, high)])
+            again = self._affected(state, low, high)
         rows, found = self._with_ends(vstack_frames([first, again]), right)
         due, new = rows[END].to_numpy() <= high, np.arange(rows.height) < first.height
         waits, dropped = filter_rows(rows, pl.Series(new & ~due)), filter_rows(again, pl.Series(due[~new]))
         decided = filter_rows(rows, pl.Series(due))
-        return decided, found.chosen(due), self._after(tables, waits, dropped)
+        return decided, found.chosen(due), self._after(state, waits, dropped)
 
-    def _affected(self, tables: _Tables, low: int | None, high: int) -> pl.DataFrame:
+    def _affected(self, state: JoinState, low: int | None, high: int) -> pl.DataFrame:
         """Returns the overdue rows that may be decided while the right horizon moves from `low` to `high`."""
-        table, left = tables[OVERDUE], self.plan.ports[LEFT]
+        table, left = state.tables[OVERDUE], self.plan.ports[LEFT]
         if high == MAX_INSTANT:
             return table.all().select(*self.queue.schema)
-        passing, due = (cast(TimeQueue, tables[name]).between(low, high) for name in (_PASSING, _CHECKS))
+        passing, due = (state.queue(name).between(low, high) for name in (_PASSING, _CHECKS))
         found = [pl.DataFrame(schema=self.overdue.schema)]
         if passing.height:
             found.append(table.of_keys(keys_of(self.plan, RIGHT, passing), left.keys))
@@ -172,22 +171,23 @@ class AwaitedAsOfJoin(AsOfJoin):
         ends[has] = _after(times, found.rows[TIME].to_numpy()[found.at[has]])
         return rows.with_columns(pl.Series(END, ends, dtype=pl.Int64)), found
 
-    def _after(self, tables: _Tables, waits: pl.DataFrame, decided: pl.DataFrame) -> _Tables:
-        """Returns the tables with overdue rows that wait, and without stored ones that are decided."""
+    def _after(self, state: JoinState, waits: pl.DataFrame, decided: pl.DataFrame) -> JoinState:
+        """Returns the state with overdue rows that wait, and without stored ones that are decided."""
         if waits.is_empty() and decided.is_empty():
-            return tables
-        checks = cast(TimeQueue, tables[_CHECKS])
+            return state
+        checks = state.queue(_CHECKS)
         # A right row that is after a left row decides it when it passes. So there is nothing else to check.
         if self.match.strategy == "nearest":
             checks = checks.put(filter_rows(waits, waits[END] < MAX_INSTANT))
-        return {**tables, OVERDUE: tables[OVERDUE].changed(waits, decided), _CHECKS: checks}
+        overdue = state.tables[OVERDUE].changed(waits, decided)
+        return state.with_tables({OVERDUE: overdue, _CHECKS: checks})
 
 
 @dataclass(frozen=True)
 class _Taken:
-    """The tables with the rows of a batch, its left rows that are overdue, and those with a null key."""
+    """The state with the rows of a batch, its left rows that are overdue, and those with a null key."""
 
-    tables: _Tables
+    state: JoinState
     overdue: pl.DataFrame
     alone: pl.DataFrame
 

@@ -9,7 +9,6 @@ arrives later changes nothing that was emitted.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 import polars as pl
@@ -20,8 +19,8 @@ from panewise.engine.join.as_of.partners import Candidates, last_rows, partners_
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, decided_rows
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
-from panewise.engine.join.state import JoinState
+from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
@@ -47,6 +46,7 @@ class AsOfJoin:
         left, right = plan.ports[LEFT], plan.ports[RIGHT]
         self.queue = Shape(dict(left.stored), [END, NUMBER], [])
         self.rows = Shape(dict(right.stored), [TIME, NUMBER], right.keys)
+        self.ends = {LEFT: last_match(match.waits), RIGHT: last_match(match.reach[1])}
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the queue of left rows, and the table of right rows."""
@@ -86,14 +86,14 @@ class AsOfJoin:
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided. No table changes."""
         emission = JoinEmission(self.plan)
-        due = self._due(cast(TimeQueue, state.tables[LEFT]), state.clocks, clocks)
+        due = self._due(state.queue(LEFT), state.clocks, clocks)
         turns = np.zeros(due.height, dtype=np.int64)
-        self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
+        self._emit(emission, EXPIRED, due, turns, state.latest(RIGHT))
         return emission.rows(), state.after({}, clocks)
 
     def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the left rows that are not decided."""
-        return {LEFT: cast(TimeQueue, state.tables[LEFT]).all()}
+        return {LEFT: state.queue(LEFT).all()}
 
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon."""
@@ -112,16 +112,16 @@ class AsOfJoin:
     def _stored(self, state: JoinState, batch: JoinBatch) -> "_Stored":
         """Stores the rows of a batch, but not the left rows that are decided at once."""
         left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
-        rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, self.match.waits)
+        rows = as_stored(batch.applied.get(LEFT), self.queue.schema, self.ends[LEFT])
         keyed = with_keys(left, rows)
         waits = ending_after(keyed, state.tables[LEFT].horizon)
         decided = rows
         if waits.height:
             decided = rows.join(waits.select(NUMBER), on=NUMBER, how="anti", maintain_order="left")
-        queue = cast(TimeQueue, state.tables[LEFT]).put(waits)
-        stored = cast(LatestByKey, state.tables[RIGHT])
-        given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, self.match.reach[1])
-        new = ending_after(with_keys(right, given), stored.horizon)
+        queue = state.queue(LEFT).put(waits)
+        stored = state.latest(RIGHT)
+        arrived = as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT])
+        new = ending_after(with_keys(right, arrived), stored.horizon)
         return _Stored(queue, stored.put(new), decided)
 
     def _settled_until(self, right: LatestByKey, clocks: JoinClocks) -> LatestByKey:

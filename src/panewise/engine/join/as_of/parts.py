@@ -9,7 +9,7 @@ from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.state import read_clocks
+from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT

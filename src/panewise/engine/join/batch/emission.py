@@ -1,24 +1,35 @@
-"""The rows that a join emits, and their order (semantics 40)."""
+"""The rows that a join emits, their order, and which of them had partners before (semantics 39, 40)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from typing import Final
 
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.columns import END, MATCHED, NUMBER, TIME
+from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.plan import JoinPlan, named
 from panewise.engine.join.search.candidate_slices import PIECE
 from panewise.engine.join.search.matching import Pairs
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.small_frames import output_key, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import output_key, take_rows, vstack_frames, without
 from panewise.engine.kernels.sorting import Places
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable
+from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
 
 # The parts of what one turn emits, in their order.
 RETRACTED, PAIRED, UNMATCHED, EXPIRED = range(4)
 _PARTS = 4
 _SIDE, _AT = "__side", "__at"
+# The number of the row in whose turn a row is emitted: the later row of its first pair or, if it expires or
+# is evicted, the row after which it is.
+FIRST: Final = "__first"
+_MATCHES: Final = "matches"
 
 
 def pair_rows(plan: JoinPlan, pairs: Pairs, op: str = "+") -> pl.DataFrame:
@@ -184,3 +195,152 @@ def by_time(
     both = pl.concat(frames).hstack(pl.concat(keys))
     both = both.sort(TIME, _SIDE, NUMBER)
     return both.select(*plan.pane_schema), both[_AT]
+
+
+def remembered_sides(spec: JoinOperator) -> tuple[str, ...]:
+    """Returns the sides for which it matters whether a row had a partner."""
+    return (*spec.outer_sides, LEFT) if spec.how == "semi" else spec.outer_sides
+
+
+def matches_name(side: str) -> str:
+    """Returns the name of the table with the numbers of the rows of a side that got a partner."""
+    return f"{side} {_MATCHES}"
+
+
+def no_matches() -> StoredTable:
+    """Returns a table of matches without rows."""
+    shape = Shape({NUMBER: pl.Int64(), END: pl.Int64()}, [NUMBER], [NUMBER])
+    return StoredTable.nothing(shape, MemoryLibrary())
+
+
+def matches_of(state: JoinState, side: str) -> StoredTable:
+    """Returns the table with the numbers of the rows of a side that got a partner."""
+    return state.tables[matches_name(side)]
+
+
+def changed_matches(
+    state: JoinState, side: str, partnered: pl.DataFrame, evicted: pl.DataFrame | None
+) -> StoredTable:
+    """Returns the table of matches with rows that got a partner, and without rows that were evicted."""
+    table = matches_of(state, side)
+    put, deleted = partnered.select(*table.shape.schema), table.newest.clear().select(*table.shape.schema)
+    if evicted is not None and evicted.height:
+        put, deleted = without(put, evicted, [NUMBER]), table.find(evicted.select(NUMBER))
+    return table.changed(put, deleted) if put.height or deleted.height else table
+
+
+def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns those stored rows that have no partner in the state.
+
+    With ``__matched``, rows that had one when they arrived are not among the matches.
+    """
+    rows = _not_matched_at_once(rows)
+    matched = matches_of(state, side).find(rows.select(NUMBER)) if rows.height else rows
+    return without(rows, matched, [NUMBER]) if matched.height else rows
+
+
+def first_partners(
+    state: JoinState,
+    shapes: Mapping[str, Shape],
+    pieces: Iterable[Pairs],
+    batch: JoinBatch,
+    spec: JoinOperator,
+) -> dict[str, pl.DataFrame]:
+    """Returns by side the rows that have their first partner among the pairs of a batch, in their order.
+
+    They have `FIRST`, and those columns of the side's table that are needed. `shapes` has the tables of the
+    sides for which that matters, `state` is that before the batch, and `pieces` has the pairs.
+    """
+    # Rows that are emitted when they get their first partner are needed with all columns then.
+    every = spec.how == "semi" or spec.unmatched == "early"
+    columns = {
+        side: [name for name in shape.schema if every or name in (NUMBER, END, MATCHED)]
+        for side, shape in shapes.items()
+    }
+    first: dict[str, list[pl.DataFrame]] = {side: [] for side in shapes}
+    for pairs in pieces if first else ():
+        for side, known in first.items():
+            new = _first_partners(state, side, columns[side], pairs, batch.first_number)
+            known.append(reduce(lambda rows, one: without(rows, one, [NUMBER]), known, new))
+    return {side: vstack_frames(frames) for side, frames in first.items()}
+
+
+def _first_partners(
+    state: JoinState, side: str, columns: Iterable[str], pairs: Pairs, first_number: int
+) -> pl.DataFrame:
+    _, places = np.unique(pairs.numbers(side), return_index=True)
+    firsts = pairs.chosen(np.sort(places))
+    rows = firsts.taken(side, columns).with_columns(pl.Series(FIRST, firsts.later))
+    rows = _not_matched_at_once(rows)
+    stored = rows.filter(pl.col(NUMBER) < first_number)
+    if stored.is_empty():
+        return rows
+    return without(rows, matches_of(state, side).find(stored.select(NUMBER)), [NUMBER])
+
+
+def _not_matched_at_once(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows that had no partner when they arrived, as far as they are marked."""
+    return rows.filter(~pl.col(MATCHED)) if MATCHED in rows.columns else rows
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A batch after it was matched.
+
+    Attributes:
+        plan: the plan.
+        batch: the batch.
+        rows: by side the applied rows, as the tables store them.
+        pieces: the pairs, in the order of 40.3, in one or more pieces. They can be iterated again.
+        partnered: by side the rows that got their first partner, for the sides for which that matters.
+    """
+
+    plan: JoinPlan
+    batch: JoinBatch
+    rows: Mapping[str, pl.DataFrame]
+    pieces: Iterable[Pairs]
+    partnered: Mapping[str, pl.DataFrame]
+
+    def turns(self, numbers: pl.Series) -> Instants:
+        """Returns the turn of the rows with these numbers."""
+        return turns_of(self.plan, numbers, self.batch.first_number)
+
+    def emit_pairs(self, emission: JoinEmission) -> None:
+        """Emits retractions and pairs; with `semi` left rows that got their first partner."""
+        plan, spec = self.plan, self.plan.spec
+        if spec.unmatched == "early":
+            retracted = {side: self._retracted(side) for side in spec.outer_sides}
+            self.emit_single(emission, RETRACTED, retracted, FIRST, "-")
+        if spec.how == "semi":
+            rows = self.partnered[LEFT]
+            emission.add(PAIRED, self.turns(rows[FIRST]), single_rows(plan, LEFT, rows))
+        elif spec.how != "anti":
+            emission.pairs = (
+                (self.turns(pl.Series(pairs.later)), pair_rows(plan, pairs)) for pairs in self.pieces
+            )
+
+    def emit_early(self, emission: JoinEmission) -> None:
+        """Emits the rows that have no partner in the evaluation after their arrival."""
+        sides = self.plan.spec.outer_sides
+        self.emit_single(emission, UNMATCHED, {side: self._early(side) for side in sides}, NUMBER)
+
+    def emit_single(
+        self, emission: JoinEmission, part: int, rows: Mapping[str, pl.DataFrame], turn: str, op: str = "+"
+    ) -> None:
+        """Emits rows without a partner. `turn` is the column with the number whose turn emits them."""
+        emitted, numbers = by_time(self.plan, rows.items(), turn, op)
+        emission.add(part, self.turns(numbers), emitted)
+
+    def _retracted(self, side: str) -> pl.DataFrame:
+        """Returns the rows that were emitted without a partner before they got one."""
+        rows = self.partnered[side]
+        emitted = pl.col(NUMBER) < self.batch.first_number
+        if self.plan.spec.evaluate == "record":
+            emitted = emitted | (pl.col(FIRST) > pl.col(NUMBER))
+        return rows.filter(emitted)
+
+    def _early(self, side: str) -> pl.DataFrame:
+        partnered = self.partnered[side]
+        if self.plan.spec.evaluate == "record":
+            partnered = partnered.filter(pl.col(FIRST) == pl.col(NUMBER))
+        return without(self.rows[side], partnered, [NUMBER])

@@ -4,8 +4,9 @@ A batch is a sequence of *turns*. With `evaluate="batch"` it is one turn. With `
 a turn of its own, and the horizons may move after each turn.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,24 @@ from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.late_output import NO_WINDOWS
 from panewise.engine.ingest.output import Counts
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.state import JoinState, SidesState
-from panewise.engine.join.two_sides import SidesPlan
+from panewise.engine.join.two_sides import JoinState, SidesPlan, SidesState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
 _SIDE, _AT = "__side", "__at"
+
+# Which rows of a side are late, given the side, the times of the rows, and the horizons of this side and of
+# the other one when each row arrives.
+LateRows: TypeAlias = Callable[[str, pl.Series, Instants, Instants], Mask]
+
+
+def behind(side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
+    """Returns which rows are late: those behind the horizon of their side, and all after its end (36.4)."""
+    late: Mask = (times.to_numpy() < own) | (own == MAX_INSTANT)
+    return late
 
 
 @dataclass(frozen=True)
@@ -81,21 +90,27 @@ class JoinBatch:
 
 
 def join_batch(
-    plan: JoinPlan, state: JoinState, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, int]
+    plan: JoinPlan,
+    state: JoinState,
+    valid: Mapping[str, pl.DataFrame],
+    latest: Mapping[str, int],
+    late_rows: LateRows,
 ) -> JoinBatch:
-    """Returns the batch. `latest` has the highest event time of each side, in all shards."""
+    """Returns the batch. `latest` has the highest event time of each side, in all shards.
+
+    `late_rows` is the rule of the match by which rows are late.
+    """
     rows, total = numbered(plan, state, valid)
     watermarks, clocks = _watermarks(plan, state, rows, latest)
     horizons = _horizons(plan, state.clocks, watermarks)
     applied, late, counts, marks = {}, {}, {}, dict(state.marks)
-    of_match = match_engine(plan.spec.match)
     for side, one in rows.items():
         entry = plan.entries[side]
         fresh = state.marks[side].without_replays(entry, one)
         marks[side] = state.marks[side].after(entry, one)
         turn = turns_of(plan, fresh[NUMBER], state.next_number)
         own, other = (horizons.before[of][turn] for of in (side, OTHER[side]))
-        mask = pl.Series(of_match.late_rows(plan.spec.match, side, fresh[TIME], own, other), dtype=pl.Boolean)
+        mask = pl.Series(late_rows(side, fresh[TIME], own, other), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
         replays = one.height - fresh.height

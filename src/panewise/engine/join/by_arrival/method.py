@@ -9,18 +9,20 @@ rows dropped, and the others stored.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import NUMBER
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, by_time
-from panewise.engine.join.batch.join_batch import JoinBatch
-from panewise.engine.join.batch.outcome import (
+from panewise.engine.join.batch.emission import (
+    EXPIRED,
     FIRST,
+    UNMATCHED,
+    JoinEmission,
     Outcome,
+    by_time,
     changed_matches,
     first_partners,
     matches_name,
@@ -28,15 +30,15 @@ from panewise.engine.join.batch.outcome import (
     remembered_sides,
     without_partner,
 )
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys
 from panewise.engine.join.search.lookups import looked_up_pairs
 from panewise.engine.join.search.rows_of_keys import SortedKeys
-from panewise.engine.join.state import JoinState
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import without
-from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER
@@ -109,7 +111,7 @@ class ArrivalJoin:
 
     def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""
-        rows = {side: one.all(table_of(state, side)) for side, one in self.windows.items()}
+        rows = {side: one.all(state.latest(side)) for side, one in self.windows.items()}
         if self.spec.how in ("semi", "anti") and LEFT in self.remembered:
             rows[LEFT] = without_partner(state, LEFT, rows[LEFT])
         return rows
@@ -140,16 +142,11 @@ class ArrivalJoin:
     def _expiring(self, state: JoinState, side: str, clocks: JoinClocks) -> pl.DataFrame:
         """Returns the rows without a partner that leave their windows because the clocks move."""
         before, after = (self._horizon(one, side) for one in (state.clocks, clocks))
-        table = table_of(state, side)
+        table = state.latest(side)
         if after is None or after == before:
             return pl.DataFrame(schema=table.shape.schema)
         due = self.windows[side].inside(table, table.due(before, after))
         return without_partner(state, side, due)
-
-
-def table_of(state: JoinState, side: str) -> LatestByKey:
-    """Returns the table of the rows of a side."""
-    return cast(LatestByKey, state.tables[side])
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,7 @@ class ArrivalOutcome(Outcome):
         rows = {side: one.without_deletes(given[side]) for side, one in method.windows.items()}
         keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
         inserted = {
-            side: one.inserted(table_of(state, side), with_keys(plan.ports[side], given[side]))
+            side: one.inserted(state.latest(side), with_keys(plan.ports[side], given[side]))
             for side, one in method.windows.items()
             if one.contains_rows
         }
@@ -240,7 +237,7 @@ class ArrivalOutcome(Outcome):
         if side in self.inserted:
             window, first = self.method.windows[side], self.batch.first_number
             evicted = self.inserted[side].evicted.filter(pl.col(NUMBER) < first)[rows[0].columns]
-            old = window.all(table_of(self.state, side)) if ended else evicted
+            old = window.all(self.state.latest(side)) if ended else evicted
             old = without_partner(self.state, side, old)
             rows.append(without(old, self.partnered[side], [NUMBER]))
         return pl.concat(rows)

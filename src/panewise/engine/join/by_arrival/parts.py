@@ -13,7 +13,7 @@ from panewise.engine.join.by_arrival.windows import ArrivalWindow
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.state import read_clocks
+from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT

@@ -1,27 +1,32 @@
 """Rows behind the horizon of their side that are joined if they can have a partner (semantics 37.25)."""
 
+from functools import partial
+
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.join.match_engine import behind
+from panewise.engine.join.batch.join_batch import LateRows, behind
 from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.small_frames import Mask
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 
 
-def late_rows(match: Interval, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
-    """Returns which rows of a side are late: with `late="join"` those that can have no partner.
+def late_rule(match: Interval) -> LateRows:
+    """Returns the rule by which rows are late."""
+    return partial(_without_partner, match) if match.late == "join" else behind
+
+
+def _without_partner(match: Interval, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
+    """Returns which rows of a side are late: those that can have no partner.
 
     `own` and `other` are the horizons of its side and of the other one when it arrives. A row can have a
     partner that arrived earlier if that has not expired. It lies at most the reach of the side after the row,
     and expires its own reach after that. So the row can have one until the horizon is more than the length of
     the interval after it. Partners that arrive later end with the reach of the side.
     """
-    late = behind(match, side, times, own, other)
-    if match.late == "output":
-        return late
+    late = behind(side, times, own, other)
     last, length = match.waits[side], match.length
     assert last is not None and length is not None
     none_stored = saturating_sum(times, length).to_numpy() < own

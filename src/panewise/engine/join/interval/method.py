@@ -10,17 +10,19 @@ the stored rows that got their first partner. Rows of a retained side can also b
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, by_time
-from panewise.engine.join.batch.join_batch import JoinBatch
-from panewise.engine.join.batch.outcome import (
+from panewise.engine.join.batch.emission import (
+    EXPIRED,
     FIRST,
+    UNMATCHED,
+    JoinEmission,
     Outcome,
+    by_time,
     changed_matches,
     first_partners,
     matches_name,
@@ -29,6 +31,7 @@ from panewise.engine.join.batch.outcome import (
     remembered_sides,
     without_partner,
 )
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval.late_rows import furthest_behind_with_late_rows
 from panewise.engine.join.interval.retained_candidates import candidates_by_arrival
@@ -37,22 +40,20 @@ from panewise.engine.join.interval.retention import (
     RetainedRows,
     Retention,
     counts_name,
-    counts_of,
     no_counts,
     queue_for,
     within_count,
 )
-from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, with_keys
+from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
 from panewise.engine.join.search.matching import Matching
-from panewise.engine.join.state import JoinState
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec import UNLIMITED, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.interval import Interval
 
 _UNMATCHED: Final = "unmatched"
 
@@ -98,6 +99,7 @@ class IntervalJoin:
         self.counted, self.remembers = _counted(match), remembered_sides(self.spec)
         self.awaits = _awaits(self.spec)
         self.rows = {side: self._shape(side) for side in plan.ports}
+        self.ends = {side: last_match(match.waits[side]) for side in plan.ports}
 
     def _shape(self, side: str) -> Shape:
         port = self.plan.ports[side]
@@ -146,7 +148,7 @@ class IntervalJoin:
 
         Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
         """
-        rows = {side: rows_of(state, side).all() for side in self.plan.ports}
+        rows = {side: state.rows(side).all() for side in self.plan.ports}
         rows = {side: self._retained(state, side, one) for side, one in rows.items()}
         if self.spec.how in ("semi", "anti"):
             matched = matches_of(state, LEFT).all()[NUMBER]
@@ -167,7 +169,7 @@ class IntervalJoin:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""
         firsts = []
         for side in self.awaits:
-            table = queue_of(state, side)
+            table = state.queue(_unmatched_name(side))
             first = table.next_end(table.horizon)
             if first is not None and first < MAX_INSTANT:
                 firsts.append(first + 1 + self.spec.sides[OTHER[side]].allowed_lateness.us)
@@ -180,7 +182,7 @@ class IntervalJoin:
         as of the counts of the state are not among them.
         """
         before, after = (one.passed(self.spec, OTHER[side]) for one in (state.clocks, clocks))
-        queue = queue_of(state, side)
+        queue = state.queue(_unmatched_name(side))
         if after is None or after == before:
             return pl.DataFrame(schema=queue.shape.schema)
         due = self._retained(state, side, queue.between(before, after))
@@ -190,17 +192,7 @@ class IntervalJoin:
         """Returns the stored rows of a side that are not evicted by number."""
         if side not in self.counted:
             return rows
-        return within_count(counts_of(state, side), rows, self.match.retain_rows or 1)
-
-
-def rows_of(state: JoinState, side: str) -> RowsByKey:
-    """Returns the table of the rows of a side."""
-    return cast(RowsByKey, state.tables[side])
-
-
-def queue_of(state: JoinState, side: str) -> TimeQueue:
-    """Returns the queue of the stored rows of a side that had no partner when they arrived."""
-    return cast(TimeQueue, state.tables[_unmatched_name(side)])
+        return within_count(state.latest(counts_name(side)), rows, self.match.retain_rows or 1)
 
 
 @dataclass(frozen=True)
@@ -225,12 +217,12 @@ class IntervalOutcome(Outcome):
         """Matches the rows of a batch."""
         plan = method.plan
         rows = {
-            side: as_stored(plan.ports[side], batch.applied.get(side), shape.schema, method.match.waits[side])
+            side: as_stored(batch.applied.get(side), shape.schema, method.ends[side])
             for side, shape in method.rows.items()
         }
         keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
         counted = {
-            side: Counted.from_rows(counts_of(state, side), plan, side, keyed, batch)
+            side: Counted.from_rows(state.latest(counts_name(side)), plan, side, keyed, batch)
             for side in method.counted
         }
         keyed |= {side: one.rows for side, one in counted.items()}
@@ -239,7 +231,7 @@ class IntervalOutcome(Outcome):
         sides = tuple(plan.ports) if match.late == "join" else match.retained
         retention = Retention(plan, batch, sides, match.retain_rows, counted)
         chosen = retention.of_pairs if sides and match.retain_for != UNLIMITED else None
-        stored = {side: rows_of(state, side) for side in rows}
+        stored = {side: state.rows(side) for side in rows}
         matching = Matching.prepare(method, stored, keyed, chosen)
         if counted and matching.long:
             candidates = [*candidates_by_arrival(method, retention, stored, matching.new)]
@@ -248,9 +240,7 @@ class IntervalOutcome(Outcome):
         shapes = {side: method.rows[side] for side in method.remembers}
         partnered = first_partners(state, shapes, pieces, batch, plan.spec)
         evicted = {
-            side: retention.evicted(side, rows_of(state, side))
-            for side in method.remembers
-            if side in counted
+            side: retention.evicted(side, state.rows(side)) for side in method.remembers if side in counted
         }
         return cls(plan, batch, rows, pieces, partnered, method, keyed, retention, evicted)
 
@@ -290,12 +280,12 @@ class IntervalOutcome(Outcome):
         """
         tables = dict(state.tables)
         for side, one in self.keyed.items():
-            rows = rows_of(state, side)
+            rows = state.rows(side)
             new = self._to_store(side, one, rows.horizon)
             tables[side] = rows.put(new)
             if side in self.method.awaits:
                 alone = filter_rows(new, ~new[MATCHED])
-                tables[_unmatched_name(side)] = queue_of(state, side).put(alone)
+                tables[_unmatched_name(side)] = state.queue(_unmatched_name(side)).put(alone)
         for side in self.method.remembers:
             tables[matches_name(side)] = self._matches(state, side)
         return tables
@@ -313,7 +303,7 @@ class IntervalOutcome(Outcome):
     def counts(self, state: JoinState) -> dict[str, StoredTable]:
         """Returns the tables of counts after the batch."""
         counted = self.retention.counted.items()
-        return {counts_name(side): counts_of(state, side).put(one.counts) for side, one in counted}
+        return {counts_name(side): state.latest(counts_name(side)).put(one.counts) for side, one in counted}
 
     def _to_store(self, side: str, rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
         """Returns the rows that can still get a partner, marked where they have had one."""

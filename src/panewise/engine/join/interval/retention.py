@@ -9,20 +9,19 @@ is retained while the place of the next row of its key is at most `retain_rows` 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT
+from panewise.engine.join.batch.emission import FIRST
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
-from panewise.engine.join.batch.outcome import FIRST
 from panewise.engine.join.plan import JoinPlan, SidePort
 from panewise.engine.join.search.candidate_slices import PIECE
 from panewise.engine.join.search.matching import Pairs
 from panewise.engine.join.search.rows_of_keys import SortedKeys
-from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import (
     Mask,
@@ -94,11 +93,6 @@ def queue_for(port: SidePort, count: int | None) -> TimeQueue:
 def counts_name(side: str) -> str:
     """Returns the name of the table with the number of applied rows of each key of a side."""
     return f"{side} counts"
-
-
-def counts_of(state: JoinState, side: str) -> LatestByKey:
-    """Returns the table with the number of applied rows of each key of a side."""
-    return cast(LatestByKey, state.tables[counts_name(side)])
 
 
 def no_counts(port: SidePort) -> LatestByKey:

@@ -14,7 +14,7 @@ from panewise.engine.join.same_window import groups
 from panewise.engine.join.same_window.furthest_behind import furthest_behind
 from panewise.engine.join.same_window.groups import MERGED
 from panewise.engine.join.same_window.rows import NEWEST, SideRows
-from panewise.engine.join.state import JoinState
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.join.windows_of_sides import WindowsOfSides
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.stored_table import StoredTable
@@ -46,23 +46,21 @@ class SameWindowEngine(WindowsOfSides):
     state: JoinState
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
-        self.spec, self.plan = spec, JoinPlan.compile(spec, schemas)
-        match = spec.match
+        plan, match = JoinPlan.compile(spec, schemas), spec.match
         assert isinstance(match, SameWindow)
         self.match = match
-        self.windows = WindowPlan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(self.plan))
+        self.windows = WindowPlan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(plan, match))
         self.keys = tuple(self.windows.keys)
-        self.rows = {side: SideRows(self.plan, side) for side in self.plan.ports}
+        self.rows = {side: SideRows(port, match.window) for side, port in plan.ports.items()}
         windows = WindowEngine(self.windows.spec, {}, self.windows).state.windows
         # A commit seals the tables in this order. Those of the sides read the windows, so they come first.
         tables: dict[str, StoredTable] = {side: rows.nothing() for side, rows in self.rows.items()}
         tables[WINDOWS] = windows
         if merging(match.window) and match.accumulation != "retracting":
             tables[MERGED] = groups.nothing(self.windows)
-        if (emissions := self._emissions()) is not None:
+        if (emissions := self._emissions(spec)) is not None:
             tables[EMITTED] = replace(emissions, optional=True)
-        self.state = JoinState(tables)
-        self.changed = False
+        super().__init__(spec, plan, JoinState(tables))
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table. What is stored of merged sessions does not expire by it."""
@@ -70,7 +68,7 @@ class SameWindowEngine(WindowsOfSides):
         without = {MERGED, EMITTED} if merging(self.match.window) else {MERGED}
         return {name: None if name in without else horizon for name in self.state.tables}
 
-    def _emissions(self) -> StoredTable | None:
+    def _emissions(self, spec: JoinOperator) -> StoredTable | None:
         """Returns an empty table of what windows have emitted; None if nothing of it is needed later."""
         return None
 
@@ -90,9 +88,8 @@ class SameWindowEngine(WindowsOfSides):
         """Returns the live windows, with the keys of the left side."""
 
 
-def _schema(plan: JoinPlan) -> dict[str, pl.DataType]:
-    left, match = plan.ports[LEFT], plan.spec.match
-    assert isinstance(match, SameWindow)
+def _schema(plan: JoinPlan, match: SameWindow) -> dict[str, pl.DataType]:
+    left = plan.ports[LEFT]
     keys = {row_key(place): left.schema[key] for place, key in enumerate(plan.spec.keys)}
     others = {name: left.schema[name] for name in match.columns_read}
     return {**keys, ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64(), **others}

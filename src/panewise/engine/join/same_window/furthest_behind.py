@@ -5,10 +5,10 @@ from typing import Final
 from panewise.chrono import Duration
 from panewise.spec import AnyWindow, Calendar, Cumulating, Hopping, JoinOperator, Tumbling
 from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.windows.kinds import LONGEST_DAYS
 from panewise.spec.windows.size_in_rows import length
 
 _DAY: Final = 86_400_000_000
-_DAYS: Final = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
 
 
 def furthest_behind(spec: JoinOperator) -> int | None:
@@ -38,5 +38,5 @@ def _longest(window: AnyWindow) -> int | None:
         case Tumbling() | Hopping() | Cumulating():
             return length(window.size)
         case Calendar():
-            return window.n * _DAYS[window.unit] * _DAY + 2 * _DAY  # a zone may skip or repeat a day
+            return window.n * LONGEST_DAYS[window.unit] * _DAY + 2 * _DAY  # a zone may skip or repeat a day
     return None

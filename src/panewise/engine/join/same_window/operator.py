@@ -24,9 +24,9 @@ from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.windows_of_sides import OutputsAndPanes
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.store.stored_table import StoredTable, Table, sealed_if_long
 from panewise.engine.windows.operator import WindowEngine
-from panewise.spec import AnyWindow, Custom, Session, closed_at_end, merging
+from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
 from panewise.spec.operators.join.columns import BOUNDS, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
@@ -37,11 +37,11 @@ OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows,
 class WindowJoinEngine(SameWindowEngine):
     """A window join whose windows may fire several times, or merge."""
 
-    def _emissions(self) -> StoredTable | None:
+    def _emissions(self, spec: JoinOperator) -> StoredTable | None:
         """Returns an empty table of what windows have emitted, if retractions or numbers need it."""
         if self.match.accumulation in last_emissions.STORED:
             return last_emissions.nothing(self.windows, self.match.accumulation)
-        early = self.match.accumulation == "discarding" and self.spec.unmatched == "early"
+        early = self.match.accumulation == "discarding" and spec.unmatched == "early"
         return first_panes.nothing(self.windows) if early else None
 
     def next_due(self) -> int | None:
@@ -99,11 +99,9 @@ class WindowJoinEngine(SameWindowEngine):
                 self.state = self.state.with_tables({side: table.without(expired)})
 
     def _stored(self, side: str, applied: pl.DataFrame, windows: StoredTable) -> RowsByKey:
-        table = self._with_sessions(self.state.tables[side], windows)
-        assert isinstance(table, RowsByKey)
-        return table.put(self.rows[side].stored(applied))
+        return self._with_sessions(self.state.rows(side), windows).put(self.rows[side].stored(applied))
 
-    def _with_sessions(self, table: StoredTable, windows: StoredTable) -> StoredTable:
+    def _with_sessions(self, table: Table, windows: StoredTable) -> Table:
         """Returns a table. If its rows expire with their session, it knows which sessions there are now."""
         return table.of_sessions(windows, self.keys) if isinstance(table, RowsOfSessions) else table
 
@@ -206,9 +204,7 @@ class WindowJoinEngine(SameWindowEngine):
         )
 
     def _members(self, side: str, windows: pl.DataFrame) -> Members:
-        table = self.state.tables[side]
-        assert isinstance(table, RowsByKey)
-        return self.rows[side].members(table, self._keyed(side, windows))
+        return self.rows[side].members(self.state.rows(side), self._keyed(side, windows))
 
     def _keyed(self, side: str, windows: pl.DataFrame) -> pl.DataFrame:
         """Returns keys and bounds of windows, with the names that the side gives to the keys."""

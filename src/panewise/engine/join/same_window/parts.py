@@ -5,13 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.columns import END, NUMBER, ONE_KEY, START, TIME
+from panewise.engine.columns import END, NUMBER, START, TIME, key_columns
 from panewise.engine.join.clocks import of_windows
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side
 from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine, fires_once
-from panewise.engine.join.state import read_clocks
+from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator, merging
@@ -28,11 +28,11 @@ def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the live windows."""
-    clocks, match, keys = read_clocks(header), _match(spec), list(spec.keys) or [ONE_KEY]
+    clocks, match, keys = read_clocks(header), _match(spec), key_columns(spec.keys)
     horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
     if fires_once(match):
         return Inspection(clocks, _windows_of_rows(spec, read, horizon), keys)
-    names = [row_key(place) for place in range(len(spec.keys))] or [ONE_KEY]
+    names = key_columns(row_key(place) for place in range(len(spec.keys)))
     identity = [*names, START, END]
     found = read(
         WINDOWS,
@@ -54,7 +54,7 @@ def _match(spec: JoinOperator) -> SameWindow:
 
 def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None) -> pl.DataFrame:
     """Returns the windows of the stored rows of both sides, for windows that fire once."""
-    slicing, keys, windows = slicing_of(_match(spec).window), list(spec.keys) or [ONE_KEY], []
+    slicing, keys, windows = slicing_of(_match(spec).window), key_columns(spec.keys), []
     assert slicing is not None
     for side in (LEFT, RIGHT):
         names = keys_of_side(spec, side)

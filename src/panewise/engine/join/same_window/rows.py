@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, OWN_WINDOWS, SLICE, START, TIME
-from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.plan import SidePort
 from panewise.engine.kernels.hashing import hash_order, row_hashes
 from panewise.engine.kernels.small_frames import (
     equal_values,
@@ -28,8 +28,7 @@ from panewise.engine.store.rows_by_key import Ranges, RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.windowing.slicing import slicing_of
-from panewise.spec import Custom, merging
-from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec import AnyWindow, Custom, merging
 
 NEWEST: Final = "newest"  # of a window: the number of the last row in its pane
 
@@ -74,10 +73,8 @@ class Members:
 class SideRows:
     """How the rows of one side are stored."""
 
-    def __init__(self, plan: JoinPlan, side: str) -> None:
-        match, self.port = plan.spec.match, plan.ports[side]
-        assert isinstance(match, SameWindow)
-        self.window, self.slicing = match.window, slicing_of(match.window)
+    def __init__(self, port: SidePort, window: AnyWindow) -> None:
+        self.port, self.window, self.slicing = port, window, slicing_of(window)
         # Whether the rows of a window have its bounds; else they are in it from its start to its end.
         self.exact = isinstance(self.window, Custom) and not merging(self.window)
         if isinstance(self.window, Custom):

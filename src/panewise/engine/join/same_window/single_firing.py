@@ -26,7 +26,6 @@ from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide
 from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered, output_key, take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.engine.protocol import Schemas
-from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import AfterWatermark, Calendar, JoinOperator, Tumbling
@@ -72,12 +71,12 @@ class SingleFiringEngine(SameWindowEngine):
     def next_due(self) -> int | None:
         """Returns an end at or before that of the first live window."""
         horizon = self._horizon(self.state.clocks)
-        ends = [self._table(side).next_end(horizon) for side in self.rows]
+        ends = [self.state.rows(side).next_end(horizon) for side in self.rows]
         return min((end for end in ends if end is not None), default=None)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows, with the keys of the left side."""
-        rows = self._with_window_keys({side: self._table(side).all() for side in self.rows})
+        rows = self._with_window_keys({side: self.state.rows(side).all() for side in self.rows})
         rows = rows.with_columns(self.slicing.slices(rows).alias("window_start"))
         names = zip(self.keys, self.spec.keys, strict=False)  # without keys there is one constant column
         keys = [output_key(mine, rows.schema[mine]).alias(name) for mine, name in names]
@@ -85,11 +84,6 @@ class SingleFiringEngine(SameWindowEngine):
         pending, closed = pl.len().cast(pl.Int64).alias("pending"), pl.lit(False).alias("closed")
         found = windows.group_by(windows.columns).agg(pending).with_columns(closed)
         return found.sort(["window_end", "window_start", *self.spec.keys], nulls_last=False)
-
-    def _table(self, side: str) -> RowsByKey:
-        table = self.state.tables[side]
-        assert isinstance(table, RowsByKey)
-        return table
 
     def _horizon(self, clocks: JoinClocks) -> int | None:
         return of_windows(clocks).horizon(self.windows.spec)
@@ -99,7 +93,7 @@ class SingleFiringEngine(SameWindowEngine):
         given = self._open(fresh)
         late = pl.concat([self._late(one) for one in given.values()]) if given else None
         outputs, applied = self._outputs_and_applied(rows, fresh, late)
-        tables = {side: self._table(side).put(self.rows[side].stored(applied[side])) for side in given}
+        tables = {side: self.state.rows(side).put(self.rows[side].stored(applied[side])) for side in given}
         self.changed |= any(one.height > 0 for one in applied.values())
         self.state = self.state.with_tables(tables)
         return outputs, iter(())
@@ -124,11 +118,11 @@ class SingleFiringEngine(SameWindowEngine):
         before, after = self._horizon(self.state.clocks), self._horizon(clocks)
         panes: Iterator[pl.DataFrame] = iter(())
         if after is not None and after != before:
-            due = {side: self._table(side).due(before, after) for side in self.rows}
+            due = {side: self.state.rows(side).due(before, after) for side in self.rows}
             if any(one.height for one in due.values()):
                 self.changed, panes = True, emitted(self.plan, self._firings(due))
         # Rows of windows that expire in the step in which they arrive are in no run.
-        tables = {side: sealed_if_long(self._table(side).expired(after)) for side in self.rows}
+        tables = {side: sealed_if_long(self.state.rows(side).expired(after)) for side in self.rows}
         windows = self.state.tables[WINDOWS].expired(after)
         self.state = replace(self.state.with_tables({**tables, WINDOWS: windows}), clocks=clocks)
         return panes

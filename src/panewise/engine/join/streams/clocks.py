@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.state import JoinState, read_clocks
+from panewise.engine.join.two_sides import JoinState, read_clocks
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
 from panewise.spec.operators.join.columns import OTHER, SIDES
 from panewise.spec.operators.join.entry import TwoSided

@@ -14,10 +14,8 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import TIME
 from panewise.engine.join.batch.join_batch import JoinBatch, Turns
-from panewise.engine.join.by_arrival.method import ArrivalJoin, table_of
-from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.by_arrival.method import ArrivalJoin
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.state import JoinState
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
 from panewise.engine.join.streams.releases import ReleaseRules, Releases, no_rows, waiting_name
 from panewise.engine.join.streams.windows import listed, released_rows
@@ -41,21 +39,19 @@ class ReleaseGate:
         waiting = {waiting_name(side): no_rows(port) for side, port in self.plan.ports.items()}
         return self.join.tables() | waiting
 
-    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: StreamsClocks) -> dict[str, int | None]:
         """Returns the horizon of each table. Rows that wait do not expire."""
-        assert isinstance(clocks, StreamsClocks)
         found = {side: clocks.table_horizon(self.spec, side) for side in self.plan.ports}
         return found | {waiting_name(side): None for side in self.plan.ports}
 
-    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
+    def add(self, state: StreamsState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], StreamsState]:
         """Releases rows of a batch and rows that wait, and joins them."""
-        assert isinstance(state, StreamsState)
         releases = self.rules.by_batch(state, batch)
-        return self._join(state, releases, batch.watermarks, batch.clocks)
+        clocks = state.clocks.with_sides(batch.clocks.sides)  # rows move nothing else
+        return self._join(state, releases, batch.watermarks, clocks)
 
-    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
+    def advance(self, state: StreamsState, clocks: StreamsClocks) -> tuple[pl.DataFrame, StreamsState]:
         """Moves the clocks, and joins the rows that they release."""
-        assert isinstance(state, StreamsState) and isinstance(clocks, StreamsClocks)
         releases = self.rules.by_clocks(state, clocks)
         if not releases.positions.size:
             return pl.DataFrame(schema=self.plan.pane_schema), state.after(releases.tables, clocks)
@@ -66,14 +62,13 @@ class ReleaseGate:
         emitted, after = self._join(state, releases, Turns(marks, marks), clocks)
         return vstack_frames([*emitted]), after
 
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
+    def live(self, state: StreamsState) -> dict[str, pl.DataFrame]:
         """Returns the rows that wait for their release, and the released rows that can match."""
-        assert isinstance(state, StreamsState)
         return {side: self._stored(state, side) for side in self.plan.ports}
 
     def _stored(self, state: StreamsState, side: str) -> pl.DataFrame:
         keys, first = self.plan.ports[side].keys, state.clocks.listed_from(self.spec, side)
-        released = listed(table_of(state, side).all(), self.match.windows[side], keys, first)
+        released = listed(state.latest(side).all(), self.match.windows[side], keys, first)
         rows = released, state.tables[waiting_name(side)].all()
         return pl.concat([one.select(*keys, TIME) for one in rows])
 
@@ -85,17 +80,15 @@ class ReleaseGate:
         known = [one for one in found if one is not None]
         return max(known) if len(known) == len(found) else None
 
-    def next_due(self, state: JoinState) -> int | None:
+    def next_due(self, state: StreamsState) -> int | None:
         """Returns the first watermark that completes the window of a row that waits."""
-        assert isinstance(state, StreamsState)
         ends = [one.complete for one in state.clocks.waiting.values()]
         return min((end for end in ends if end is not None), default=None)
 
     def _join(
-        self, state: StreamsState, releases: Releases, watermarks: Turns, clocks: JoinClocks
+        self, state: StreamsState, releases: Releases, watermarks: Turns, clocks: StreamsClocks
     ) -> tuple[Iterator[pl.DataFrame], StreamsState]:
         """Joins released rows. Returns what is emitted, and the state after the step."""
-        assert isinstance(clocks, StreamsClocks)
         clocks = replace(clocks, waiting=releases.waiting)
         emitted, joined = self.join.add(state, releases.batch(state, watermarks, clocks))
         after = replace(state, next_release=releases.first + releases.positions.size)

@@ -22,6 +22,7 @@ from panewise.engine.columns import (
     PENDING,
     TIME,
 )
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.periods import due
 from panewise.engine.windowing.window_table import TriggerContext
@@ -255,8 +256,7 @@ class DelayedByEventTime(Leaf):
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
         name, first = f"{self.name}{EVENT_DEADLINE_SUFFIX}", pl.col(_FIRST_TIME)
-        last = MAX_INSTANT - self.delay
-        deadline = pl.when(first > last).then(pl.lit(MAX_INSTANT)).otherwise(first + self.delay)
+        deadline = shifted(first, self.delay)
         return {name: pl.when(gets_rows & at[name].is_null()).then(deadline).otherwise(at[name])}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:

@@ -70,7 +70,7 @@ def of_sliding(
     near, slices = _near(plan, slices, in_made_windows, clocks)
     split = split_late(plan, near.drop(IS_BLOCK), rows, clocks, columns)
     news = _sliced(plan, split.rows)
-    touched, known = plan.no_windows(), plan.no_windows()
+    touched, known = plan.no_windows, plan.no_windows
     own = near.filter(~pl.col(IS_BLOCK))
     if not in_made_windows.is_empty() and not news.is_empty():
         touched, known = _touched(
@@ -244,7 +244,7 @@ def completed(
     input completes windows here. Then `marks` is called, which returns the watermarks of all keys.
     """
     if not plan.made_when_complete or (before.watermark == now.watermark and before.finished == now.finished):
-        return plan.no_windows(), slices
+        return plan.no_windows, slices
     last = None if now.finished else now.watermark
     if before.watermark is None or last is None:
         first = None if before.watermark is None else before.watermark - plan.slide.reach
@@ -267,7 +267,7 @@ def completed_of_keys(
     mine = slices.by_time.of_keys(moved, plan.keys)
     reached = key_watermarks.marked(mine, moved, plan.keys)
     expired = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
-    windows = plan.no_windows()
+    windows = plan.no_windows
     if plan.made_when_complete:
         low = key_watermarks.marked(mine, before, plan.keys)[KEY_WATERMARK].alias(_LOW)
         windows = _completed(
@@ -290,7 +290,7 @@ def _completed(
         .select([*plan.identity, SLIDE_CODE, *mark]),
     )
     if windows.is_empty():
-        return plan.no_windows()
+        return plan.no_windows
     ranges = _Ranges.locate(windows, pieces)
     return _opened(plan, ranges.where(ranges.filled), clocks)
 

@@ -18,11 +18,12 @@ import polars as pl
 
 from panewise.engine.columns import END, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
 from panewise.engine.ingest.late_output import late_columns, reason_of
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import joined, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
+from panewise.engine.windowing.sliding_bounds import coded, in_order, positions
 
 _TURN = "__turn"  # the place of a row in the arrival order of the batch; -1 for stored rows
 _FIRST, _LEAST, _STORED_LEAST, _OPEN, _ACCEPTED, _QUERY, _AT = (
@@ -116,7 +117,7 @@ def _first_until(plan: WindowPlan, makers: pl.DataFrame, behind: pl.DataFrame) -
     number = pl.int_range(pl.len(), dtype=pl.Int64)
     queries = behind.select(
         *plan.keys,
-        later(pl.col(TIME), plan.slide.size).alias(START),
+        shifted(pl.col(TIME), plan.slide.size).alias(START),
         pl.lit(None, dtype=pl.Int64).alias(_TURN),
         number.alias(_QUERY),
     )
@@ -134,7 +135,7 @@ def _in_right(plan: WindowPlan, near: pl.DataFrame, behind: pl.DataFrame, clocks
     """
     spec, slide = plan.spec, plan.slide
     at = pl.col(START)
-    open_ = ~slide.without_right(at) & ~clocks.expired(spec, later(at, slide.size + 2))
+    open_ = ~slide.without_right(at) & ~clocks.expired(spec, shifted(at, slide.size + 2))
     least = near.filter(open_).group_by(plan.keys).agg(at.min().alias(_STORED_LEAST))
     known = joined(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
     mine = pl.when(pl.col(_ACCEPTED) & open_).then(TIME)
@@ -165,7 +166,7 @@ def _late_for_some(
     )
     expired = every.filter(clocks.expired(plan.spec, pl.col(END)))
     around = rows.select(
-        *plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
+        *plan.keys, shifted(pl.col(TIME), -slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
     )
     windows, around = coded(
         plan.keys,

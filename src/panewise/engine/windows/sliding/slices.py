@@ -17,10 +17,10 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
-from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, Stretches
 from panewise.engine.windowing.plan import WindowPlan
 
+SLICES, BLOCKS = "slices", "blocks"  # the names of the tables
 _MANY = 1 << 14  # blocks are made only if a step reads at least this many slices
 _TIMES = 8  # and at least this many times as many slices as blocks
 
@@ -39,19 +39,10 @@ class Slices:
     blocks: StoredTable
     in_blocks: bool = False
 
-    @classmethod
-    def nothing(cls, shape: Shape) -> "Slices":
-        """Returns empty tables."""
-        return cls(StoredTable.nothing(shape, MemoryLibrary()), StoredTable.nothing(shape, MemoryLibrary()))
-
     @property
-    def tables(self) -> list[StoredTable]:
-        """Both tables, in the order in which they are stored."""
-        return [self.by_time, self.blocks]
-
-    def having(self, tables: list[StoredTable]) -> "Slices":
-        """Returns a copy with these tables."""
-        return replace(self, by_time=tables[0], blocks=tables[1])
+    def tables(self) -> dict[str, StoredTable]:
+        """Both tables by name."""
+        return {SLICES: self.by_time, BLOCKS: self.blocks}
 
     def expired(self, horizon: int | None) -> "Slices":
         """Returns the tables without the slices and blocks that end at the horizon or before it."""

@@ -126,22 +126,22 @@ class CogroupOperator(TwoSided):
         idle_after: DurationLike | None = None,
         strict: bool = False,
     ) -> None:
-        given = dict(locals())
-        values = {name: given[name] for name in ("left", "right", "watermark")}
+        arguments = dict(locals())
+        values = {name: arguments[name] for name in ("left", "right", "watermark")}
         for name in ("left_aggregates", "right_aggregates", "both_aggregates"):
-            values[name] = several(name, given[name])
+            values[name] = several(name, arguments[name])
         values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
         set_fields(self, **values)
         _check_kinds(self)
         _check_window(window)
         # It refuses what no window operator can have, two columns of one name among it, and warns.
-        made = WindowOperator(
-            **{name: given[name] for name in FIELDS_OF_WINDOWS},
-            aggregates=[count().alias(one.name) for one in self.outputs],
+        operator = WindowOperator(
+            **{name: arguments[name] for name in FIELDS_OF_WINDOWS},
+            aggregates=[count().alias(what.name) for what in self.outputs],
             keys=self.left.keys,
             strict=strict,
         )
-        set_fields(self, **{name: getattr(made, name) for name in FIELDS_OF_WINDOWS})
+        set_fields(self, **{name: getattr(operator, name) for name in FIELDS_OF_WINDOWS})
         check_has_event_times(self, "a cogroup")
         check_keys(self)
         check_watermarks(self)
@@ -150,7 +150,7 @@ class CogroupOperator(TwoSided):
     @cached_property
     def _ports(self) -> dict[str, SideEntry]:
         return {
-            name: self._entry(side, (*self.shared_columns, *self.values(name)), self.window)
+            name: self._entry(side, (*self.shared_columns, *self.values(name)), window=self.window)
             for name, side in self.sides.items()
         }
 
@@ -170,8 +170,8 @@ class CogroupOperator(TwoSided):
 
     def values(self, side: str) -> tuple[str, ...]:
         """Returns the columns of a side that aggregates read, each once."""
-        own = (column for one in self.aggregates_of(side) for column in one.columns)
-        return tuple(dict.fromkeys((*own, *(one.of(side) for one in self.both_aggregates))))
+        own = (column for what in self.aggregates_of(side) for column in what.columns)
+        return tuple(dict.fromkeys((*own, *(what.of(side) for what in self.both_aggregates))))
 
 
 def _check_kinds(spec: CogroupOperator) -> None:

@@ -59,7 +59,7 @@ def window_operator(spec: CogroupOperator) -> WindowOperator:
         return WindowOperator(
             **fields,
             aggregates=[
-                *(_of_side(side, one) for side in SIDES for one in spec.aggregates_of(side)),
+                *(_of_side(side, what) for side in SIDES for what in spec.aggregates_of(side)),
                 *map(_of_both, spec.both_aggregates),
             ],
             keys=[row_key(place) for place in range(len(spec.keys))],
@@ -84,7 +84,7 @@ def _of_side(side: str, what: Aggregate) -> Aggregate:
     if what.takes_nulls:
         passes = own_column(side) if what.condition is None else value_column(side, what.condition)
         return replace(what, column=column, condition=passes)
-    further = tuple(replace(one, column=value_column(side, one.column)) for one in what.then_by)
+    further = tuple(replace(order, column=value_column(side, order.column)) for order in what.then_by)
     by = None if what.by is None else value_column(side, what.by)
     return replace(what, column=column, by=by, then_by=further)
 
@@ -104,8 +104,8 @@ class _OfStruct:
 
     function: Callable[..., Any]
 
-    def __call__(self, state: Any, *given: Any) -> Any:
-        return state if given[0] is None else self.function(state, *(one[VALUE] for one in given))
+    def __call__(self, state: Any, *structs: Any) -> Any:
+        return state if structs[0] is None else self.function(state, *(struct[VALUE] for struct in structs))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class _OfEither:
 
     user: UserMergeAggregate
 
-    def __call__(self, state: Any, given: Any) -> Any:
-        if given[IS_LEFT]:
-            return self.user.accumulate_left(state, given[LEFT])
-        return self.user.accumulate_right(state, given[RIGHT])
+    def __call__(self, state: Any, struct: Any) -> Any:
+        if struct[IS_LEFT]:
+            return self.user.accumulate_left(state, struct[LEFT])
+        return self.user.accumulate_right(state, struct[RIGHT])

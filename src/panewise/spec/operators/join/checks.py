@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
+from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
@@ -17,23 +18,15 @@ _NAME_IT = "name the event time of both sides"
 
 
 def check_sides(spec: TwoSided) -> None:
-    """Refuses sides of another type.
-
-    Raises:
-        SpecError: for such a side.
-    """
+    """Refuses sides of another type."""
     for name, side in spec.sides.items():
-        given: Any = side
-        if not isinstance(given, Side):
-            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
+        value: Any = side
+        if not isinstance(value, Side):
+            raise SpecError(f"{name}={value!r}", "a side is a Side", "give one such as Side(keys=['id'])")
 
 
 def check_keys(spec: TwoSided) -> None:
-    """Refuses sides with different numbers of keys (semantics 28).
-
-    Raises:
-        SpecError: for such sides.
-    """
+    """Refuses sides with different numbers of keys (semantics 28)."""
     left, right = (side.keys for side in spec.sides.values())
     if len(left) != len(right):
         rule = "both sides have as many keys, which are compared in their order"
@@ -41,59 +34,43 @@ def check_keys(spec: TwoSided) -> None:
 
 
 def check_watermarks(spec: TwoSided) -> None:
-    """Refuses watermarks of which one has no effect (semantics 36.2, 36.5).
-
-    Raises:
-        SpecError: for such watermarks, and for another watermark of both sides than `StreamTime(per="all")`.
-    """
-    given: Any = spec.watermark
+    """Refuses watermarks of which one has no effect (semantics 36.2, 36.5)."""
+    mark: Any = spec.watermark
     own = [name for name, side in spec.sides.items() if side.watermark is not None]
-    if given is not None:
-        if not isinstance(given, StreamTime) or given.per != "all":
+    if mark is not None:
+        if not isinstance(mark, StreamTime) or mark.per != "all":
             rule = "the watermark of both sides is StreamTime(per='all')"
-            raise SpecError(f"watermark={given!r}", rule, "give it, or a watermark of each side")
+            raise SpecError(f"watermark={mark!r}", rule, "give it, or a watermark of each side")
         if own:
             rule = "the sides have one watermark, or each its own"
-            raise SpecError(f"watermark={given!r}, and one of the {own[0]}", rule, "leave one of them out")
+            raise SpecError(f"watermark={mark!r}, and one of the {own[0]}", rule, "leave one of them out")
     if spec.idle_after is None:
         return
     lagging = [name for name, side in spec.sides.items() if isinstance(side.watermark, FixedLag)]
-    if given is not None or lagging:
+    if mark is not None or lagging:
         rule = "idle_after is for sides whose watermarks come from outside or from their own rows"
         raise SpecError(f"idle_after={spec.idle_after}", rule, "leave idle_after out")
 
 
 def check_lateness_of_windows(spec: TwoSided, where: str) -> None:
-    """Refuses an allowed lateness of a side if windows have one. `where` is what takes it.
-
-    Raises:
-        SpecError: for such a side.
-    """
+    """Refuses an allowed lateness of a side if windows have one. `where` is what takes it."""
     for name, side in spec.sides.items():
         if side.allowed_lateness.us:
             rule = "windows are made from the rows of both sides, so they have one allowed lateness"
-            given = f"allowed_lateness={side.allowed_lateness} on the {name}"
-            raise SpecError(given, rule, f"give it to {where}, and leave it out here")
+            problem = f"allowed_lateness={side.allowed_lateness} on the {name}"
+            raise SpecError(problem, rule, f"give it to {where}, and leave it out here")
 
 
-def check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
-    """Refuses columns that are compared and have different types. A type that is not known is None.
-
-    Raises:
-        SpecError: for such columns.
-    """
-    if one is None or other is None or one == other:
+def check_comparable(left: str, left_type: Type | None, right: str, right_type: Type | None) -> None:
+    """Refuses columns that are compared and have different types. A type that is not known is None."""
+    if left_type is None or right_type is None or left_type == right_type:
         return
-    given = f"keys {left}: {one} (left) and {right}: {other} (right)"
-    raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
+    problem = f"keys {left}: {left_type} (left) and {right}: {right_type} (right)"
+    raise SpecError(problem, "columns that are compared have one type (semantics 28)", "cast one of them")
 
 
 def check_shared_columns(names: Iterable[str], types: Mapping[str, Mapping[str, Type]]) -> None:
-    """Checks the columns that windows and triggers read: both sides have them, with one type.
-
-    Raises:
-        SpecError: if a side lacks one of them, or the types differ.
-    """
+    """Checks the columns that windows and triggers read: both sides have them, with one type."""
     for name in names:
         missing = [side for side, columns in types.items() if columns and name not in columns]
         if missing:
@@ -109,11 +86,7 @@ def has_event_times(*sides: Any) -> bool:
 
 
 def check_event_times(spec: "JoinOperator") -> None:
-    """Refuses sides without event times, if something needs them.
-
-    Raises:
-        SpecError: if only one side has none, the match is not by arrival, or a field of the join needs them.
-    """
+    """Refuses sides without event times, if something needs them."""
     without = [name for name, side in spec.sides.items() if side.event_time is None]
     if not without:
         return
@@ -128,19 +101,15 @@ def check_event_times(spec: "JoinOperator") -> None:
             "and watermark=FixedLag(0)"
         )
         raise SpecError(f"event_time=None, {spec.match!r}", rule, remedy)
-    for name in ("timestamp", "watermark", "idle_after"):
-        if getattr(spec, name) is not None:
-            rule = f"{name} needs event times (semantics 36.13)"
-            given = f"event_time=None, {name}={getattr(spec, name)!r}"
-            raise SpecError(given, rule, f"leave {name} out, or {_NAME_IT}")
+    refused = {
+        name: (getattr(spec, name) is not None, f"{name} needs event times (semantics 36.13)")
+        for name in ("timestamp", "watermark", "idle_after")
+    }
+    refuse_fields(spec, refused, f"leave {{name}} out, or {_NAME_IT}", before="event_time=None, ")
 
 
 def check_has_event_times(spec: Any, what: str) -> None:
-    """Refuses sides without event times in an operator that needs them. `what` names it.
-
-    Raises:
-        SpecError: for such a side.
-    """
+    """Refuses sides without event times in an operator that needs them. `what` names it."""
     for name, side in spec.sides.items():
         if side.event_time is None:
             rule = f"{what} needs event times; only joins that match by arrival do without (semantics 36.13)"

@@ -71,36 +71,32 @@ def all_columns(sides: Mapping[str, Side], columns: Mapping[str, Iterable[str]])
     [('either', 'k'), ('left', 'v'), ('right', 'r_v')]
     """
     shared = _shared_keys(sides) if RIGHT in columns else set()
-    found = []
+    selected = []
     for side, names in columns.items():
         for name in names:
             if name not in shared:
                 kind: Any = side
-                found.append(Selected(kind, name, f"{sides[side].prefix}{name}"))
+                selected.append(Selected(kind, name, f"{sides[side].prefix}{name}"))
             elif side == LEFT:
-                found.append(Selected(EITHER, name))
-    return tuple(found)
+                selected.append(Selected(EITHER, name))
+    return tuple(selected)
 
 
 def check_different(selected: Sequence[Selected], more: Iterable[str]) -> None:
-    """Refuses two emitted columns of one name. `more` are the columns that the join adds.
-
-    Raises:
-        SpecError: if there are two; the message names them.
-    """
+    """Refuses two emitted columns of one name. `more` are the columns that the join adds."""
     added, seen = set(more), dict[str, Selected]()
-    for one in selected:
-        if one.name in added:
+    for column in selected:
+        if column.name in added:
             rule = f"the join adds the columns {sorted(added)} to emitted rows"
             raise SpecError(
-                f"a column {one.name!r}", rule, f"rename it: give prefix or select for {one.side}"
+                f"a column {column.name!r}", rule, f"rename it: give prefix or select for {column.side}"
             )
-        if one.name in seen:
-            other = seen[one.name]
+        if column.name in seen:
+            other = seen[column.name]
             rule = "the columns of emitted rows have different names"
-            given = f"{one.name!r} of {other.side} and of {one.side}"
-            raise SpecError(given, rule, "give one side a prefix, or select the columns")
-        seen[one.name] = one
+            problem = f"{column.name!r} of {other.side} and of {column.side}"
+            raise SpecError(problem, rule, "give one side a prefix, or select the columns")
+        seen[column.name] = column
 
 
 def _shared_keys(sides: Mapping[str, Side]) -> set[str]:

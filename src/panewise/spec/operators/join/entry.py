@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -30,7 +30,6 @@ class SideEntry:
 
     keys: tuple[str, ...]
     columns_read: tuple[str, ...]
-    whole_rows: bool
     time: Literal["event", "processing"]
     time_columns: tuple[str, ...]
     order: tuple[str, ...]
@@ -39,7 +38,12 @@ class SideEntry:
     max_future_skew: Duration | None
     watermark: Watermark | None
     window: AnyWindow | None
-    compared: tuple[str, ...]
+    whole_rows: bool = False
+    compared: tuple[str, ...] = ()
+
+
+# The fields of a port that are those of its side.
+_OF_SIDES: Final = ("keys", "time", "time_columns", "order", "position", "null_keys", "max_future_skew")
 
 
 class TwoSided(Shown, ABC):
@@ -52,6 +56,8 @@ class TwoSided(Shown, ABC):
         idle_after: after which silence a side does not hold the other side back; None: it always does.
         evaluate: whether the watermarks that rows drive move after each batch or after each row.
     """
+
+    _clock_fields: ClassVar[tuple[str, ...]] = ("idle_after",)
 
     left: Side
     right: Side
@@ -84,27 +90,11 @@ class TwoSided(Shown, ABC):
         """The columns of the source position of the left side."""
         return self.left.position
 
-    def _entry(
-        self,
-        side: Side,
-        more: tuple[str, ...],
-        window: AnyWindow | None,
-        *,
-        compared: tuple[str, ...] = (),
-        whole_rows: bool = False,
-    ) -> SideEntry:
+    def _entry(self, side: Side, more: tuple[str, ...], **of_match: Any) -> SideEntry:
         """Returns the port of a side, of which `more` columns are read besides its own."""
         return SideEntry(
-            keys=side.keys,
+            **{name: getattr(side, name) for name in _OF_SIDES},
             columns_read=tuple(dict.fromkeys((*side.columns_read, *more))),
-            whole_rows=whole_rows,
-            time=side.time,
-            time_columns=side.time_columns,
-            order=side.order,
-            position=side.position,
-            null_keys=side.null_keys,
-            max_future_skew=side.max_future_skew,
             watermark=self.watermark or side.watermark,
-            window=window,
-            compared=compared,
+            **of_match,
         )

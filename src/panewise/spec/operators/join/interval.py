@@ -69,11 +69,9 @@ class Interval:
         retain_rows: int | None = None,
         late: Literal["output", "join"] = "output",
     ) -> None:
-        bounds = {"lower": lower, "upper": upper}
-        given = {
-            name: None if value is None else signed_duration(value, name) for name, value in bounds.items()
-        }
-        set_fields(self, **given, closed=closed, late=late)
+        for name, bound in (("lower", lower), ("upper", upper)):
+            set_fields(self, **{name: None if bound is None else signed_duration(bound, name)})
+        set_fields(self, closed=closed, late=late)
         set_fields(self, retain_for=_limit(retain_for), retain_rows=retain_rows)
         check_choice("closed", closed, CLOSED)
         check_choice("late", late, LATE)
@@ -101,12 +99,12 @@ class Interval:
         if count is not None and not is_number_of_rows(count):
             rule = f"the number of rows to retain is whole, 1 or more, and {MOST_ROWS} at most"
             raise SpecError(f"retain_rows={count!r}", rule, "give one such as 1000")
-        given = self.retain_for is not None or count is not None
-        if self.retained and not given:
+        limited = self.retain_for is not None or count is not None
+        if self.retained and not limited:
             rule = "a row of any later time could match, so rows would be stored for good"
             remedy = "give retain_for='1 day', retain_rows=1000, or both; or retain_for='unlimited'"
             raise SpecError(f"{self!r}", rule, remedy)
-        if given and not self.retained:
+        if limited and not self.retained:
             rule = "a retention is of the rows that an interval without a bound keeps"
             raise SpecError(f"{self!r}", rule, "leave it out, or give None for a bound")
         if self.retain_for == UNLIMITED and count is not None:

@@ -5,24 +5,12 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, set_fields
-from panewise.spec.operators.join.interval import CLOSED, Interval
+from panewise.spec.fields import check_choice, is_count, is_name, set_fields
+from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.streams import WindowedStreams
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 from panewise.spec.windows.kinds import positive
-
-__all__ = [
-    "CLOSED",
-    "ORDERS",
-    "STRATEGIES",
-    "AsOf",
-    "Interval",
-    "LastRows",
-    "Latest",
-    "Match",
-    "RowWindow",
-]
 
 STRATEGIES: Final = ("backward", "forward", "nearest")
 ORDERS: Final = ("arrival", "event_time")
@@ -65,19 +53,16 @@ class AsOf:
         *,
         allow_exact_matches: bool = True,
     ) -> None:
-        given = None if tolerance is None else Duration.of(tolerance, "tolerance")
-        set_fields(self, strategy=strategy, tolerance=given, allow_exact_matches=allow_exact_matches)
+        distance = None if tolerance is None else Duration.of(tolerance, "tolerance")
+        set_fields(self, strategy=strategy, tolerance=distance, allow_exact_matches=allow_exact_matches)
         check_choice("strategy", strategy, STRATEGIES)
-        if given is not None and given.us < 0:
+        if distance is not None and distance.us < 0:
             raise SpecError(f"tolerance={tolerance!r}", "a tolerance is not negative", "give 0 or more")
-        self._check_exact()
-
-    def _check_exact(self) -> None:
-        given: Any = self.allow_exact_matches
-        if not isinstance(given, bool):
+        exact: Any = allow_exact_matches
+        if not isinstance(exact, bool):
             rule = "whether rows of equal time match is True or False"
-            raise SpecError(f"allow_exact_matches={given!r}", rule, "give one of these")
-        if not given and self.tolerance is not None and self.tolerance.us == 0:
+            raise SpecError(f"allow_exact_matches={exact!r}", rule, "give one of these")
+        if not exact and distance is not None and distance.us == 0:
             rule = "within a tolerance of 0 there are only rows of equal time"
             raise SpecError(f"{self!r}", rule, "give a tolerance above 0, or leave allow_exact_matches out")
 
@@ -177,6 +162,7 @@ class Latest:
     """
 
     kind: ClassVar[str] = "latest"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("ttl",)
     ttl: Duration | None
     deletes: tuple[str | None, str | None]
 
@@ -185,11 +171,9 @@ class Latest:
         ttl: DurationLike | None = None,
         deletes: str | tuple[str | None, str | None] | None = None,
     ) -> None:
-        given: Any = deletes if isinstance(deletes, (tuple, list)) else (deletes, deletes)
-        set_fields(self, ttl=None if ttl is None else positive(ttl, "ttl"), deletes=tuple(given))
-        if len(self.deletes) != 2 or not all(
-            one is None or (isinstance(one, str) and one) for one in self.deletes
-        ):
+        columns = tuple(deletes) if isinstance(deletes, (tuple, list)) else (deletes, deletes)
+        set_fields(self, ttl=None if ttl is None else positive(ttl, "ttl"), deletes=columns)
+        if len(columns) != 2 or not all(column is None or is_name(column) for column in columns):
             rule = "a column of each side, or None, is named by a non-empty string"
             raise SpecError(f"deletes={deletes!r}", rule, "give one such as (None, 'price')")
 
@@ -202,15 +186,15 @@ class Latest:
 Match: TypeAlias = Interval | AsOf | SameWindow | LastRows | Latest | WindowedStreams
 
 
-def _row_window(given: Any, side: str) -> RowWindow | None:
+def _row_window(window: Any, side: str) -> RowWindow | None:
     """Returns a window of rows; a number is that of its rows.
 
     >>> _row_window(2, "left"), _row_window(0, "left")
     (CountPolicy(n=2), None)
     """
-    if given is None or isinstance(given, (CountPolicy, TimePolicy, DeltaPolicy)):
-        return given
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+    if window is None or isinstance(window, RowWindow):
+        return window
+    if not is_count(window, least=0):
         rule = "a window of rows is a number of rows, count, time or delta"
-        raise SpecError(f"{side}={given!r}", rule, "give one such as 3, or time('1 minute')")
-    return CountPolicy(given) if given else None
+        raise SpecError(f"{side}={window!r}", rule, "give one such as 3, or time('1 minute')")
+    return CountPolicy(window) if window else None

@@ -82,8 +82,8 @@ def match_parts(match: Any) -> MatchParts:
 
 def parts_of_kind(kind: str) -> MatchParts:
     """Returns the parts of a kind of matches."""
-    found: MatchParts = part(MATCHES[kind].spec)
-    return found
+    parts: MatchParts = part(MATCHES[kind].spec)
+    return parts
 
 
 def pairs_at_arrival(spec: Any) -> bool:

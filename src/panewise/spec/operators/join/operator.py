@@ -147,9 +147,9 @@ class JoinOperator(TwoSided):
         more = (*more, *compared, *parts.columns_read(match, name))
         emitted = name in self.emitted_sides
         if emitted and self.select is not None:
-            more = (*more, *(one.column for one in self.select if one.side == name))
+            more = (*more, *(column.column for column in self.select if column.side == name))
         whole = emitted and self.select is None
-        return self._entry(side, more, parts.window(match), compared=compared, whole_rows=whole)
+        return self._entry(side, more, window=parts.window(match), compared=compared, whole_rows=whole)
 
     @property
     def emitted_sides(self) -> tuple[str, ...]:
@@ -192,11 +192,11 @@ class JoinOperator(TwoSided):
         Raises:
             SpecError: if two of them have one name.
         """
-        found = self.select
-        if found is None:
-            found = all_columns(self.sides, {side: columns[side] for side in self.emitted_sides})
-        check_different(found, self.added_columns)
-        return found
+        selected = self.select
+        if selected is None:
+            selected = all_columns(self.sides, {side: columns[side] for side in self.emitted_sides})
+        check_different(selected, self.added_columns)
+        return selected
 
     def then(
         self, *, window: AnyWindow, aggregates: Iterable[Aggregate], keys: Iterable[str] = (), **options: Any
@@ -269,14 +269,14 @@ def _check_selected(spec: JoinOperator) -> None:
         return
     if not spec.select:
         raise SpecError("select=[]", "emitted rows have a column at least", "select one, or leave select out")
-    for one in spec.select:
-        given: Any = one
-        if not isinstance(given, Selected):
-            raise SpecError(f"select=[{given!r}]", "a column is a Selected", "give Selected('left', 'v')")
-        if one.side == RIGHT and RIGHT not in spec.emitted_sides:
+    for selected in spec.select:
+        column: Any = selected
+        if not isinstance(column, Selected):
+            raise SpecError(f"select=[{column!r}]", "a column is a Selected", "give Selected('left', 'v')")
+        if column.side == RIGHT and RIGHT not in spec.emitted_sides:
             rule = f"a join with how={spec.how!r} emits left rows only"
-            raise SpecError(f"select=[{one!r}]", rule, "select columns of the left side")
-        if one.side == EITHER and one.column not in spec.left.keys:
+            raise SpecError(f"select=[{column!r}]", rule, "select columns of the left side")
+        if column.side == EITHER and column.column not in spec.left.keys:
             rule = f"'either' is for the key columns of the left side, {list(spec.left.keys)}"
-            raise SpecError(f"select=[{one!r}]", rule, "name one of these, or give 'left' or 'right'")
+            raise SpecError(f"select=[{column!r}]", rule, "name one of these, or give 'left' or 'right'")
     check_different(spec.select, spec.added_columns)

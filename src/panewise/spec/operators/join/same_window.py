@@ -7,7 +7,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.aggregates.functions import count
 from panewise.spec.fields import set_fields
-from panewise.spec.operators.windows import UNLIMITED, WindowOperator
+from panewise.spec.operators.windows import WindowOperator, lateness_of
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
 from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
 from panewise.spec.windows.sliding import Sliding
@@ -59,14 +59,11 @@ class SameWindow:
         allowed_lateness: DurationLike | Literal["unlimited"] = 0,
         drop_by: Literal["window", "row"] = "window",
     ) -> None:
-        lateness: Any = allowed_lateness
         values: dict[str, Any] = {
             "window": window,
             "trigger": trigger,
             "accumulation": accumulation,
-            "allowed_lateness": lateness
-            if lateness == UNLIMITED
-            else Duration.of(lateness, "allowed_lateness"),
+            "allowed_lateness": lateness_of(allowed_lateness),
             "drop_by": drop_by,
         }
         set_fields(self, **values)

@@ -11,6 +11,7 @@ from panewise.spec.fields import (
     check_columns,
     check_once,
     not_negative,
+    refuse_fields,
     set_fields,
     several,
     skew_of,
@@ -102,22 +103,22 @@ def _check_names(side: Side) -> None:
 
 
 def _check_watermark(side: Side) -> None:
-    given: Any = side.watermark
-    if given is None or isinstance(given, FixedLag):
+    mark: Any = side.watermark
+    if mark is None or isinstance(mark, FixedLag):
         return
-    if not isinstance(given, StreamTime) or given.per != "all":
+    if not isinstance(mark, StreamTime) or mark.per != "all":
         rule = "the watermark of a side comes from outside, or is FixedLag or StreamTime(per='all')"
         remedy = "give one such as StreamTime('10 seconds', per='all'), or leave it out"
-        raise SpecError(f"watermark={given!r}", rule, remedy)
+        raise SpecError(f"watermark={mark!r}", rule, remedy)
 
 
 def _check_without_event_time(side: Side) -> None:
     """Refuses fields that need event times, if there are none (semantics 36.13)."""
-    if side.event_time is not None:
-        return
-    fields = (("max_future_skew", None), ("watermark", None), ("allowed_lateness", Duration(0)))
-    for name, without in fields:
-        if getattr(side, name) != without:
-            rule = f"{name} needs event times (semantics 36.13)"
-            given = f"event_time=None, {name}={getattr(side, name)!r} of a side"
-            raise SpecError(given, rule, f"leave {name} out, or name the event time")
+    if side.event_time is None:
+        unset = {"max_future_skew": None, "watermark": None, "allowed_lateness": Duration(0)}
+        refused = {
+            name: (getattr(side, name) != value, f"{name} needs event times (semantics 36.13)")
+            for name, value in unset.items()
+        }
+        remedy = "leave {name} out, or name the event time"
+        refuse_fields(side, refused, remedy, before="event_time=None, ", after=" of a side")

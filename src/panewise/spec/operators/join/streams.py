@@ -99,7 +99,7 @@ class JoinWindow:
     @property
     def periods(self) -> tuple[Every, ...]:
         """The policies that follow the clock."""
-        return tuple(one for one in (self.early, self.late) if isinstance(one, Every))
+        return tuple(policy for policy in (self.early, self.late) if isinstance(policy, Every))
 
     @property
     def waits(self) -> bool:
@@ -135,12 +135,12 @@ class WindowedStreams:
     right: JoinWindow
 
     def __init__(self, left: JoinWindow | None = None, right: JoinWindow | None = None) -> None:
-        for name, given in (("left", left), ("right", right)):
-            one: Any = JoinWindow() if given is None else given
-            if not isinstance(one, JoinWindow):
+        windows: dict[str, Any] = {"left": left, "right": right}
+        for name, window in windows.items():
+            if window is not None and not isinstance(window, JoinWindow):
                 rule = "the window of a side is a JoinWindow"
-                raise SpecError(f"{name}={one!r}", rule, "give one such as JoinWindow(rows(3))")
-            set_fields(self, **{name: one})
+                raise SpecError(f"{name}={window!r}", rule, "give one such as JoinWindow(rows(3))")
+            set_fields(self, **{name: window or JoinWindow()})
 
     @property
     def windows(self) -> dict[str, JoinWindow]:
@@ -153,25 +153,25 @@ class WindowedStreams:
         return "right" if self.left.window is None and self.right.window is not None else "left"
 
 
-def _policy(given: Any, name: str) -> UpdatePolicy | None:
+def _policy(policy: Any, name: str) -> UpdatePolicy | None:
     """Returns an update policy; a period is aligned.
 
     >>> _policy("1 minute", "early")
     Every(period=Duration('1 minute'), aligned=True)
     """
-    if given is None or isinstance(given, Always):
-        return given
-    if isinstance(given, Every):
-        if not given.aligned:
+    if policy is None or isinstance(policy, Always):
+        return policy
+    if isinstance(policy, Every):
+        if not policy.aligned:
             rule = "a row is released at the multiples of a period, which are the same for all rows"
-            raise SpecError(f"{name}={given!r}", rule, "give aligned=True")
-        return given
-    if given == EACH:
+            raise SpecError(f"{name}={policy!r}", rule, "give aligned=True")
+        return policy
+    if policy == EACH:
         return Always()
-    if isinstance(given, bool) or not isinstance(given, (str, int, timedelta, Duration)):
+    if isinstance(policy, bool) or not isinstance(policy, (str, int, timedelta, Duration)):
         rule = "an update policy is 'each' or a period of processing time"
-        raise SpecError(f"{name}={given!r}", rule, _EXAMPLE)
-    return Every(given, aligned=True)
+        raise SpecError(f"{name}={policy!r}", rule, _EXAMPLE)
+    return Every(policy, aligned=True)
 
 
 def _check_window(window: Any) -> None:

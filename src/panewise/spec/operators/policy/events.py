@@ -68,12 +68,12 @@ class Evictions:
     @property
     def remaining(self) -> tuple[StoredPartition, ...]:
         """The existing partitions whose eviction has not been requested. It iterates over all partitions."""
-        return tuple(one for one in self.stored.all() if key_of(one.partition) not in self.requested)
+        return tuple(stored for stored in self.stored.all() if key_of(stored.partition) not in self.requested)
 
     def remaining_of(self, name: Name) -> tuple[StoredPartition, ...]:
         """Returns the partition of this name if it exists and has not been requested; else an empty tuple."""
-        found = None if name in self.requested else self.stored.find(name)
-        return () if found is None else (found,)
+        partition = None if name in self.requested else self.stored.find(name)
+        return () if partition is None else (partition,)
 
     @property
     def needed(self) -> bool:
@@ -84,10 +84,10 @@ class Evictions:
         if not isinstance(self.policy, (PartitionCount, TupleCount)):
             return False
         partitions, tuples = self.stored.counts()
-        leaving = [one for one in map(self.stored.find, self.requested) if one is not None]
+        leaving = [partition for partition in map(self.stored.find, self.requested) if partition is not None]
         if isinstance(self.policy, PartitionCount):
             return partitions - len(leaving) > self.policy.n
-        return tuples - sum(one.tuples for one in leaving) > self.policy.n
+        return tuples - sum(partition.tuples for partition in leaving) > self.policy.n
 
     def next(self) -> Name | None:
         """Removes the first request and returns its name, or None if there is none."""
@@ -188,22 +188,22 @@ class WindowEvent:
         Source: semantics 10.26; S5 StreamWindow.evictPartition.
         """
         named = self.partition if partition is None else partition
-        given = "evict_partition()" if partition is None else f"evict_partition({named!r})"
-        name = name_of(named, tuple(self.partition), given)
+        call = "evict_partition()" if partition is None else f"evict_partition({named!r})"
+        name = name_of(named, tuple(self.partition), call)
         if name != key_of(self.partition) and not self.evictions.of_all:
             rule = (
                 "a listener can evict its own partition, and others only with "
                 "partition_count or tuple_count (semantics 10.26)"
             )
             raise InputError(
-                f"{given} in an event of {dict(self.partition)!r}",
+                f"{call} in an event of {dict(self.partition)!r}",
                 rule,
                 "give such a partition_eviction, or leave the partition out",
             )
         self.evictions.requested[name] = None
 
 
-def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
+def name_of(partition: Any, partition_by: tuple[str, ...], call: str) -> Name:
     """Returns the values that name a partition, in the order of `partition_by`.
 
     Args:
@@ -222,16 +222,16 @@ def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
     """
     if not partition_by:
         rule = "without partition_by there is one partition, which cannot be evicted (semantics 10.23)"
-        raise InputError(given, rule, "give partition_by, or leave the call out")
+        raise InputError(call, rule, "give partition_by, or leave the call out")
     if not isinstance(partition, Mapping) or set(partition) != set(partition_by):
         rule = f"a partition is named by the columns {list(partition_by)}"
-        raise InputError(given, rule, "give a dict of these and no others")
+        raise InputError(call, rule, "give a dict of these and no others")
     name = key_of({column: partition[column] for column in partition_by})
     try:
         hash(name)
     except TypeError as error:
         raise InputError(
-            given, f"a partition is named by values of its columns ({error})", "give such values"
+            call, f"a partition is named by values of its columns ({error})", "give such values"
         ) from error
     return name
 

@@ -12,7 +12,7 @@ from typing import Any
 from panewise.errors import InputError, SpecError
 from panewise.spec.aggregates.user_functions import SIMPLE, ResultType
 from panewise.spec.column_values import MISFIT, ColumnType
-from panewise.spec.fields import set_fields
+from panewise.spec.fields import is_name, set_fields
 from panewise.spec.operators.policy.events import WindowEvent
 from panewise.spec.operators.policy.listener_state import written
 
@@ -70,10 +70,10 @@ class WindowListener:
             raise SpecError(
                 f"make={make!r}", "a listener is made by a class, or a function without arguments", "give one"
             )
-        if not isinstance(name, str) or not name:
+        if not is_name(name):
             raise SpecError(f"name={name!r}", "a listener has a name", "give a non-empty string")
         rule = f"a listener's outputs are columns by name, one or more, of the types {list(RESULT_TYPES)}"
-        named = isinstance(outputs, Mapping) and all(isinstance(column, str) and column for column in outputs)
+        named = isinstance(outputs, Mapping) and all(map(is_name, outputs))
         if not named or not outputs or not all(kind in RESULT_TYPES for kind in outputs.values()):
             raise SpecError(f"outputs={outputs!r}", rule, "give some such as {'total': 'bigint'}")
         set_fields(self, make=make, name=name, outputs=tuple(outputs.items()))
@@ -84,20 +84,21 @@ class WindowListener:
         Raises:
             SpecError: if the object has no method `handle`, or has `__slots__`.
         """
-        made = self.make()
-        if not callable(getattr(made, "handle", None)):
+        listening = self.make()
+        if not callable(getattr(listening, "handle", None)):
             raise SpecError(
-                f"{self.name} makes {made!r}",
+                f"{self.name} makes {listening!r}",
                 "a listener has a method handle(event)",
                 "give it one, or another class",
             )
-        if not hasattr(made, "__dict__") or any(cls.__dict__.get("__slots__") for cls in type(made).__mro__):
+        kinds = type(listening).__mro__
+        if not hasattr(listening, "__dict__") or any(kind.__dict__.get("__slots__") for kind in kinds):
             rule = "the attributes of a listener are its state, and are found in its __dict__"
-            raise SpecError(f"{self.name} makes {made!r}, with __slots__", rule, "leave __slots__ out")
+            raise SpecError(f"{self.name} makes {listening!r}, with __slots__", rule, "leave __slots__ out")
         if state is not None:
-            vars(made).clear()
-            vars(made).update(json.loads(state))
-        return made
+            vars(listening).clear()
+            vars(listening).update(json.loads(state))
+        return listening
 
     def notify(self, listening: Any, event: WindowEvent) -> list[dict[str, Any]]:
         """Calls an object with an event, and returns the rows that it makes of it.
@@ -107,13 +108,13 @@ class WindowListener:
         Raises:
             InputError: if the object returns anything but dicts of its outputs.
         """
-        given = listening.handle(event)
-        if given is None:
+        rows = listening.handle(event)
+        if rows is None:
             return []
-        if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
+        if not isinstance(rows, Iterable) or isinstance(rows, (str, Mapping)):
             rule = f"handle of {self.name} returns dicts, in a list or an iterator, or None"
-            raise InputError(f"{self.name} returned {given!r}", rule, "return a list of dicts, or yield them")
-        return [self._row(row) for row in given]
+            raise InputError(f"{self.name} returned {rows!r}", rule, "return a list of dicts, or yield them")
+        return [self._row(row) for row in rows]
 
     def state_of(self, listening: Any) -> str:
         """Returns the state of an object as JSON text.
@@ -133,9 +134,9 @@ class WindowListener:
         ):
             rule = f"{self.name} returns dicts of its outputs {outputs}"
             raise InputError(f"{self.name} returned {row!r}", rule, "return such dicts, or change outputs")
-        given = {name: row[name] for name in outputs if name in row}
+        own = {name: row[name] for name in outputs if name in row}
         return {
-            name: None if value is None else _EXACTLY[outputs[name]](value) for name, value in given.items()
+            name: None if value is None else _EXACTLY[outputs[name]](value) for name, value in own.items()
         }
 
 

@@ -234,10 +234,10 @@ class TupleEntry:
     window: ClassVar[None] = None
 
 
-def _no_trigger(given: Any) -> SpecError:
+def _no_trigger(trigger: Any) -> SpecError:
     rule = "a tumbling window has no trigger: it emits its tuples when it evicts them (semantics 10.2)"
     remedy = "leave trigger out, or use StreamWindow.sliding"
-    return SpecError(f"tumbling(trigger={given!r})", rule, remedy)
+    return SpecError(f"tumbling(trigger={trigger!r})", rule, remedy)
 
 
 def _check_policies(spec: StreamWindow) -> None:
@@ -319,9 +319,9 @@ def _check_contents(spec: StreamWindow) -> None:
 def _check_flags(spec: StreamWindow) -> None:
     for name in ("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"):
         check_flag(name, getattr(spec, name))
-    for name, refused, given, rule in _flag_rules(spec):
+    for name, refused, cause, rule in _flag_rules(spec):
         if getattr(spec, name) and refused:
-            raise SpecError(f"{name}=True with {given}", rule, f"leave {name} out")
+            raise SpecError(f"{name}=True with {cause}", rule, f"leave {name} out")
 
 
 def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
@@ -365,8 +365,8 @@ def _check_trigger(spec: StreamWindow) -> None:
 
 
 def _check_names(spec: StreamWindow) -> None:
-    given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
-    outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
+    contents = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
+    outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or contents)]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
     reserved = sorted(set(spec.partition_by) & set(RESERVED))
     if twice or reserved:

@@ -11,6 +11,7 @@ from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.spec.fields import is_count, is_name, set_fields
 from panewise.spec.windows.kinds import positive
 
 Amount: TypeAlias = int | float | Decimal
@@ -32,10 +33,11 @@ class TimePolicy:
     """A length of processing time. Made by :func:`time`."""
 
     kind: ClassVar[str] = "time"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
     duration: Duration
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "duration", positive(self.duration, "duration"))
+        set_fields(self, duration=positive(self.duration, "duration"))
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,11 @@ class PartitionAge:
     """Evicts partitions that have received no tuple for a duration. Made by :func:`partition_age`."""
 
     kind: ClassVar[str] = "partition_age"
+    _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
     duration: Duration
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "duration", positive(self.duration, "duration"))
+        set_fields(self, duration=positive(self.duration, "duration"))
 
 
 @dataclass(frozen=True)
@@ -232,7 +235,7 @@ def policy_columns(*policies: Policy | None) -> tuple[str, ...]:
 
 
 def _check_number(name: str, n: object, what: str) -> None:
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if not is_count(n):
         raise SpecError(
             f"{name}({n!r})", f"{name} is a whole number of {what}, one or more", f"give {name}(1) or more"
         )
@@ -248,7 +251,7 @@ def _is_finite(amount: Amount) -> bool:
 
 
 def _check_column(name: str, column: object) -> None:
-    if not isinstance(column, str) or not column:
+    if not is_name(column):
         raise SpecError(
             f"{name}({column!r})", f"{name} reads a column by its name", "give a non-empty string"
         )
