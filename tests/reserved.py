@@ -5,7 +5,7 @@ from panewise.spark.metrics import COLUMN
 from panewise.spark.pack import NOW, SHARD
 
 _CONSTANTS = vars(panewise.engine.columns)
-INNER = sorted({name for key, name in _CONSTANTS.items() if key.isupper() and name.startswith("__")})
+INNER = sorted({name for key, name in _CONSTANTS.items() if key.isupper() and str(name).startswith("__")})
 # Of columns in outputs and envelopes, and of parts of names.
 OUTER = (
     *(

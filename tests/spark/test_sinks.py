@@ -200,7 +200,7 @@ def test_an_output_without_rows_has_a_table(feed: Feed) -> None:
 
 @pytest.mark.nightly
 def test_a_copied_checkpoint_continues_beside_the_first_one(feed: Feed) -> None:
-    """It is accepted while the first one is at its path (semantics 35.10). Both have the state of the copy."""
+    """It is accepted while the first one is at its path (semantics 35.10). Both have its state."""
 
     def run(checkpoint: str, panes: str) -> None:
         query = described(feed.stream()).write(

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SqlError
-from panewise.spark import JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
+from panewise.spark import DeduplicateResult, JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
 from tests.nightly import first_here
 from tests.spark.conftest import Feed
 
@@ -114,7 +114,9 @@ def test_a_batch_has_the_rows_of_another_text_of_spark(feed: Feed, text: str, sa
 def rows_of(made: Any) -> DataFrame:
     if isinstance(made, DataFrame):
         return made
-    rows: DataFrame = made.rows if isinstance(made, (OverResult, JoinResult)) else made.panes
+    rows: DataFrame = (
+        made.rows if isinstance(made, (OverResult, JoinResult, DeduplicateResult)) else made.panes
+    )
     return rows
 
 

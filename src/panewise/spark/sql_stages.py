@@ -236,8 +236,12 @@ class Runner(SparkText):
         if isinstance(stage, WindowsStage) and stage.exploded is not None:
             column = stage.exploded
             input = input.select("*", SF.expr(column.text).alias(column.name))  # noqa: A001
+        computed = stage.computed
+        if isinstance(stage, DeduplicateStage):  # whose keys are columns of the input
+            columns = [SF.expr(column.text).alias(column.name) for column in computed]
+            input, computed = input.select("*", *columns) if columns else input, ()  # noqa: A001
         names: dict[str, Any] = self._own_names(stage, input)
-        names |= {column.name: expression_of(column) for column in stage.computed}
+        names |= {column.name: expression_of(column) for column in computed}
         spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
         result: OperatorResult = self.checked(lambda: apply(input, spec, **run_options(stage)))
         return self._shaped(result, stage, self._outputs(stage, input))

@@ -10,15 +10,14 @@ from panewise.chrono import DurationLike
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
 from panewise.sql.chained import chained, timed, window_column
-from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
+from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
-from panewise.sql.join_queries import JoinQueryCompiler
 from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
 from panewise.sql.panes import CALLS
 from panewise.sql.parser import QueryParser, parse
-from panewise.sql.sources import OperatorInput, WithQuery, leaves
+from panewise.sql.sources import WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
     OURS,
@@ -29,7 +28,6 @@ from panewise.sql.stages import (
     SparkStage,
     Stage,
     is_ours,
-    over_rows,
     walk,
 )
 from panewise.sql.stream_queries import (
@@ -47,14 +45,14 @@ from panewise.sql.syntax import (
     NamedTable,
     Query,
     Select,
-    Source,
     Streamed,
     StreamWindow,
     TableFunction,
     TextSpan,
 )
 from panewise.sql.texts import normal, quoted, replaced
-from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
+from panewise.sql.top_n import pattern_is_possible
+from panewise.sql.top_n.groups import groups_of_windows
 from panewise.sql.windows import WindowCompiler
 
 
@@ -108,7 +106,7 @@ def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
 _UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
 
 
-class QueryCompiler(JoinQueryCompiler):
+class QueryCompiler(FirstRowsCompiler):
     """Compiles a query: it decides what each SELECT is."""
 
     def query(self, query: Query, known: Mapping[str, WithQuery]) -> Stage:
@@ -199,13 +197,13 @@ class QueryCompiler(JoinQueryCompiler):
 
     def _select(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT that is no join of ours."""
-        top_n = self._top_n(select, emit, known)
+        top_n = self.top_n(select, emit, known)
         if top_n is not None:
             return top_n
         grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
         if grouped:
             return self._grouped(select, emit, known)
-        distinct = self._distinct(select, emit, known) if select.distinct else None
+        distinct = self.distinct(select, emit, known) if select.distinct else None
         if distinct is not None:
             return distinct
         table = self._window_table(select)
@@ -222,6 +220,9 @@ class QueryCompiler(JoinQueryCompiler):
 
     def _grouped(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT with GROUP BY or aggregates."""
+        first = self.groups_of_first_rows(select, emit, known)
+        if first is not None:
+            return first
         table, calls = self._window_table(select), _calls_window(select)
         window = select.source.window if isinstance(select.source, NamedTable) else None
         if table is None and not calls:
@@ -237,58 +238,6 @@ class QueryCompiler(JoinQueryCompiler):
         remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
         endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
         return replace(self.spark(select, known), endless=endless)
-
-    def _top_n(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns a Top-N, None if the SELECT is none."""
-        pattern, source, inner = pattern_of(select, emit, self.parser), select.source, known
-        named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
-        if pattern is None and named is not None and named.query is not None:
-            assert isinstance(source, NamedTable)
-            written = Derived(named.query, source.alias or source.name, source.columns, None, source.span)
-            pattern, inner = pattern_of(replace(select, source=written), emit, self.parser), named.known
-            named.inlined = named.inlined or pattern is not None
-        if pattern is None:
-            return None
-        numbered = pattern.inner
-        first = self._first_rows(pattern, inner)
-        if first is not None:
-            return first
-
-        def read(source: Source) -> OperatorInput:
-            whole = source is numbered.source
-            return self.input(numbered, None, inner) if whole else self.single(source, inner)
-
-        return TopNCompiler(self.parser, pattern, read).compile()
-
-    def _first_rows(self, pattern: Pattern, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns the first row of each key as a deduplication, None if it is none."""
-        inner = pattern.inner
-        if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
-            return None
-        source = self.input(inner, None, known)
-        by = order_of_first(pattern, source.time, self.parser)
-        if by is None or is_ours(source.stage):
-            return None
-        options = options_of(inner.source, self.parser)
-        stage = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options).first_rows(pattern, by)
-        if pattern.items is None and pattern.rest is None:
-            return stage
-        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
-
-    def _distinct(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
-        if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
-            return None
-        stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
-        if stars or any(windows_in(expr.node) for expr in expressions_of(select)):
-            return None
-        source = self.input(select, None, known)
-        if source.time is None:
-            return None
-        if emit is not None:
-            self._check_plain(emit)
-        options = options_of(select.source, self.parser)
-        return DeduplicateCompiler(self.parser, select, source, None, options).distinct()
 
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, WithQuery]
@@ -323,7 +272,8 @@ class QueryCompiler(JoinQueryCompiler):
         if isinstance(select.source, NamedTable) and (select.source.name or "").lower() not in known:
             return None
         source = self.single(select.source, known)
-        return chained(self.parser, select, emit, source.stage, source.names)
+        stage = chained(self.parser, select, emit, source.stage, source.names)
+        return stage or groups_of_windows(self.parser, select, emit, source.stage, source.names)
 
     def _rows_of_windows(
         self, select: Select, table: TableFunction, *, over: bool, known: Mapping[str, WithQuery]
@@ -341,13 +291,13 @@ class QueryCompiler(JoinQueryCompiler):
         self._refuse(select, distinct=True, qualify=False)
         source = self.input(select, None, known)
         if emit is not None:
-            self._check_plain(emit)
+            self.check_plain(emit)
         options = options_of(select.source, self.parser)
         return over_stage(self.parser, select, source.stage, source.alias, source.names, options)
 
     def _ordered(self, select: Select, emit: Emit, known: Mapping[str, WithQuery]) -> Stage:
         """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""
-        self._check_plain(emit)
+        self.check_plain(emit)
         source = self.input(select, None, known)
         self._refuse(select, distinct=True, qualify=True)
         rows = self.rows_over(select, source.stage, source.alias)
@@ -363,12 +313,6 @@ class QueryCompiler(JoinQueryCompiler):
             return make()
         except SpecError as error:
             raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
-
-    def _check_plain(self, emit: Emit) -> None:
-        words = {phrase.words for phrase in emit.phrases}
-        if not words <= {("AFTER", "WATERMARK"), ("ON", "WINDOW", "CLOSE"), ("FINAL",)}:
-            rule = "a row is emitted once, when the watermark has passed it"
-            raise self.parser.fail("EMIT", rule, "write EMIT AFTER WATERMARK, or leave it out", emit.span)
 
     def _refuse(self, select: Select, *, distinct: bool, qualify: bool) -> None:
         """Refuses clauses that an operator does not have."""

@@ -149,7 +149,7 @@ class Ties:
     function: str
     n: int
     lists: tuple[str, ...] = ()
-    field: str = "order of the row"
+    field: str = "__order"
 
 
 @dataclass(frozen=True)
