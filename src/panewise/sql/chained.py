@@ -104,7 +104,7 @@ class _OfPanes(Columns):
 
     def add(self, text: str, name: str | None = None) -> str:
         rule = "a query over panes of the same windows has aggregates of whole columns, without FILTER"
-        raise SqlError(text, rule, "compute the column in the query in FROM", sql=self.parser.sql)
+        raise SpecError(text, rule, "compute the column in the query in FROM")
 
 
 class _KeysOfPanes(GroupKeys):
