@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from panewise.errors import SqlError
-from panewise.spec import JoinOperator, SameWindow, Selected, Side
+from panewise.spec import JoinOperator, Selected, Side
 from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of, renamed
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 from panewise.sql.texts import quoted
@@ -175,7 +176,7 @@ class _Resolver:
     def _bound(self, side: str, column: str) -> str | None:
         """Returns a bound of a window join as a column of a side, which is null if the side has no row."""
         name = column.lower()
-        if name not in BOUNDS or not isinstance(self.stage.match, SameWindow):
+        if name not in BOUNDS or not match_parts(self.stage.match).windows_end(self.stage.match):
             return None
         if name in map(str.lower, self.columns.get(side, ())):
             return None

@@ -1,5 +1,6 @@
 """What all writers share: refusals, lengths, options and distinct calls."""
 
+from dataclasses import fields
 from typing import Any
 
 from panewise.chrono import Duration
@@ -70,3 +71,14 @@ def joined(field: str, names: tuple[str, ...]) -> str:
     if any("," in name or name != name.strip() for name in names):
         raise unsaid(field, names)
     return literal(", ".join(names))
+
+
+def check_plain(value: Any, plain: Any, prefix: str) -> None:
+    """Refuses fields in which a value differs from a plain one.
+
+    Raises:
+        SqlError: for the first of them; its name has this prefix.
+    """
+    for field in fields(value):
+        if getattr(value, field.name) != getattr(plain, field.name):
+            raise unsaid(prefix + field.name, getattr(value, field.name))
