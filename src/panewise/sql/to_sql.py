@@ -9,7 +9,7 @@ from panewise.spec import OverOperator, RowFunction, Specification
 from panewise.sql.parameters import literal
 from panewise.sql.texts import quoted
 from panewise.sql.writing.aggregates import aggregate as _aggregate
-from panewise.sql.writing.deduplicates import deduplication
+from panewise.sql.writing.deduplication import deduplication
 from panewise.sql.writing.joins import join
 from panewise.sql.writing.ranking import ranking_or_windows
 from panewise.sql.writing.windows import chain
