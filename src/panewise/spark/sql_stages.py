@@ -23,6 +23,7 @@ from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, se
 from panewise.spark.sql_text import EndlessError, SparkText, named_tables
 from panewise.spark.upstream_inputs import Source, default_time, frame_of
 from panewise.spec import Hopping, Tumbling, parts
+from panewise.sql.chained import respecified
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
@@ -41,6 +42,7 @@ from panewise.sql.stages import (
     run_options,
 )
 from panewise.sql.texts import one_line, quoted
+from panewise.sql.windows import is_first
 
 _WINDOW = "__window"
 SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
@@ -243,6 +245,7 @@ class Runner(SparkText):
         names: dict[str, Any] = self._own_names(stage, input)
         names |= {column.name: expression_of(column) for column in computed}
         spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
+        spec = _with_own_time(stage, spec, names)
         result: OperatorResult = self.checked(lambda: apply(input, spec, **run_options(stage)))
         return self._shaped(result, stage, self._outputs(stage, input))
 
@@ -343,3 +346,15 @@ class Runner(SparkText):
 def _instants(df: DataFrame) -> list[str]:
     """Returns the columns with instants. A batch DataFrame does not keep its watermark, as Spark drops it."""
     return [field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)]
+
+
+def _with_own_time(stage: SingleStage, spec: Any, names: Mapping[str, Any]) -> Any:
+    """Returns the specification with the event time as the input calls it."""
+    time = names.get(stage.spec.ports[INPUT].event_time)
+    if time is None:
+        return spec
+    if not isinstance(stage, WindowsStage):
+        return replace(spec, event_time=time)
+    if is_first(spec):
+        return respecified(spec, event_time=time)
+    return replace(spec, first=respecified(spec.first, event_time=time))
