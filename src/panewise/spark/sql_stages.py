@@ -350,7 +350,7 @@ def _instants(df: DataFrame) -> list[str]:
 
 def _with_own_time(stage: SingleStage, spec: Any, names: Mapping[str, Any]) -> Any:
     """Returns the specification with the event time as the input calls it."""
-    time = names.get(stage.spec.ports[INPUT].event_time)
+    time = names.get(stage.spec.ports[INPUT].event_time or "")
     if time is None:
         return spec
     if not isinstance(stage, WindowsStage):
