@@ -88,6 +88,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.joins flat
 	@$(PYTHON) -m bench.joins skew
 	@$(PYTHON) -m bench.deduplicate
+	@$(PYTHON) -m bench.sql
 	@$(PYTHON) -m bench.standalone
 	@$(PYTHON) -m bench.retained
 	@$(PYTHON) -m bench.stores

@@ -70,6 +70,11 @@ ELSEWHERE = {
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",
     "spec/windows/size_in_rows.py": "spec/rules/test_row_numbering.py",
+    # The command is run as a module there.
+    "cli/__main__.py": "cli/test_state.py",
+    "spark/script_progress.py": "spark/test_script_run.py",
+    "spark/table_sinks.py": "spark/test_script_run.py",
+    "spark/table_sources.py": "spark/test_script_run.py",
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",

@@ -11,7 +11,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError
 from panewise.families import INPUT
-from panewise.spark import ParquetSink, compat, configure, joined, windowed
+from panewise.spark import ParquetSink, compat, configure, joined, sql, windowed
 from panewise.spark.checks import watermark_columns
 from panewise.spark.metrics import NAMES
 
@@ -49,6 +49,7 @@ def main(source: str, out: str, part: str) -> None:
     told["as_pyspark"] = as_pyspark(stream.withWatermark("ts", "10 seconds"), out)
     told["joined"] = pairs_of(stream.withWatermark("ts", "10 seconds"), out)
     told["counted"] = counted(stream.withWatermark("ts", "10 seconds"), out)
+    told["sql"] = [texts_of(spark.read.schema(schema).parquet(source)), streamed_texts(stream, out)]
     odd = SF.col("v") % 2 == 1
     totals = described(spark.read.schema(schema).parquet(source)).agg(
         F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd)
@@ -159,6 +160,40 @@ def pairs_of(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
     result.write(**sinks, checkpoint=f"{out}/join", available_now=True).awaitTermination()
     rows, late = (df.sparkSession.read.parquet(f"{out}/joined_{name}") for name in sinks)
     return [*(list(row)[:3] for row in rows.collect()), *(row.reason for row in late.collect())]
+
+
+EARLY = """
+SELECT k, sum(v) * 2 AS d FROM TUMBLE(t WATERMARK ts DELAY OF INTERVAL '10' SECONDS, ts, INTERVAL '1' MINUTE)
+WHERE v > 1 GROUP BY k, window_start, window_end HAVING sum(v) < 100 EMIT EARLY EVERY UPDATE
+"""
+OVER = """
+SELECT k, v, sum(v) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) + 1 AS s
+FROM t WATERMARK ts DELAY OF INTERVAL '10' SECONDS WHERE v < 100
+"""
+JOIN = """
+SELECT x.k, x.v, y.v AS w FROM t WATERMARK ts DELAY OF INTERVAL '10' SECONDS x
+JOIN t WATERMARK ts DELAY OF INTERVAL '10' SECONDS y
+ON x.k = y.k AND y.ts BETWEEN x.ts + INTERVAL '1' SECOND AND x.ts + INTERVAL '9' SECONDS
+"""
+
+
+def texts_of(df) -> list[object]:  # type: ignore[no-untyped-def]
+    """Returns the rows of texts of SQL over a batch."""
+    results = [sql(text, t=df) for text in (EARLY, OVER, JOIN)]
+    frames = [results[0].panes, results[1].rows, results[2].rows]
+    return [sorted(map(list, frame.collect()), key=repr) for frame in frames]
+
+
+def streamed_texts(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
+    """Returns the rows of texts of SQL over a stream."""
+    found: list[object] = []
+    for number, text in enumerate((EARLY, OVER, JOIN)):
+        result = sql(text, t=df)
+        sinks = {"rows" if number else "panes": ParquetSink(f"{out}/sql{number}")}
+        result.write(sinks, checkpoint=f"{out}/sql{number}_checkpoint", available_now=True).awaitTermination()
+        rows = df.sparkSession.read.parquet(f"{out}/sql{number}").drop("batch_id")
+        found.append(sorted(map(list, rows.collect()), key=repr))
+    return found
 
 
 if __name__ == "__main__":

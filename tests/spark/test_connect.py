@@ -14,6 +14,17 @@ FIRST = ((0, "a", 1), (5, "a", 2), (7, "b", 3), (130, "a", 5), (None, "b", 1))
 SUMS = [["a", 2, 3], ["a", 1, 5], ["b", 1, 3]]
 STREAMED = [*SUMS, ["c", 1, 9]]
 BATCH = [["a", 3, 103], *STREAMED[1:]]
+# Of texts of SQL: panes, rows of OVER, and pairs. On the stream the row of "a" with 100 is late.
+TEXTS = [
+    [["a", 10], ["a", 10], ["b", 6], ["b", 6], ["c", 18], ["c", 18]],
+    [["a", 1, 2], ["a", 2, 4], ["a", 5, 8], ["b", 3, 4], ["c", 9, 10]],
+    [["a", 1, 100], ["a", 1, 2], ["a", 100, 2]],
+]
+STREAMED_TEXTS = [
+    [["a", 10], ["a", 10], ["a", 4], ["a", 4], ["b", 6], ["b", 6], ["c", 18]],
+    [["a", 1, 2], ["a", 2, 4], ["a", 5, 8], ["b", 3, 4]],
+    [["a", 1, 2]],
+]
 
 
 def run(files: Feed, part: str) -> Any:
@@ -67,6 +78,7 @@ def test_all_through_connect(files: Feed) -> None:
         "streamed": STREAMED,
         "expressions": ["sum((V * 2))", "sum((v * 2)) FILTER (WHERE ((v % 2) = 1))"],
         "expressed": [[6, 6], [10, 10], [18, 18], [206, 2]],
+        "sql": [TEXTS, STREAMED_TEXTS],
         "late": ["expired"],
         "invalid": ["event time is null"],
         "batch": BATCH,

@@ -114,6 +114,11 @@ def test_streams_of_cql(feed: Feed) -> None:
     result.write(sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
     assert feed.read("panes").drop("batch_id").rows() == [("a", 1)]
     stream = feed.stream().withWatermark("ts", "1 second")
+    ranged = sql("SELECT sum(v) AS s FROM t [RANGE 10 SECONDS]", t=stream)
+    assert isinstance(ranged, WindowResult)
+    assert ranged.spec.ports["input"].event_time == "ts"
+    with pytest.raises(SqlError, match="a window of time has an event time"):
+        sql("SELECT sum(v) AS s FROM t [NOW]", t=feed.batch())
     join = "SELECT a.v, b.v AS w FROM a JOIN b OVER (ROWS 2 PRECEDING) ON a.k = b.k"
     updated = sql(join, a=stream, b=stream, update="1 minute")
     assert isinstance(updated, JoinResult)

@@ -1,5 +1,6 @@
 """Quotes, replaced characters, and specifications that are the same after a round trip."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
+from panewise.spec import RowFunction
 from panewise.sql import compile_sql, to_sql
 from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import quoted, replaced
@@ -36,6 +38,19 @@ def round_trip(spec: Any) -> None:
     assert made is not None
     assert made.spec == spec, text  # type: ignore[union-attr]
     assert to_sql(made.spec) == text  # type: ignore[union-attr]
+
+
+@st.composite
+def over_specs_of_sql(draw: st.DrawFn, /) -> pw.OverOperator:
+    """Draws OVER operators of which SQL says each: with aggregates of one column, and without a position."""
+    spec = draw(frame_specs(position=None, watermark=None).filter(lambda spec: bool(spec.columns)))
+    columns = {}
+    for column in spec.columns:
+        plain = column.what.fn in ("count", "sum", "min", "max", "first", "last", "median")
+        is_function = isinstance(column.what, RowFunction)
+        what = column.what if is_function or plain else F.sum("v").alias(column.name)
+        columns[replace(what, name=""), column.frame] = replace(column, what=what)
+    return replace(spec, columns=tuple(columns.values()))
 
 
 _LATE = st.sampled_from([None, pw.Always(), pw.AfterCount(3), pw.Every("7 seconds")])
@@ -72,6 +87,21 @@ def test_windows_are_the_same_after_a_round_trip(fields: dict[str, Any]) -> None
 def test_over_is_the_same_after_a_round_trip(spec: pw.OverOperator) -> None:
     """semantics 46.22"""
     round_trip(spec)
+
+
+def test_rows_in_order_are_the_same_after_a_round_trip() -> None:
+    """semantics 46.15, 46.22"""
+    round_trip(pw.OverOperator(event_time="my time"))
+
+
+@given(over_specs_of_sql())
+@examples(200)
+def test_every_over_that_sql_says_is_the_same_after_a_round_trip(spec: pw.OverOperator) -> None:
+    """semantics 46.22, 46.80, 46.81, 46.83, 46.84"""
+    text = to_sql(spec)
+    stage = compile_sql(text).last
+    assert stage is not None
+    assert stage.spec == spec, text  # type: ignore[union-attr]
 
 
 def test_what_sql_cannot_say() -> None:

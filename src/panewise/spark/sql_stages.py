@@ -238,6 +238,8 @@ class Runner(SparkText):
         if isinstance(stage, WindowsStage) and stage.exploded is not None:
             column = stage.exploded
             input = input.select("*", SF.expr(column.text).alias(column.name))  # noqa: A001
+        if isinstance(stage, WindowsStage) and stage.own_time:
+            stage = self._with_own_time(stage, input)
         computed = stage.computed
         if isinstance(stage, DeduplicateStage):  # whose keys are columns of the input
             columns = [SF.expr(column.text).alias(column.name) for column in computed]
@@ -277,6 +279,15 @@ class Runner(SparkText):
             remedy = "write the column, as in TUMBLE(ts, INTERVAL '1' HOUR), or WATERMARK behind the table"
             raise SqlError("no event time", rule, remedy, sql=self.text, start=0, end=len(self.text))
         return time
+
+    def _with_own_time(self, stage: WindowsStage, input: Any) -> WindowsStage:  # noqa: A002
+        """Returns the stage, whose event time is the column of the watermark of its input."""
+        times = watermark_columns(input) if isinstance(input, DataFrame) else [default_time(input)]
+        if len(times) != 1 or times[0] is None or not is_first(stage.spec):
+            rule = "a window of time has an event time"
+            remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
+            raise SqlError("a window of CQL", rule, remedy)
+        return replace(stage, spec=respecified(stage.spec, event_time=times[0]))
 
     def _outputs(self, stage: SingleStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""

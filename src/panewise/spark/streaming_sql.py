@@ -66,8 +66,13 @@ def sql(
 
     Source: semantics 46; Flink's SQL, "One SQL to Rule Them All" (Begoli and others, 2019).
     """
-    filled = with_parameters(text, args)
-    session = _session(tables)
+    return in_session(_session(tables), with_parameters(text, args), tables, update)
+
+
+def in_session(
+    session: SparkSession, filled: str, tables: Mapping[str, Source], update: DurationLike | None = None
+) -> Any:
+    """Runs a query without parameters in a session, as :func:`sql` does."""
     runner = Runner(session, filled, tables)
     if not is_query(filled):
         return runner.plain()

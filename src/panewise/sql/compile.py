@@ -9,9 +9,17 @@ from sqlglot import exp
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
+from panewise.sql.behind_groups import GroupedSelect
 from panewise.sql.chained import chained, timed, window_column
 from panewise.sql.first_rows import FirstRowsCompiler
-from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
+from panewise.sql.function_calls import (
+    aggregate_call,
+    check_no_window,
+    column_name,
+    function_name,
+    has_aggregate,
+    windows_in,
+)
 from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
@@ -33,12 +41,14 @@ from panewise.sql.stages import (
 from panewise.sql.stream_queries import (
     changes_of,
     check_partition,
+    needs_time,
     streamed_rows,
     syntax_of,
     with_accumulation,
 )
 from panewise.sql.syntax import (
     Body,
+    CqlWindow,
     Cte,
     Derived,
     Emit,
@@ -46,7 +56,6 @@ from panewise.sql.syntax import (
     Query,
     Select,
     Streamed,
-    StreamWindow,
     TableFunction,
     TextSpan,
 )
@@ -173,7 +182,7 @@ class QueryCompiler(FirstRowsCompiler):
         return streamed_rows(streamed, stage, self.parser)
 
     def _of_stream_window(
-        self, select: Select, emit: Emit | None, window: StreamWindow, known: Mapping[str, WithQuery]
+        self, select: Select, emit: Emit | None, window: CqlWindow, known: Mapping[str, WithQuery]
     ) -> Stage:
         """Returns the aggregates over a window of CQL."""
         self._refuse(select, distinct=True, qualify=True)
@@ -193,7 +202,8 @@ class QueryCompiler(FirstRowsCompiler):
         partition = {compiler.columns.name_of(expr).lower() for expr in window.partition_by}
         keys = {name.lower() for name in compiler.group.names().values()}
         check_partition(window, partition, keys, self.parser)
-        return compiler.compile(source.stage, source.alias)
+        stage = compiler.compile(source.stage, source.alias)
+        return replace(stage, own_time=needs_time(window, source.time))
 
     def _select(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT that is no join of ours."""
@@ -231,13 +241,32 @@ class QueryCompiler(FirstRowsCompiler):
             again = self._again(select, emit, known)
             if again is not None:
                 return again
-        if table is not None or calls or emit is not None:
+        over = any(windows_in(item.expr.node) for item in select.items)
+        windowed = table is not None or calls
+        if (windowed or emit is not None) and (over or select.qualify is not None):
+            return self._behind_groups(select, emit, known, windowed=windowed)
+        if windowed or emit is not None:
             return self._windows(select, emit, table, known)
         span = select.span if select.group is None else select.group.span
         rule = "without a window the groups of a stream have no end"
         remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
         endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
         return replace(self.spark(select, known), endless=endless)
+
+    def _behind_groups(
+        self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery], *, windowed: bool
+    ) -> Stage:
+        """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
+        if not windowed:
+            rule = "groups without windows change as long as rows arrive, so no function can read them once"
+            remedy = "add a window to GROUP BY, such as window(ts, '1 hour')"
+            raise self.parser.fail("OVER or QUALIFY", rule, remedy, select.span)
+        for expr in expressions_of(select):
+            for node in expr.node.walk():
+                call = aggregate_call(node, self.parser)
+                for argument in () if call is None or isinstance(node.parent, exp.Window) else call.arguments:
+                    check_no_window(argument, self.parser, "an aggregate")
+        return self.rewritten(GroupedSelect(self.parser, select, emit).written(), known)
 
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, WithQuery]

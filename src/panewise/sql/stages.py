@@ -189,6 +189,7 @@ class WindowsStage(FollowingStage):
         exploded: the columns by which each row is repeated for every set of GROUPING SETS, and the expression
             that makes the sets.
         ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
+        own_time: whether the event time is the column of the watermark of the input, as the query names none.
     """
 
     alias: str | None
@@ -201,6 +202,7 @@ class WindowsStage(FollowingStage):
     naming: tuple[str, str] = ("", "")
     exploded: Computed | None = None
     ranked: Ranked | None = None
+    own_time: bool = False
 
 
 @dataclass(frozen=True)

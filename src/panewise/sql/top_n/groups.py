@@ -1,12 +1,11 @@
 """GROUP BY over the first rows of windows: a second operator over each window's rows (semantics 46.38)."""
 
 from dataclasses import replace
-from typing import Any
 
 from sqlglot import exp
 
 from panewise.chrono import Duration
-from panewise.spec import AfterWatermark, Tumbling, WindowOperator
+from panewise.spec import AfterWatermark, Tumbling
 from panewise.sql.chained import TIMESTAMP, respecified
 from panewise.sql.function_calls import column_name
 from panewise.sql.group_keys import GroupKeys
@@ -16,7 +15,7 @@ from panewise.sql.stages import RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select
 from panewise.sql.texts import quoted
 from panewise.sql.window_functions import WindowSyntax
-from panewise.sql.windows import WindowCompiler
+from panewise.sql.windows import WindowCompiler, is_first
 
 
 class _KeysOfRows(GroupKeys):
@@ -61,9 +60,9 @@ def _with_timestamp(stage: Stage) -> Stage | None:
         return None if rows is None else replace(stage, input=rows)
     if not isinstance(stage, WindowsStage) or stage.ranked is None or stage.ranked.retracts:
         return None
-    spec: Any = stage.spec
+    spec = stage.spec
     bounds = {name.lower() for name, _ in stage.ranked.others}
-    if not isinstance(spec, WindowOperator) or not {"window_start", "window_end"} <= bounds:
+    if not is_first(spec) or not {"window_start", "window_end"} <= bounds:
         return None
     once = isinstance(spec.trigger, AfterWatermark) and spec.trigger.early is None
     if not once or spec.allowed_lateness != Duration(0):

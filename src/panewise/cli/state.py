@@ -1,7 +1,4 @@
-"""The command `panewise`.
-
-``panewise state CHECKPOINT`` shows the state that the window operators of a query have stored.
-"""
+"""`panewise state CHECKPOINT` shows the state that the operators of a query have stored."""
 
 import argparse
 import json
@@ -15,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panewise.checkpoints import UnknownFormatError
-from panewise.errors import PanewiseError, SetupError
+from panewise.errors import SetupError
 from panewise.spec.codec import to_dict
 from panewise.spec.describe import describe
 
@@ -36,26 +33,8 @@ _HEADER = (
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit status: 0, or 2 with a message on standard error.
-
-    Without `arguments` it reads those of the process. Wrong arguments and `--help` raise SystemExit.
-    """
-    options = _parser().parse_args(arguments)
-    try:
-        if options.windows:
-            return _list_windows(options.checkpoint, options.batch)
-        state = _read(options.checkpoint, options.batch)
-    except PanewiseError as error:
-        print(f"panewise: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(as_json(state), indent=2) if options.json else as_text(state))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="panewise", description="Window operators for streams on PySpark.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+def add_command(commands: Any) -> None:
+    """Adds the command `panewise state` to a parser."""
     state = commands.add_parser(
         "state", help="show the state in a query's checkpoint", description=_read.__doc__
     )
@@ -76,7 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     state.add_argument(
         "--windows", action="store_true", help="print the live windows instead, one JSON object in each line"
     )
-    return parser
+    state.set_defaults(run=_run)
+
+
+def _run(namespace: argparse.Namespace) -> int:
+    """Shows a state; returns the exit status."""
+    if namespace.windows:
+        return _list_windows(namespace.checkpoint, namespace.batch)
+    state = _read(namespace.checkpoint, namespace.batch)
+    print(json.dumps(as_json(state), indent=2) if namespace.json else as_text(state))
+    return 0
 
 
 def _list_windows(checkpoint: str, batch: int | None) -> int:
@@ -208,7 +196,3 @@ def _instant(us: int | None) -> str:
         return f"{instant:%Y-%m-%d %H:%M:%S.%f}".removesuffix(".000000") + "Z"
     except OverflowError:
         return f"{us} us"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

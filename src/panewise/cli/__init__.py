@@ -1,0 +1,34 @@
+"""The command `panewise`.
+
+``panewise state CHECKPOINT`` shows the state that the operators of a query have stored.
+``panewise sql SCRIPT`` runs a script of SQL on Spark.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from panewise.cli import sql, state
+from panewise.cli.state import as_json, as_text
+from panewise.errors import PanewiseError
+
+__all__ = ["as_json", "as_text", "main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit status: 0, or 2 with a message on standard error.
+
+    `panewise sql` returns 1 if a query fails while it runs. Without `arguments` it reads those of the
+    process. Wrong arguments and `--help` raise SystemExit.
+    """
+    parser = argparse.ArgumentParser(prog="panewise", description="Window operators for streams on PySpark.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    state.add_command(commands)
+    sql.add_command(commands)
+    namespace = parser.parse_args(arguments)
+    try:
+        status: int = namespace.run(namespace)
+    except PanewiseError as error:
+        print(f"panewise: {error}", file=sys.stderr)
+        return 2
+    return status

@@ -1,0 +1,43 @@
+"""The sources that a script of SQL declares, as DataFrames (semantics 46.42)."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from panewise.sql.application import SourceStep, included
+from panewise.sql.script import ColumnSyntax
+from panewise.sql.texts import quoted
+
+_OWN = frozenset({"streaming", "value.format", "include"})
+
+
+def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
+    """Returns the rows of a source, with the watermark of its view."""
+    view = step.statement
+    reader = session.readStream if step.streaming else session.read
+    reader = reader.format(view.format).options(
+        **{key: text for key, text in view.options.items() if key not in _OWN}
+    )
+    if view.columns is not None and view.format != "kafka":
+        reader = reader.schema(ddl(view.columns))
+    df = reader.load()
+    if view.columns is not None and view.format == "kafka":
+        df = decoded(df, view.columns, view.options.get("value.format", "json").lower(), included(view))
+    if view.watermark is None:
+        return df
+    name, delay = view.watermark
+    return df.withWatermark(name, f"{delay.us} microseconds")
+
+
+def ddl(columns: tuple[ColumnSyntax, ...]) -> str:
+    """Returns columns as Spark's DDL has them."""
+    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+
+
+def decoded(
+    messages: DataFrame, columns: tuple[ColumnSyntax, ...], kind: str, others: tuple[str, ...]
+) -> DataFrame:
+    """Returns the columns of the values of messages. In a value that is malformed all of them are null."""
+    decode = F.from_json if kind == "json" else F.from_csv
+    value = decode(F.col("value").cast("string"), ddl(columns)).alias("value")
+    names = (F.col(f"value.{quoted(column.name)}") for column in columns)
+    return messages.select(value, *others).select(*names, *others)

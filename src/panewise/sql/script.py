@@ -1,0 +1,413 @@
+"""Scripts: several statements of SQL that together are one application (semantics 46.40).
+
+A statement knows which characters of the script it stands for. So errors name the line and the column of the
+script, and queries keep the characters that the user wrote.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from sqlglot import TokenType
+from sqlglot.errors import ParseError
+
+from panewise.chrono import Duration
+from panewise.errors import SqlError
+from panewise.sql.expressions import tokens_of
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import TextSpan
+
+# Statements that Spark runs as they are.
+PASSED: Final = frozenset(
+    {"ADD", "ALTER", "ANALYZE", "CACHE", "CLEAR", "COMMENT", "CREATE", "DROP", "LIST", "MSCK", "REFRESH"}
+    | {"RESET", "UNCACHE", "USE"}
+)
+QUERIES: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "TABLE"})
+_TABLE_FORM: Final = "write CREATE TABLE name USING parquet LOCATION 'path', or with OPTIONS (path 'path')"
+_VIEW_FORM: Final = "write CREATE TEMPORARY VIEW name (ts TIMESTAMP, v BIGINT) USING json OPTIONS (path 'p')"
+_BEHIND_TYPES: Final = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})
+
+
+@dataclass(frozen=True)
+class ColumnSyntax:
+    """A column of a table: its name, and its type as it is written."""
+
+    name: str
+    type: str
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Setting:
+    """SET key = value."""
+
+    key: str
+    value: str
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or view that a script declares.
+
+    Attributes:
+        name: its name.
+        columns: its columns, None if the statement has none.
+        format: the format of USING, in lower case.
+        options: the options, with the path of LOCATION as `path`. Names are in lower case.
+        watermark: the column and the delay of WATERMARK, None if there is none.
+        span: the characters of the statement.
+        name_span: those of the name.
+        option_spans: those of each option.
+    """
+
+    name: str
+    columns: tuple[ColumnSyntax, ...] | None
+    format: str
+    options: Mapping[str, str]
+    watermark: tuple[str, Duration] | None
+    span: TextSpan
+    name_span: TextSpan
+    option_spans: Mapping[str, TextSpan]
+
+
+@dataclass(frozen=True)
+class SourceView(Relation):
+    """CREATE TEMPORARY VIEW ... USING: a source."""
+
+
+@dataclass(frozen=True)
+class SinkTable(Relation):
+    """CREATE TABLE ... USING: a sink."""
+
+
+@dataclass(frozen=True)
+class QueryView:
+    """CREATE TEMPORARY VIEW ... AS: a query with a name."""
+
+    name: str
+    query: TextSpan
+    span: TextSpan
+    name_span: TextSpan
+
+
+@dataclass(frozen=True)
+class Insert:
+    """INSERT INTO table: a query that is written to a sink."""
+
+    table: str
+    query: TextSpan
+    span: TextSpan
+    name_span: TextSpan
+
+
+@dataclass(frozen=True)
+class Show:
+    """A query whose rows are printed."""
+
+    query: TextSpan
+    span: TextSpan
+
+
+@dataclass(frozen=True)
+class SparkStatement:
+    """A statement that Spark runs as it is."""
+
+    span: TextSpan
+
+
+Statement: TypeAlias = Setting | SourceView | SinkTable | QueryView | Insert | Show | SparkStatement
+
+
+@dataclass(frozen=True)
+class SqlScript:
+    """A parsed script."""
+
+    text: str
+    statements: tuple[Statement, ...]
+
+    def query(self, span: TextSpan) -> str:
+        """Returns a query with spaces in the place of what stands before it.
+
+        So all places in it are places in the script.
+        """
+        before = "".join(character if character == "\n" else " " for character in self.text[: span.start])
+        return before + self.text[span.start : span.end]
+
+    def characters(self, span: TextSpan) -> str:
+        """Returns the text of a span."""
+        return self.text[span.start : span.end]
+
+    def fail(self, what: str, rule: str, remedy: str, span: TextSpan) -> SqlError:
+        """Returns an error at these characters."""
+        return SqlError(what, rule, remedy, sql=self.text, start=span.start, end=span.end)
+
+    def placed(self, error: SqlError, statement: TextSpan) -> SqlError:
+        """Returns an error of a statement with its place in the script, by default the first word.
+
+        The error of a query has the right place, but shows spaces in the place of what is before the query.
+        """
+        if error.line is None or error.column is None:
+            first = tokens_of(self.text[statement.start : statement.end])[0]
+            start, end = statement.start + first.start, statement.start + first.end + 1
+        else:
+            lines = self.text.split("\n")
+            start = sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column - 1
+            end = start + str(error).rsplit("\n", 1)[-1].count("^")
+        return SqlError(error.given, error.rule, error.remedy, sql=self.text, start=start, end=end)
+
+
+def parse_script(text: str) -> SqlScript:
+    r"""Returns the statements of a script.
+
+    Semicolons in strings, quoted names and comments end no statement.
+
+    Raises:
+        SqlError: at the first token that does not fit.
+
+    >>> script = parse_script("SET a = ';'; -- a comment; \\nINSERT INTO t SELECT 1;")
+    >>> [type(statement).__name__ for statement in script.statements]
+    ['Setting', 'Insert']
+    """
+    parser = _ScriptParser(dialect="spark")
+    try:
+        return SqlScript(text, tuple(parser.statements(text)))
+    except ParseError as error:  # of an interval
+        said = str(error).split("\n", 1)[0]
+        raise parser.unexpected(f"an interval is written as in Spark's SQL: {said}", "correct it") from None
+
+
+class _ScriptParser(QueryParser):
+    """Parses statements. It leaves queries alone, and notes their characters."""
+
+    def statements(self, text: str) -> Iterator[Statement]:
+        """Yields the statements of a text."""
+        self.begin(text, tokens_of(text))
+        while self._curr:
+            if self.take(TokenType.SEMICOLON):
+                continue
+            yield self._statement()
+            if self._curr and not self.at(TokenType.SEMICOLON):
+                raise self.unexpected("a statement ends with a semicolon", "correct the clause, or write ;")
+
+    def _statement(self) -> Statement:
+        index, word = self._index, self._curr.text.upper()
+        if word == "SET" and not self.at_word("SET", "TIME", "ZONE"):
+            return self._setting(index)
+        if word == "INSERT":
+            return self._insert(index)
+        if word in QUERIES:
+            query = self._rest()
+            return Show(query, query)
+        if word == "CREATE":
+            created = self._created(index)
+            if created is not None:
+                return created
+            self._retreat(index)
+        if word not in PASSED and word != "SET":
+            rule = "a statement is SET, CREATE, INSERT INTO, a query, or a statement of Spark's such as USE"
+            raise self.unexpected(rule, "write one of these, or a semicolon before it if it is missing")
+        return SparkStatement(self._rest())
+
+    def _rest(self) -> TextSpan:
+        """Skips the rest of the statement, and returns its characters."""
+        index = self._index
+        while self._curr and not self.at(TokenType.SEMICOLON):
+            self._advance()
+        return self.span_from(index)
+
+    def _setting(self, index: int) -> Setting:
+        self._advance()
+        rule, remedy = "SET has a key and a value", "write SET key = value"
+        key_index = self._index
+        while self._curr and not (self.at(TokenType.EQ) or self.at(TokenType.SEMICOLON)):
+            self._advance()
+        key = self.characters(self.span_from(key_index)).strip("`")
+        if not key:
+            raise self.unexpected(rule, remedy)
+        self.required(TokenType.EQ, rule, remedy)
+        value_index = self._index
+        value = self.characters(self._rest())
+        if not value:
+            raise self.unexpected(rule, remedy)
+        if self._index == value_index + 1 and self._tokens[value_index].token_type == TokenType.STRING:
+            value = self._tokens[value_index].text
+        return Setting(key, value, self.span_from(index))
+
+    def _insert(self, index: int) -> Insert:
+        self._advance()
+        rule = "rows are added to a table: INSERT INTO table, and a query"
+        if not self.take_words("INTO"):
+            raise self.unexpected(rule, "write INSERT INTO table SELECT ...")
+        self.take_words("TABLE")
+        begin = self._index
+        name = self.name("a table has a name")
+        name_span = self.span_from(begin)
+        if not (self._curr and self._curr.text.upper() in QUERIES):
+            raise self.unexpected(rule, "write the query behind the name of the table")
+        query = self._rest()
+        return Insert(name, query, self.span_from(index), name_span)
+
+    def _created(self, index: int) -> Statement | None:
+        """Returns a view or table of a script, None for another CREATE, which is Spark's."""
+        self._advance()
+        self.take_words("OR", "REPLACE")
+        if self.take_words("TEMPORARY") or self.take_words("TEMP"):
+            return self._view(index) if self.take_words("VIEW") else None
+        return self._table_of_script(index) if self.take_words("TABLE") else None
+
+    def _named(self) -> tuple[str, TextSpan]:
+        self.take_words("IF", "NOT", "EXISTS")
+        begin = self._index
+        return self.name("a table or view has a name"), self.span_from(begin)
+
+    def _view(self, index: int) -> Statement:
+        name, name_span = self._named()
+        columns, watermark = self._columns() if self.at(TokenType.L_PAREN) else (None, None)
+        if self.take_words("AS"):
+            if columns is not None:
+                rule = "the columns of a view over a query are those of the query"
+                raise self.fail(name, rule, "name them in the query, with AS", name_span)
+            query = self._rest()
+            if query.end == query.start:
+                raise self.unexpected("a query follows AS", "write SELECT ...")
+            return QueryView(name, query, self.span_from(index), name_span)
+        format_, options, spans = self._using(_VIEW_FORM)
+        span = self.span_from(index)
+        return SourceView(name, columns, format_, options, watermark, span, name_span, spans)
+
+    def _table_of_script(self, index: int) -> Statement:
+        name, name_span = self._named()
+        columns, watermark = self._columns() if self.at(TokenType.L_PAREN) else (None, None)
+        if watermark is not None:
+            rule = "a sink has no watermark"
+            raise self.fail(
+                f"WATERMARK {watermark[0]}", rule, "write it in the view of the source", name_span
+            )
+        format_, options, spans = self._using(_TABLE_FORM)
+        return SinkTable(name, columns, format_, options, None, self.span_from(index), name_span, spans)
+
+    def _using(self, remedy: str) -> tuple[str, dict[str, str], dict[str, TextSpan]]:
+        """Parses USING, OPTIONS and LOCATION."""
+        if not self.take_words("USING"):
+            raise self.unexpected("a table or view has a format", remedy)
+        parts = [self.name("a format follows USING")]
+        while self.take(TokenType.DOT):
+            parts.append(self.name("the name of a format continues"))
+        options, spans = dict[str, str](), dict[str, TextSpan]()
+        while self._curr and not self.at(TokenType.SEMICOLON):
+            begin = self._index
+            if self.take_words("OPTIONS"):
+                self._option_list(options, spans)
+            elif self.take_words("LOCATION"):
+                options["path"], spans["path"] = (
+                    self._string("a path follows LOCATION"),
+                    self.span_from(begin),
+                )
+            else:
+                rule = "behind the format stand OPTIONS (...) and LOCATION 'path'"
+                raise self.unexpected(rule, remedy)
+        return ".".join(parts).lower(), options, spans
+
+    def _option_list(self, options: dict[str, str], spans: dict[str, TextSpan]) -> None:
+        rule, remedy = (
+            "options stand in parentheses, with commas",
+            "write OPTIONS (path 'p', header = 'true')",
+        )
+        self.required(TokenType.L_PAREN, rule, remedy)
+        while True:
+            begin = self._index
+            key = self._option_key()
+            if key in options:
+                raise self.fail(key, "an option is given once", "leave one out", self.span_from(begin))
+            self.take(TokenType.EQ)
+            options[key] = self._option_value()
+            spans[key] = self.span_from(begin)
+            if not self.take(TokenType.COMMA):
+                break
+        self.required(TokenType.R_PAREN, rule, remedy)
+
+    def _option_key(self) -> str:
+        if self.at(TokenType.STRING):
+            return self._string("an option has a name").lower()
+        parts = [self._word_of_option()]
+        while self.take(TokenType.DOT):
+            parts.append(self._word_of_option())
+        return ".".join(parts).lower()
+
+    def _word_of_option(self) -> str:
+        """Parses a word of an option's name, which may be a key word."""
+        token = self._curr
+        if not token or not token.text.replace("-", "_").isidentifier():
+            raise self.unexpected("an option has a name", "write it in quotes if it has other characters")
+        self._advance()
+        return token.text
+
+    def _option_value(self) -> str:
+        if self.at(TokenType.STRING):
+            return self._string("an option has a value")
+        begin = self._index
+        self.take(TokenType.DASH)
+        if not (self.at(TokenType.NUMBER) or self.at(TokenType.TRUE) or self.at(TokenType.FALSE)):
+            raise self.unexpected(
+                "an option has a value: a text, a number, true or false", "write it in quotes"
+            )
+        self._advance()
+        return self.characters(self.span_from(begin))
+
+    def _string(self, rule: str) -> str:
+        token = self._curr
+        if not self.take(TokenType.STRING):
+            raise self.unexpected(rule, "write it in quotes")
+        return token.text
+
+    def _columns(self) -> tuple[tuple[ColumnSyntax, ...], tuple[str, Duration] | None]:
+        """Parses the columns of a table, with WATERMARK as the last one."""
+        rule = "the columns of a table have names and types, in parentheses"
+        self.required(TokenType.L_PAREN, rule, "write (ts TIMESTAMP, v BIGINT)")
+        columns, watermark = list[ColumnSyntax](), None
+        while True:
+            if self._next and self.at_word("WATERMARK") and self._next.token_type != TokenType.COMMA:
+                watermark = self._watermark_of_view()
+                break
+            columns.append(self._column_of_table())
+            if not self.take(TokenType.COMMA):
+                break
+        self.required(TokenType.R_PAREN, rule, "close the parenthesis, or write a comma")
+        return tuple(columns), watermark
+
+    def _column_of_table(self) -> ColumnSyntax:
+        begin = self._index
+        name = self.name("a column has a name")
+        first = self._index
+        self._skip_type(stop=_BEHIND_TYPES)
+        type_ = self.characters(self.span_from(first))
+        if not type_:
+            raise self.unexpected(f"the column {name} has a type", f"write {name} BIGINT")
+        self._skip_type(stop=frozenset())
+        return ColumnSyntax(name, type_.removeprefix(":").strip(), self.span_from(begin))
+
+    def _skip_type(self, stop: frozenset[str]) -> None:
+        """Moves to the end of a type: a comma or parenthesis that is not inside it, or one of these words."""
+        depth = 0
+        while self._curr and not self.at(TokenType.SEMICOLON):
+            text = self._curr.text.upper()
+            if depth == 0 and (text in (",", ")") or text in stop) and not self.at(TokenType.STRING):
+                return
+            depth += text.count("<") + text.count("(") - text.count(">") - text.count(")")
+            self._advance()
+
+    def _watermark_of_view(self) -> tuple[str, Duration]:
+        """Parses WATERMARK ts DELAY OF interval, or WATERMARK FOR ts AS ts - interval."""
+        self._advance()
+        flink = self.take_words("FOR")
+        name = self.name("WATERMARK has a column")
+        rule = "the watermark of a view is a column and a delay"
+        remedy = f"write WATERMARK {name} DELAY OF INTERVAL '10' MINUTES"
+        if flink:
+            if not (self.take_words("AS") and self.take_words(name.upper())):
+                raise self.unexpected(rule, remedy)
+            return name, self.interval() if self.take(TokenType.DASH) else Duration(0)
+        if not self.take_words("DELAY", "OF"):
+            raise self.unexpected(rule, remedy)
+        return name, self.interval()

@@ -1,0 +1,182 @@
+"""Expressions of a text of SQL as expressions of Polars (semantics 46.52)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.errors import InputError, SqlError
+from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
+from panewise.standalone.schema import dtype_of
+from panewise.standalone.sql_functions import FUNCTIONS, Function, Typed, field_of_time, like_pattern, refused
+
+Columns = Mapping[str, pl.DataType]
+_REPLACED: Final = ("extract", "date_part", "datepart")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The columns that expressions read.
+
+    Attributes:
+        columns: the columns with their types.
+        alias: the name of the table, None if it has none.
+    """
+
+    columns: Columns
+    alias: str | None = None
+
+    def typed(self, text: str) -> Typed:
+        """Returns an expression.
+
+        Raises:
+            SqlError: if it has a column that is not there, or a function that is not known here.
+        """
+        return self._node(tree_of(text))
+
+    def _node(self, node: Node) -> Typed:
+        match node:
+            case ColumnNode(names):
+                return self._column(names)
+            case ConstantNode(value):
+                return self._typed(pl.lit(value, dtype=_dtype(value)))
+            case _:
+                return self._call(node)
+
+    def _typed(self, expr: pl.Expr) -> Typed:
+        try:
+            schema = pl.LazyFrame(schema=self.columns).select(value=expr).collect_schema()
+        except pl.exceptions.PolarsError as error:
+            said = str(error).split("\n", 1)[0]
+            raise refused(said, "in process Polars computes expressions, and refuses this one") from None
+        return Typed(expr, schema["value"])
+
+    def _column(self, names: tuple[str, ...]) -> Typed:
+        """Returns a column, or a field of one. The name of the table may precede."""
+        known = {name.lower(): name for name in self.columns}
+        rest = names
+        if names[0].lower() not in known and len(names) > 1:
+            of_table = self.alias is None or names[0].lower() == self.alias.lower()
+            rest = names[1:] if of_table else names
+        first = known.get(rest[0].lower())
+        if first is None:
+            rule = f"the columns are {list(self.columns)}"
+            raise SqlError(f"a column {'.'.join(names)}", rule, "correct the name")
+        value = Typed(pl.col(first), self.columns[first])
+        for name in rest[1:]:
+            value = self._field(value, name)
+        return value
+
+    def _field(self, value: Typed, name: str) -> Typed:
+        fields = value.dtype.fields if isinstance(value.dtype, pl.Struct) else []
+        field = next((known for known in fields if known.name.lower() == name.lower()), None)
+        if field is None:
+            rule = f"the fields are {[known.name for known in fields]}"
+            raise SqlError(f"a field {name}", rule, "correct the name")
+        return self._typed(value.expr.struct.field(field.name))
+
+    def _call(self, call: CallNode) -> Typed:
+        name = call.name
+        if name in ("struct", "named_struct"):
+            return self._struct(call)
+        if name in ("cast", "try_cast"):
+            return self._cast(call)
+        if name == "as":
+            return self._node(call.arguments[0])
+        if name == "like":
+            return self._like(call)
+        if name in _REPLACED:
+            return self._date_part(call)
+        function = FUNCTIONS.get(name)
+        if function is None:
+            rule = f"in process there are the functions {', '.join(sorted(FUNCTIONS))}"
+            raise refused(f"{name}(...)", rule)
+        return self._apply(
+            name, function, [self._node(argument) for argument in call.arguments], call.arguments
+        )
+
+    def _apply(self, name: str, function: Function, values: Sequence[Typed], nodes: Sequence[Node]) -> Typed:
+        """Returns a call. A constant with a point is a DOUBLE beside one, as on Spark."""
+        if any(value.is_float for value in values):
+            values = [
+                self._typed(pl.lit(float(node.value)))
+                if isinstance(node, ConstantNode) and isinstance(node.value, Decimal)
+                else value
+                for value, node in zip(values, nodes, strict=True)
+            ]
+        try:
+            return self._typed(function(name, values))
+        except (TypeError, ValueError) as error:
+            if isinstance(error, SqlError):
+                raise
+            raise refused(
+                f"{name} of {len(values)} arguments", "a function has the arguments of Spark's"
+            ) from None
+
+    def _struct(self, call: CallNode) -> Typed:
+        fields: list[pl.Expr] = []
+        for number, node in enumerate(call.arguments):
+            if node == STAR:
+                fields += [pl.col(name) for name in self.columns]
+                continue
+            name = f"col{number + 1}"
+            if isinstance(node, ColumnNode):
+                name = node.names[-1]
+            if isinstance(node, CallNode) and node.name == "as":
+                name = str(_constant(node.arguments[1]))
+            fields.append(self._node(node).expr.alias(name))
+        return self._typed(pl.struct(*fields))
+
+    def _cast(self, call: CallNode) -> Typed:
+        """Returns a cast whose result no rule of formatting or rounding decides."""
+        value, text = self._node(call.arguments[0]), str(_constant(call.arguments[1]))
+        rule = (
+            "in process whole numbers are cast to longer ones, to DOUBLE and to STRING, and null to any type"
+        )
+        try:
+            wanted = dtype_of("cast", {"integer": "int", "long": "bigint"}.get(text, text))
+        except InputError:
+            raise refused(f"CAST AS {text}", rule) from None
+        target = Typed(value.expr, wanted)
+        longer = value.is_integer and target.is_integer and wanted.is_integer()
+        longer = longer and _bits(wanted) >= _bits(value.dtype)
+        simple = value.is_integer and (isinstance(wanted, (pl.Float64, pl.String)) or longer)
+        if not (simple or value.is_null or wanted == value.dtype):
+            raise refused(f"CAST of {value.dtype} AS {text}", rule)
+        return self._typed(value.expr.cast(wanted))
+
+    def _like(self, call: CallNode) -> Typed:
+        pattern = _constant(call.arguments[1])
+        value = self._node(call.arguments[0])
+        if not isinstance(pattern, str) or not value.is_text:
+            raise refused("LIKE", "in process a text is compared with a constant pattern")
+        return self._typed(value.expr.cast(pl.String).str.contains(like_pattern(pattern)))
+
+    def _date_part(self, call: CallNode) -> Typed:
+        field = str(_constant(call.arguments[0])) if call.arguments else ""
+        function = field_of_time(field)
+        if function is None or len(call.arguments) != 2:
+            raise refused(
+                f"{call.name}({field!r}, ...)", "in process a field is a year, month, day, hour or minute"
+            )
+        return self._typed(function(call.name, [self._node(call.arguments[1])]))
+
+
+def _bits(dtype: Any) -> int:
+    return {pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64}[type(dtype)]
+
+
+def _constant(node: Node) -> Any:
+    return node.value if isinstance(node, ConstantNode) else None
+
+
+def _dtype(value: Any) -> pl.DataType | None:
+    """Returns the type of a constant if it is not the one that Polars takes."""
+    if isinstance(value, bool) or not isinstance(value, (int, timedelta)):
+        return None
+    if isinstance(value, timedelta):
+        return pl.Duration("us")
+    return pl.Int32() if -(2**31) <= value < 2**31 else pl.Int64()

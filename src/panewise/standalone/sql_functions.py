@@ -1,0 +1,303 @@
+"""The functions that expressions have in process: computed by Polars, with their meaning on Spark.
+
+A function is here only if its results are those of Spark, for the types that it accepts. All others are
+refused by name (semantics 46.52).
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final, TypeAlias
+
+import polars as pl
+
+from panewise.errors import InputError, SqlError
+
+_INTEGERS: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64)
+_FLOATS: Final = (pl.Float32, pl.Float64)
+_REMEDY: Final = "run it on Spark, or compute the column before"
+
+
+@dataclass(frozen=True)
+class Typed:
+    """An expression of Polars, and the type of its values."""
+
+    expr: pl.Expr
+    dtype: pl.DataType
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the values are whole numbers."""
+        return isinstance(self.dtype, _INTEGERS)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the values are floating-point numbers."""
+        return isinstance(self.dtype, _FLOATS)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are whole or floating-point numbers, or all null."""
+        return self.is_integer or self.is_float or self.is_null
+
+    @property
+    def is_null(self) -> bool:
+        """Whether all values are null."""
+        return isinstance(self.dtype, pl.Null)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are texts, or all null."""
+        return isinstance(self.dtype, pl.String) or self.is_null
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the values are instants."""
+        return isinstance(self.dtype, pl.Datetime) and self.dtype.time_zone is not None
+
+
+Function: TypeAlias = Callable[[str, Sequence[Typed]], pl.Expr]
+
+
+def refused(what: str, rule: str, remedy: str = _REMEDY) -> SqlError:
+    """Returns the error for what has another meaning here, or none."""
+    return SqlError(what, rule, remedy)
+
+
+def _shown(name: str, arguments: Sequence[Typed]) -> str:
+    return f"{name} of {', '.join(str(argument.dtype) for argument in arguments)}"
+
+
+def _check(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -> None:
+    if not accepted:
+        raise refused(_shown(name, arguments), f"in process {rule}")
+
+
+def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        left, right = arguments
+        numbers = left.is_number and right.is_number
+        moved = name in "+-" and left.is_time and isinstance(right.dtype, pl.Duration)
+        between = name == "-" and left.is_time and right.is_time
+        rule = "whole and floating-point numbers, instants and lengths of time are added and subtracted"
+        _check(name, arguments, accepted=numbers or moved or between, rule=rule)
+        return do(left.expr, right.expr)
+
+    return function
+
+
+def _divide(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    left, right = arguments
+    _check(name, arguments, accepted=left.is_number and right.is_number, rule="numbers are divided")
+    return left.expr.cast(pl.Float64) / _not_zero(right).cast(pl.Float64)
+
+
+def _remainder(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns the remainder with the sign of the dividend, as Spark has it."""
+    left, right = arguments
+    _check(
+        name, arguments, accepted=left.is_integer and right.is_integer, rule="whole numbers have a remainder"
+    )
+    return (left.expr.abs() % _not_zero(right).abs()) * left.expr.sign()
+
+
+def _not_zero(divisor: Typed) -> pl.Expr:
+    """Returns a divisor; a zero in it is an error when it is computed, as on Spark."""
+
+    def checked(values: pl.Series) -> pl.Series:
+        if (values == 0).any():
+            raise InputError("a division by zero", "Spark refuses it, and so does this", "use nullif(x, 0)")
+        return values
+
+    return divisor.expr.map_batches(checked, return_dtype=divisor.dtype)
+
+
+def _comparison(do: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        left, right = arguments
+        _check(name, arguments, accepted=comparable(left, right), rule="values of one kind are compared")
+        return do(left.expr, right.expr)
+
+    return function
+
+
+def comparable(left: Typed, right: Typed) -> bool:
+    """Returns whether Spark and Polars compare these values alike."""
+    if left.is_null or right.is_null:
+        return True
+    simple = not isinstance(left.dtype, (pl.List, pl.Struct, pl.Object))
+    decimals = isinstance(left.dtype, pl.Decimal) and (
+        right.is_integer or isinstance(right.dtype, pl.Decimal)
+    )
+    decimals = decimals or (isinstance(right.dtype, pl.Decimal) and left.is_integer)
+    return simple and ((left.is_number and right.is_number) or left.dtype == right.dtype or decimals)
+
+
+def _in(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    first, *others = arguments
+    equal = _comparison(pl.Expr.eq)
+    return reduce(pl.Expr.or_, [equal("=", [first, other]) for other in others])
+
+
+def _boolean(do: Callable[..., pl.Expr]) -> Function:
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        accepted = all(isinstance(argument.dtype, (pl.Boolean, pl.Null)) for argument in arguments)
+        _check(name, arguments, accepted=accepted, rule=f"{name} connects conditions")
+        return do(*(argument.expr.cast(pl.Boolean) for argument in arguments))
+
+    return function
+
+
+def _case(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    *branches, default = arguments
+    _check_one_type(name, [*branches[1::2], default])
+    choice = default.expr
+    for condition, value in reversed([*zip(branches[::2], branches[1::2], strict=True)]):
+        choice = pl.when(condition.expr).then(value.expr).otherwise(choice)
+    return choice
+
+
+def _if(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    condition, *values = arguments
+    default = values[1] if len(values) > 1 else Typed(pl.lit(None), pl.Null())
+    return _case(name, [condition, values[0], default])
+
+
+def _check_one_type(name: str, values: Sequence[Typed]) -> None:
+    known = [value for value in values if not value.is_null]
+    numbers = all(value.is_integer for value in known) or all(value.is_float for value in known)
+    accepted = numbers or len({str(value.dtype) for value in known}) <= 1
+    _check(name, values, accepted=accepted, rule="the values of a choice have one type")
+
+
+def _coalesce(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    _check_one_type(name, arguments)
+    return pl.coalesce([argument.expr for argument in arguments])
+
+
+def _nullif(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    equal = _comparison(pl.Expr.eq)(name, arguments)
+    return pl.when(equal.fill_null(False)).then(None).otherwise(arguments[0].expr)
+
+
+def _of_texts(do: Callable[..., pl.Expr]) -> Function:
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        _check(
+            name, arguments, accepted=all(argument.is_text for argument in arguments), rule="it takes texts"
+        )
+        return do(*(argument.expr.cast(pl.String) for argument in arguments))
+
+    return function
+
+
+def _concat(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    accepted = all(argument.is_text or argument.is_integer for argument in arguments)
+    _check(name, arguments, accepted=accepted, rule="texts and whole numbers are concatenated")
+    return pl.concat_str([argument.expr.cast(pl.String) for argument in arguments])
+
+
+def _of_number(do: Callable[[pl.Expr], pl.Expr], *, whole: bool) -> Function:
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        accepted = len(arguments) == 1 and (arguments[0].is_float or (whole and arguments[0].is_integer))
+        _check(name, arguments, accepted=accepted, rule="it takes one number")
+        return do(arguments[0].expr)
+
+    return function
+
+
+def _to_whole(do: Callable[[pl.Expr], pl.Expr]) -> Function:
+    return _of_number(lambda expr: do(expr).cast(pl.Int64), whole=False)
+
+
+def _of_time(do: Callable[[Any], pl.Expr]) -> Function:
+    """Returns a function of instants, in the time zone UTC, or of dates."""
+
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        accepted = len(arguments) == 1 and (arguments[0].is_time or isinstance(arguments[0].dtype, pl.Date))
+        _check(name, arguments, accepted=accepted, rule="it takes an instant")
+        expr = arguments[0].expr
+        return do((expr.dt.convert_time_zone("UTC") if arguments[0].is_time else expr).dt).cast(pl.Int32)
+
+    return function
+
+
+def like_pattern(pattern: str) -> str:
+    r"""Returns the regular expression of a pattern of LIKE.
+
+    >>> like_pattern("a%_.")
+    '(?s)^a.*.\\.$'
+    """
+    parts = (
+        ".*" if part == "%" else "." if part == "_" else re.escape(part)
+        for part in re.findall(r"\\?.", pattern, re.DOTALL)
+        for part in [part if part in ("%", "_") else part.removeprefix("\\") or part]
+    )
+    return f"(?s)^{''.join(parts)}$"
+
+
+_PARTS: Final[Mapping[str, Callable[[Any], pl.Expr]]] = {
+    "year": lambda dt: dt.year(),
+    "quarter": lambda dt: dt.quarter(),
+    "month": lambda dt: dt.month(),
+    "day": lambda dt: dt.day(),
+    "dayofmonth": lambda dt: dt.day(),
+    "dayofyear": lambda dt: dt.ordinal_day(),
+    "weekofyear": lambda dt: dt.week(),
+    "hour": lambda dt: dt.hour(),
+    "minute": lambda dt: dt.minute(),
+}
+
+FUNCTIONS: Final[Mapping[str, Function]] = {
+    "+": _arithmetic(lambda left, right: left + right),
+    "-": _arithmetic(lambda left, right: left - right),
+    "*": _arithmetic(lambda left, right: left * right),
+    "/": _divide,
+    "%": _remainder,
+    "mod": _remainder,
+    "=": _comparison(pl.Expr.eq),
+    "<>": _comparison(pl.Expr.ne),
+    "<": _comparison(pl.Expr.lt),
+    "<=": _comparison(pl.Expr.le),
+    ">": _comparison(pl.Expr.gt),
+    ">=": _comparison(pl.Expr.ge),
+    "<=>": _comparison(pl.Expr.eq_missing),
+    "in": _in,
+    "and": _boolean(pl.Expr.and_),
+    "or": _boolean(pl.Expr.or_),
+    "not": _boolean(pl.Expr.not_),
+    "isnull": lambda _, arguments: arguments[0].expr.is_null(),
+    "isnotnull": lambda _, arguments: arguments[0].expr.is_not_null(),
+    "negative": _of_number(pl.Expr.neg, whole=True),
+    "abs": _of_number(pl.Expr.abs, whole=True),
+    "sqrt": _of_number(pl.Expr.sqrt, whole=False),
+    "floor": _to_whole(pl.Expr.floor),
+    "ceil": _to_whole(pl.Expr.ceil),
+    "case": _case,
+    "if": _if,
+    "coalesce": _coalesce,
+    "nvl": _coalesce,
+    "ifnull": _coalesce,
+    "nullif": _nullif,
+    "||": _concat,
+    "concat": _concat,
+    "upper": _of_texts(lambda text: text.str.to_uppercase()),
+    "ucase": _of_texts(lambda text: text.str.to_uppercase()),
+    "lower": _of_texts(lambda text: text.str.to_lowercase()),
+    "lcase": _of_texts(lambda text: text.str.to_lowercase()),
+    "length": _of_texts(lambda text: text.str.len_chars().cast(pl.Int32)),
+    "char_length": _of_texts(lambda text: text.str.len_chars().cast(pl.Int32)),
+    "trim": _of_texts(lambda text: text.str.strip_chars(" ")),
+    "ltrim": _of_texts(lambda text: text.str.strip_chars_start(" ")),
+    "rtrim": _of_texts(lambda text: text.str.strip_chars_end(" ")),
+    "startswith": _of_texts(lambda text, start: text.str.starts_with(start)),
+    "endswith": _of_texts(lambda text, end: text.str.ends_with(end)),
+    "contains": _of_texts(lambda text, part: text.str.contains(part, literal=True)),
+    **{name: _of_time(do) for name, do in _PARTS.items()},
+}
+
+
+def field_of_time(field: str) -> Function | None:
+    """Returns the function for a field of an instant in date_part, None if there is none."""
+    do = _PARTS.get(field.lower())
+    return None if do is None else _of_time(do)

@@ -1,0 +1,231 @@
+"""`sql`, which runs a text of SQL over frames of Polars or PyArrow in this process (semantics 46.50)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from panewise.chrono import DurationLike, InstantLike, instant_us
+from panewise.errors import InputError, SqlError
+from panewise.sql import compile_sql
+from panewise.sql.application import query_words
+from panewise.sql.parameters import with_parameters
+from panewise.sql.stages import CompiledQuery
+from panewise.standalone.batches import Frame, frame_for
+from panewise.standalone.schema import dtype_of
+from panewise.standalone.sql_stages import NodeBuilder, Rejected, Schema, StepInput
+
+
+@dataclass(frozen=True, repr=False)
+class SqlOutput:
+    """What a query emits in a step, or over its whole input.
+
+    Attributes:
+        rows: the rows, with the columns of the SELECT list.
+        late: the late rows of all operators: `row`, `reason` and the others of semantics 13.4.
+        invalid: the invalid rows of all operators: `row` and `reason` (semantics 15).
+    """
+
+    rows: pl.DataFrame
+    late: pl.DataFrame
+    invalid: pl.DataFrame
+
+    @property
+    def panes(self) -> pl.DataFrame:
+        """The rows, by the name that they have for windows."""
+        return self.rows
+
+    def __repr__(self) -> str:
+        counts = f"{self.rows.height} rows, {self.late.height} late, {self.invalid.height} invalid"
+        return f"<SqlOutput: {counts}>\n{self.rows}"
+
+    def _repr_html_(self) -> str:
+        """Returns the rows, and the numbers of late and invalid rows, as HTML for notebooks."""
+        counts = f"{self.late.height} late rows, {self.invalid.height} invalid rows"
+        return f"{self.rows._repr_html_()}<p>{escape(counts)}</p>"
+
+
+class SqlQuery:
+    """A query of SQL in this process, whose input arrives in steps.
+
+    The watermark of a table with `WATERMARK ts DELAY OF ...` follows its rows: after a step it is the highest
+    time so far minus the delay. The query reads no clock.
+
+    Args:
+        text: the query.
+        args: the values of parameters: a mapping for `:name`, a list for `?`.
+        update: as in :func:`panewise.spark.sql`.
+        tables: the columns of each table, with types as those of :class:`StandaloneOperator`.
+
+    Raises:
+        SqlError: if the text breaks a rule, or has a part that only Spark runs, which the error names.
+        SpecError: if an operator does not fit its columns.
+        InputError: if a type is unknown.
+
+    >>> query = SqlQuery('''
+    ...     SELECT k, sum(v) AS total
+    ...     FROM TUMBLE(t WATERMARK ts DELAY OF INTERVAL '0' SECONDS, ts, INTERVAL '1' HOUR)
+    ...     GROUP BY k, window_start, window_end
+    ... ''', t={"ts": "timestamp", "k": "string", "v": "bigint"})
+    >>> from datetime import UTC, datetime
+    >>> def rows(hour, v):
+    ...     return pl.DataFrame({"ts": [datetime(2024, 1, 1, hour, tzinfo=UTC)], "k": ["a"], "v": [v]})
+    >>> query.add(t=rows(12, 1)).rows.height
+    0
+    >>> query.add(t=rows(13, 2)).rows.rows()
+    [('a', 1)]
+    >>> query.finish().rows.rows()
+    [('a', 2)]
+
+    Source: semantics 46.50 to 46.53.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        /,
+        args: Mapping[str, Any] | Sequence[Any] | None = None,
+        *,
+        update: DurationLike | None = None,
+        **tables: Mapping[str, Any],
+    ) -> None:
+        schemas = {
+            name: {column: dtype_of(column, dtype) for column, dtype in columns.items()}
+            for name, columns in tables.items()
+        }
+        self._run = SqlRun(with_parameters(text, args), schemas, update, follows=True)
+
+    def add(self, **tables: Frame) -> SqlOutput:
+        """Adds rows to tables as one batch, and returns what the query emits.
+
+        Args:
+            tables: Polars DataFrames, or tables or record batches of PyArrow, by the names of tables.
+
+        Raises:
+            InputError: if there is no such table, or a column is missing or has another type.
+        """
+        return self._run.step(tables)
+
+    def advance(
+        self, watermarks: Mapping[str, InstantLike] | None = None, clock: InstantLike | None = None
+    ) -> SqlOutput:
+        """Moves clocks, and returns what the query emits.
+
+        Args:
+            watermarks: the watermarks of tables, by their names; a lower one changes nothing.
+            clock: processing time; an earlier one changes nothing.
+        """
+        reached = {name: instant_us(instant, "watermark") for name, instant in (watermarks or {}).items()}
+        return self._run.step({}, reached, None if clock is None else instant_us(clock, "clock"))
+
+    def finish(self) -> SqlOutput:
+        """Ends the inputs, and returns what the query emits. Rows that are added later are refused."""
+        return self._run.step({}, finish=True)
+
+    def explain(self) -> str:
+        """Returns a description in words of what is emitted and when."""
+        return "\n".join(query_words(self._run.compiled))
+
+
+def sql(
+    text: str,
+    /,
+    args: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    update: DurationLike | None = None,
+    **tables: Frame,
+) -> SqlOutput:
+    """Runs a query of SQL over frames in this process, without Spark.
+
+    The frames are the whole input: one batch, and then the end. The result is that of Spark over batch
+    DataFrames. Expressions have the functions of semantics 46.52. What differs from Spark is refused by name.
+
+    Args:
+        text: the query, as :func:`panewise.spark.sql` takes it.
+        args: the values of parameters: a mapping for `:name`, a list for `?`.
+        update: as in :func:`panewise.spark.sql`.
+        tables: Polars DataFrames, or tables or record batches of PyArrow, by the names of tables.
+
+    Raises:
+        SqlError: if the text breaks a rule, or has a part that only Spark runs, which the error names.
+        SpecError: if an operator does not fit its columns.
+        InputError: if a table is no frame.
+
+    >>> from datetime import UTC, datetime
+    >>> orders = pl.DataFrame({"ts": [datetime(2024, 1, 1, 12, n, tzinfo=UTC) for n in (1, 2)], "v": [1, 2]})
+    >>> sql("SELECT sum(v) AS total FROM orders GROUP BY window(ts, '1 hour')", orders=orders).rows.rows()
+    [(3,)]
+
+    Source: semantics 46.50 to 46.52.
+    """
+    frames = {name: _polars(name, frame) for name, frame in tables.items()}
+    schemas = {name: dict(frame.schema) for name, frame in frames.items()}
+    run = SqlRun(with_parameters(text, args), schemas, update, follows=False)
+    return run.step(frames, finish=True)
+
+
+def _polars(name: str, frame: Any) -> pl.DataFrame:
+    if isinstance(frame, (pa.Table, pa.RecordBatch)):
+        frame = pl.from_arrow(frame)
+    if not isinstance(frame, pl.DataFrame):
+        rule = "a table is a Polars DataFrame, or a table or record batch of PyArrow"
+        raise InputError(f"a table {name} of the type {type(frame).__name__}", rule, "give one of these")
+    return frame
+
+
+class SqlRun:
+    """The nodes of a text.
+
+    Args:
+        text: the query, without parameters.
+        schemas: the columns of the tables, by name.
+        update: as in :func:`sql`.
+        follows: whether the watermarks of tables follow their rows.
+    """
+
+    def __init__(
+        self, text: str, schemas: Mapping[str, Schema], update: DurationLike | None = None, *, follows: bool
+    ) -> None:
+        self.compiled: CompiledQuery = compile_sql(text, update=update)
+        if self.compiled.tail is not None:
+            place, end = self.compiled.place, self.compiled.place + len(self.compiled.tail)
+            rule = "in process rows are not sorted or limited behind a query"
+            remedy = "leave it out, and sort the rows of the result"
+            raise SqlError(self.compiled.tail, rule, remedy, sql=text, start=place, end=end)
+        self.schemas = {name.lower(): _microseconds(schema) for name, schema in schemas.items()}
+        self.node = NodeBuilder(self.schemas, follows).node(self.compiled.stage)
+
+    def step(
+        self,
+        tables: Mapping[str, Frame],
+        watermarks: Mapping[str, int] | None = None,
+        clock: int | None = None,
+        *,
+        finish: bool = False,
+    ) -> SqlOutput:
+        """Takes a step with all that happens in it."""
+        named = {name.lower(): frame for name, frame in tables.items()}
+        reached = {name.lower(): watermark for name, watermark in (watermarks or {}).items()}
+        unknown = sorted((named.keys() | reached.keys()) - self.schemas.keys())
+        if unknown:
+            rule = f"the tables of this query are {sorted(self.schemas)}"
+            raise InputError(f"a table {unknown[0]}", rule, "give one of these")
+        frames = {name: frame_for(self.schemas[name], frame) for name, frame in named.items()}
+        rejected = Rejected()
+        rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
+        return SqlOutput(rows, _together(rejected.late), _together(rejected.invalid))
+
+
+def _microseconds(schema: Mapping[str, pl.DataType]) -> Schema:
+    """Returns columns whose instants are in microseconds, as those of Spark."""
+    return {
+        name: pl.Datetime("us", dtype.time_zone) if isinstance(dtype, pl.Datetime) else dtype
+        for name, dtype in schema.items()
+    }
+
+
+def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()

@@ -1,0 +1,176 @@
+"""The command `panewise sql`: what it checks and explains without Spark, and how it runs a script."""
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from panewise.cli import main, sql
+from tests.house.sources import ROOT
+
+EXAMPLE = ROOT / "examples" / "revenue" / "revenue.sql"
+BAD = "CREATE TABLE t USING console;\nINSERT INTO t SELECT 1 FROM nowhere"
+
+
+def test_the_example_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    """semantics 46.43, 46.47"""
+    assert main(["sql", "--check", str(EXAMPLE)]) == 0
+    assert main(["sql", "--explain", str(EXAMPLE)]) == 0
+    assert "its late rows are written to late_orders" in capsys.readouterr().out
+
+
+def test_a_wrong_script_names_its_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 46.43, 46.47"""
+    script = tmp_path / "job.sql"
+    script.write_text(BAD, encoding="utf-8")
+    assert main(["sql", "--check", str(script)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(f"{script}:2:29: a table nowhere | a table is one of the script")
+    assert lines[-2:] == ["  INSERT INTO t SELECT 1 FROM nowhere", "                              ^^^^^^^"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(BAD))
+    assert main(["sql", "--explain", "-"]) == 2
+    assert "<stdin>:2:29" in capsys.readouterr().err
+
+
+def test_wrong_arguments(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """semantics 46.47"""
+    assert main(["sql", str(tmp_path / "none.sql")]) == 2
+    assert "a script is a file of text" in capsys.readouterr().err
+    assert main(["sql", "--check", "--conf", "x", str(EXAMPLE)]) == 2
+    assert "a setting is KEY=VALUE" in capsys.readouterr().err
+
+
+def test_checking_needs_no_pyspark() -> None:
+    """semantics 46.47"""
+    code = (
+        "import sys; sys.modules['pyspark'] = None; from panewise.cli import main; "
+        f"sys.exit(main(['sql', *sys.argv[1:], {str(EXAMPLE)!r}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'panewise[spark]'" in done.stderr
+
+
+class Query:
+    """A query that ends when it has been waited for twice."""
+
+    def __init__(self, watermark: int | None) -> None:
+        self.query, self.waits, self.isActive = self, 0, True
+        metrics = {"rows_in": 1200, "late": 1, "invalid": None, "panes": 7, "watermark": watermark}
+        self.recentProgress = [
+            {"runId": "r", "batchId": 3, "observedMetrics": {"panewise": metrics}, "eventTime": {}},
+            {"runId": "r", "batchId": 4, "observedMetrics": {}, "numInputRows": 5, "eventTime": {}},
+        ]
+
+    def awaitTermination(self, timeout: float) -> bool:
+        self.waits += 1
+        self.isActive = self.waits < 2
+        return not self.isActive
+
+    def exception(self) -> None:
+        return None
+
+
+def test_progress_is_lines_or_a_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 46.47"""
+    queries: Any = {"revenue": Query(1_704_067_200_000_000), "t": Query(None)}
+    sql._Display(quiet=False).wait(queries)
+    lines = capsys.readouterr().err.splitlines()
+    figures = "batch 4, rows in 1,205, late 1, invalid 0, panes 7, watermark 2024-01-01 00:00:00Z"
+    assert lines[0] == f"table revenue, state running, {figures}"
+    assert f"table revenue, state ended, {figures}" in lines
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    sql._Display(quiet=False).wait({"revenue": Query(None)})  # type: ignore[dict-item]
+    shown = capsys.readouterr().err
+    assert shown.count("\x1b[2A") == 2
+    assert "\x1b[Ktable    state    batch  rows in  late  invalid  panes  watermark\n" in shown
+
+
+def example_in(folder: Path) -> Path:
+    """Returns a copy of the example in a folder, with its orders and its outputs."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    text = text.replace("'out/", f"'{folder}/").replace("'examples/revenue/", f"'{folder}/")
+    (folder / "orders").mkdir()
+    for number, path in enumerate(sorted((EXAMPLE.parent / "orders").iterdir()), 1):
+        copy = folder / "orders" / path.name
+        copy.write_bytes(path.read_bytes())
+        os.utime(copy, (number, number))  # Spark reads files in the order of these times
+    script = folder / "revenue.sql"
+    script.write_text(text, encoding="utf-8")
+    return script
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+def test_the_example_has_the_output_of_the_page(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """semantics 46.40, 46.45 to 46.47"""
+    time_zone = spark.conf.get("spark.sql.session.timeZone")
+    script = str(example_in(tmp_path))
+    assert main(["sql", script]) == 0
+    output = capfd.readouterr()
+    page = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
+    assert output.out.strip() in page
+    assert EXAMPLE.read_text(encoding="utf-8").strip() in page
+    last = [line for line in output.err.splitlines() if line.startswith("table revenue, state ended")][-1]
+    assert "rows in 9, late 1, invalid 1," in last
+    main_fd, terminal = pty.openpty()
+    with os.fdopen(terminal, "w", encoding="utf-8") as standard_error, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", standard_error)
+        assert main(["sql", script]) == 0  # it continues, and there is nothing new
+        standard_error.flush()
+        shown = os.read(main_fd, 65536).decode()
+    os.close(main_fd)
+    assert "\x1b[" in shown
+    assert "watermark" in shown
+    assert capfd.readouterr().out.split("\n")[:12] == output.out.split("\n")[:12]
+    spark.conf.set("spark.sql.session.timeZone", time_zone or "UTC")
+
+
+@pytest.mark.spark
+def test_a_query_that_fails(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """semantics 46.47"""
+    script = tmp_path / "job.sql"
+    script.write_text(
+        f"""SET panewise.trigger = 'available now';
+        CREATE TEMPORARY VIEW o (price DECIMAL(10, 2)) USING json LOCATION '{EXAMPLE.parent}/orders';
+        CREATE TABLE t USING memory OPTIONS (checkpoint '{tmp_path}/c');
+        INSERT INTO t SELECT raise_error('no price') AS x FROM o""",
+        encoding="utf-8",
+    )
+    assert main(["sql", "--quiet", str(script)]) == 1
+    assert "panewise: the query of t failed:" in capsys.readouterr().err
+
+
+def test_ctrl_c_stops_the_queries(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 46.47"""
+
+    def interrupted(self: object, queries: object) -> None:
+        raise KeyboardInterrupt
+
+    script = tmp_path / "job.sql"
+    script.write_text(
+        f"""CREATE TEMPORARY VIEW r USING rate OPTIONS (rowsPerSecond 1);
+        CREATE TABLE t USING memory OPTIONS (checkpoint '{tmp_path}/c'); INSERT INTO t SELECT value FROM r""",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(sql._Display, "wait", interrupted)
+    assert main(["sql", "--quiet", str(script)]) == 130
+    assert [query.name for query in spark.streams.active if query.name == "t"] == []

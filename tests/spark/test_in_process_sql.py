@@ -1,0 +1,45 @@
+"""Expressions and transcripts of SQL have the same results in process and on Spark."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.spark import sql
+from panewise.sql import compile_sql
+from tests.nightly import nightly
+from tests.sql.player import _sorted, documents, events_of
+from tests.standalone.test_sql_expressions import EXPRESSIONS, ROWS, computed
+from tests.standalone.test_streaming_sql import frames_of, tables_of, wanted
+
+
+def test_expressions_have_the_values_of_spark(spark: SparkSession) -> None:
+    """semantics 46.52"""
+    df = spark.createDataFrame(ROWS.with_columns(row=pl.int_range(3)).to_arrow())
+    df.createOrReplaceTempView("t")
+    names = [f"c{number}" for number in range(len(EXPRESSIONS))]
+    columns = ", ".join(f"{text} AS {name}" for text, name in zip(EXPRESSIONS, names, strict=True))
+    table = pl.DataFrame(spark.sql(f"SELECT {columns} FROM t ORDER BY row").toArrow())
+    for text, name in zip(EXPRESSIONS, names, strict=True):
+        here, there = computed(text), table[name].to_list()
+        assert repr(here if len(here) > 1 else here * 3) == repr(there), text
+
+
+BATCHES = [(file, document) for file, document in documents() if not {"events", "time"} & {*document}]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [nightly(document) for _, document in BATCHES],
+    ids=[f"{file}: {document['name']}" for file, document in BATCHES],
+)
+def test_transcript_on_spark(spark: SparkSession, document: dict[str, Any]) -> None:
+    """semantics 46, 46.50: the same rows as in process"""
+    names = tables_of(compile_sql(document["sql"]).stage)
+    frames = frames_of(names, events_of(document)[0])
+    made = sql(document["sql"], **{name: spark.createDataFrame(df.to_arrow()) for name, df in frames.items()})
+    rows = (
+        made if isinstance(made, DataFrame) else getattr(made, "panes" if hasattr(made, "panes") else "rows")
+    )
+    assert _sorted(pl.DataFrame(rows.toArrow()).to_dicts()) == wanted(document)

@@ -1,0 +1,190 @@
+"""Expressions in process. That they have Spark's results is tested in tests/spark/test_in_process_sql.py."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+from panewise.errors import InputError, SqlError
+from panewise.standalone.sql_expressions import Scope
+from panewise.standalone.sql_functions import FUNCTIONS
+
+ROWS = pl.DataFrame(
+    {
+        "i": [7, -7, None],
+        "j": [3, 3, 2],
+        "f": [2.5, -0.0, float("nan")],
+        "s": ["a%b", "Ä c ", None],
+        "b": [True, False, None],
+        "ts": [
+            datetime(2024, 2, 29, 12, 30, tzinfo=UTC),
+            datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC),
+            None,
+        ],
+        "r": [{"x": 1, "Y": {"z": "p"}}, {"x": 2, "Y": {"z": None}}, None],
+        "a b": [1, 2, 3],
+    }
+)
+
+# Spark computes these, too.
+EXPRESSIONS = [
+    *(
+        "i + j",
+        "i - 2",
+        "i * j",
+        "i / j",
+        "i % j",
+        "mod(i, j)",
+        "-i",
+        "abs(i)",
+        "i + 1.5D",
+        "f * 2.5",
+        "f > 1.5",
+    ),
+    *(
+        "i = 7",
+        "i <> 7",
+        "i < 2.5",
+        "f = f",
+        "f <= 0",
+        "f >= 0",
+        "f > 100",
+        "i <=> NULL",
+        "s = 'a%b'",
+        "'b' > s",
+    ),
+    *("b AND i > 0", "b OR i > 0", "NOT b", "b IS NULL", "isnull(s)", "isnotnull(s)", "i IS NOT NULL"),
+    *(
+        "i IN (1, 7)",
+        "i IN (1, NULL)",
+        "s NOT IN ('x')",
+        "i BETWEEN -7 AND 0",
+        "ts < TIMESTAMP '2000-01-01 00:00:00'",
+    ),
+    *("CASE WHEN i > 0 THEN 'p' WHEN i < 0 THEN 'n' END", "CASE j WHEN 3 THEN 1 ELSE 0 END", "if(b, i, j)"),
+    *("coalesce(i, j, 0)", "nvl(s, '')", "ifnull(i, j)", "nullif(j, 3)", "s || '!' || j", "concat(s, s)"),
+    *("upper(s)", "lower(s)", "length(s)", "trim(s)", "ltrim(s)", "rtrim(s)", "char_length(s)", "lcase('X')"),
+    *(
+        "startswith(s, 'a')",
+        "endswith(s, ' ')",
+        "contains(s, '%')",
+        "s LIKE 'a%'",
+        "s LIKE '_\\\\%b'",
+        "ucase('x')",
+    ),
+    *(
+        "sqrt(abs(f))",
+        "floor(2.5D)",
+        "ceil(-2.5D)",
+        "CAST(i AS DOUBLE)",
+        "CAST(i AS STRING)",
+        "CAST(NULL AS INT)",
+    ),
+    *(
+        "year(ts)",
+        "quarter(ts)",
+        "month(ts)",
+        "day(ts)",
+        "hour(ts)",
+        "minute(ts)",
+        "dayofmonth(ts)",
+        "dayofyear(ts)",
+    ),
+    *(
+        "weekofyear(ts)",
+        "date_part('minute', ts)",
+        "ts + INTERVAL '1' HOUR",
+        "ts - INTERVAL '0.000001' SECOND",
+    ),
+    *(
+        "ts - ts > INTERVAL '0' SECOND",
+        "r.x",
+        "t.r.Y.z",
+        "`a b` + t.`a b`",
+        "I + T.J",
+        "(i)",
+        "TRUE",
+        "2147483648",
+    ),
+    *("ts = TIMESTAMP '2024-02-29 12:30:00Z'", "DATE '2024-01-01' < DATE '2024-02-01'", "1e3"),
+]
+
+
+def computed(text: str) -> list[Any]:
+    scope = Scope(dict(ROWS.schema), "t")
+    return ROWS.select(value=scope.typed(text).expr)["value"].to_list()
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_an_expression_has_a_type_and_values(text: str) -> None:
+    """semantics 46.52"""
+    assert len(computed(text)) in (1, 3)
+
+
+def test_all_functions_are_in_the_expressions() -> None:
+    """semantics 46.52"""
+    joined = " ".join(EXPRESSIONS).lower()
+    named = [name for name in FUNCTIONS if name.isidentifier() and name != "negative"]
+    assert [name for name in named if name not in joined] == []
+
+
+def test_values() -> None:
+    """semantics 46.52"""
+    assert computed("i % j") == [1, -1, None]
+    assert computed("i / j") == [7 / 3, -7 / 3, None]
+    assert computed("s LIKE '_\\\\%b'") == [True, False, None]
+    assert computed("i IN (1, NULL)") == [None, None, None]
+    assert computed("CASE WHEN i > 0 THEN 'p' WHEN i < 0 THEN 'n' END") == ["p", "n", None]
+    assert computed("t.r.Y.z") == ["p", None, None]
+
+
+def test_a_division_by_zero_is_an_error() -> None:
+    """semantics 46.52"""
+    for text in ("1 / (j - 3)", "i % (j - 3)"):
+        with pytest.raises((InputError, pl.exceptions.ComputeError), match="a division by zero"):
+            computed(text)
+
+
+REFUSED = [
+    ("sha2(s, 256)", "sha2"),
+    ("round(f)", "round"),
+    ("w", "a column w"),
+    ("u.i", "a column u.i"),
+    ("r.w", "a field w"),
+    ("i + s", r"\+ of Int64, String"),
+    ("i + 1.5", r"\+ of Int64, Decimal"),
+    ("f % 2", "whole numbers have a remainder"),
+    ("i = s", "values of one kind are compared"),
+    ("r = r", "values of one kind are compared"),
+    ("if(b, i, s)", "the values of a choice have one type"),
+    ("upper(i)", "it takes texts"),
+    ("s || f", "texts and whole numbers are concatenated"),
+    ("sqrt(i)", "it takes one number"),
+    ("year(i)", "it takes an instant"),
+    ("b AND i", "and connects conditions"),
+    ("CAST(f AS INT)", "CAST of Float64 AS int"),
+    ("CAST(i AS INT)", "CAST of Int64 AS int"),
+    ("CAST(i AS GEOMETRY)", "CAST AS"),
+    ("s LIKE s", "a constant pattern"),
+    ("date_part('era', ts)", "a field is a year"),
+    ("upper(s, s)", "a function has the arguments of Spark's"),
+    ("i + j * (SELECT 1)", "SELECT 1"),
+    ("s[0]", "columns, constants and known functions"),
+    ("INTERVAL '1' MONTH", "INTERVAL '1' MONTH"),
+    ("DATE 'x'", "DATE 'x'"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_what_is_refused(text: str, message: str) -> None:
+    """semantics 46.52"""
+    with pytest.raises(SqlError, match=message):
+        computed(text)
+
+
+def test_structs() -> None:
+    """semantics 46.52"""
+    [first, *_] = computed("struct(i, j + 1 AS n, j + 2)")
+    assert first == {"i": 7, "n": 4, "col3": 5}
+    assert list(computed("struct(*, 1 AS one)")[0]) == [*ROWS.columns, "one"]

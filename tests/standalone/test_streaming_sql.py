@@ -1,0 +1,175 @@
+"""SQL in process: the transcripts of SQL, whole and in steps, and what is refused."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from panewise.errors import InputError, SqlError
+from panewise.sql import compile_sql
+from panewise.sql.stages import JoinStage, Stage, TableStage, walk
+from panewise.standalone import SqlOutput, SqlQuery, sql
+from panewise.standalone.streaming_sql import SqlRun
+from tests.sql.player import _sorted, documents, events_of, instant, microseconds
+
+# A table here has the event time that its WATERMARK names, and no other.
+NAMED = [(file, document) for file, document in documents() if "time" not in document]
+DOCUMENTS = [document for _, document in NAMED]
+IDS = [f"{file}: {document['name']}" for file, document in NAMED]
+EMPTY = {
+    "k": pl.Int64,
+    "ts": pl.Datetime("us", "UTC"),
+    "v": pl.Int64,
+    "w": pl.Int64,
+}  # of a table without rows
+
+
+def tables_of(stage: Stage) -> dict[str, str]:
+    """Returns the names of the tables of a text, each with the name of its rows in a transcript."""
+    if not isinstance(stage, JoinStage):
+        return {one.name or "": "rows" for one in walk(stage) if isinstance(one, TableStage)}
+    sides = zip((stage.left, stage.right), stage.names, strict=True)
+    return {
+        table: name if shown == "rows" else shown
+        for side, name in sides
+        for table, shown in tables_of(side).items()
+    }
+
+
+def frames_of(
+    names: Mapping[str, str], event: Mapping[str, Any], schemas: Any = None
+) -> dict[str, pl.DataFrame]:
+    schema = schemas or dict.fromkeys(names)
+    return {
+        table: pl.DataFrame(
+            event.get(shown, event.get(table, [])), schema=schema[table], infer_schema_length=None
+        )
+        for table, shown in names.items()
+    }
+
+
+def wanted(event: Mapping[str, Any]) -> list[str]:
+    return _sorted([{name: instant(value) for name, value in row.items()} for row in event.get("expect", [])])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=IDS)
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+def test_transcript(document: dict[str, Any]) -> None:
+    """semantics 46.50, 46.51"""
+    text, events = document["sql"], events_of(document)
+    names = tables_of(compile_sql(text).stage)
+    if "events" not in document:
+        assert _sorted(sql(text, **frames_of(names, events[0])).rows.to_dicts()) == wanted(document)
+        return
+    keys = {*names, *names.values()}
+    together = {key: [row for event in events for row in event.get(key, [])] for key in keys}
+    schemas = {name: dict(frame.schema) or EMPTY for name, frame in frames_of(names, together).items()}
+    # The watermarks of a transcript move by its events.
+    run = SqlRun(text, schemas, document.get("update"), follows=False)
+    for event in events:
+        assert _sorted(stepped(run, names, event, schemas).rows.to_dicts()) == wanted(event)
+
+
+def stepped(run: SqlRun, names: Mapping[str, str], event: Mapping[str, Any], schemas: Any) -> SqlOutput:
+    watermarks = dict.fromkeys(names, microseconds(event["watermark"])) if "watermark" in event else {}
+    clock = microseconds(event["clock"]) if "clock" in event else None
+    return run.step(frames_of(names, event, schemas), watermarks, clock, finish="finish" in event)
+
+
+def at(minute: int, hour: int = 12) -> datetime:
+    return datetime(2024, 1, 1, hour, minute, tzinfo=UTC)
+
+
+ORDERS = pl.DataFrame({"ts": [at(1), at(2), None], "k": ["a", "b", "a"], "v": [1, 2, 4]})
+COUNTS = "SELECT k, count(*) AS n FROM {} GROUP BY k, window(ts, '1 hour')"
+
+
+def test_late_and_invalid_rows() -> None:
+    """semantics 46.50, 46.51"""
+    query = SqlQuery(COUNTS.format("t WATERMARK ts DELAY OF INTERVAL '5' MINUTES"), t=dict(ORDERS.schema))
+    first = query.add(t=ORDERS)
+    assert (first.rows.height, first.late.height, first.invalid["reason"].to_list()) == (
+        0,
+        0,
+        ["event time is null"],
+    )
+    second = query.add(t=pl.DataFrame({"ts": [at(10, 13)], "k": ["a"], "v": [8]}))
+    assert sorted(second.panes.rows()) == [("a", 1), ("b", 1)]
+    late = query.add(t=ORDERS[:1]).late
+    assert late.unnest("row").select("k", "v", "reason").rows() == [("a", 1, "expired")]
+    assert query.finish().rows.rows() == [("a", 1)]
+    assert "Windows: each row belongs to one window of 1 hour" in query.explain()
+    assert "0 late, 0 invalid" in repr(second)
+    assert "0 late rows, 1 invalid rows" in first._repr_html_()
+
+
+def test_watermarks_have_no_effect_on_a_whole_input() -> None:
+    """semantics 46.50"""
+    rows = pl.DataFrame({"ts": [at(0, 20), at(1)], "k": ["a", "a"], "v": [1, 2]})
+    output = sql(COUNTS.format("t WATERMARK ts DELAY OF INTERVAL '0' SECONDS"), t=rows)
+    assert (output.rows.height, output.late.height) == (2, 0)
+
+
+def test_tables_of_arrow_and_parameters() -> None:
+    """semantics 46.50"""
+    text = "SELECT sum(v) AS s FROM {t} WHERE k = :key GROUP BY window(ts, '1 hour')"
+    table: Any = ORDERS.to_arrow()
+    assert sql(text, {"key": "b"}, t=table).rows.rows() == [(2,)]
+    assert sql(
+        text, {"key": "b"}, t=pa.RecordBatch.from_struct_array(table.to_struct_array().chunk(0))
+    ).rows.rows() == [(2,)]
+
+
+def test_rows_without_an_operator() -> None:
+    """semantics 46.50"""
+    assert sql("SELECT v * 2 AS w, k FROM t WHERE v > 1", t=ORDERS).rows.rows() == [(4, "b"), (8, "a")]
+    bounds = sql("SELECT v, window_end FROM HOP(t, ts, INTERVAL 30 MINUTES, INTERVAL 1 HOUR)", t=ORDERS).rows
+    assert bounds["v"].to_list() == [1, 1, 2, 2]
+    assert bounds["window_end"].to_list()[:2] == [at(0, 13), at(30)]
+
+
+def test_a_notebook_shows_a_result_as_html() -> None:
+    """semantics 46.50"""
+    output = sql(COUNTS.format("t"), t=ORDERS)
+    shown, _ = InteractiveShell().display_formatter.format(output)
+    assert "<table" in shown["text/html"]
+
+
+REFUSED = [
+    ("SELECT a.v FROM t a JOIN t b ON a.k = b.k", "in process there are selections, windows, functions OVER"),
+    ("SELECT k, count(*) AS n FROM t GROUP BY k", "in process there are selections, windows"),
+    ("SELECT k FROM t UNION ALL SELECT k FROM t", "in process there are selections, windows"),
+    ("SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 hour') ORDER BY s", "not sorted or limited"),
+    ("SELECT sha2(k, 256) AS h FROM t", r"sha2\(\.\.\.\) \| in process there are the functions"),
+    ("SELECT v[0] AS h FROM t", "v\\[0\\]"),
+    ("SELECT w FROM t", "a column w"),
+    ("SELECT count(*) FROM u GROUP BY window(ts, '1 hour')", "a table u"),
+    ("SELECT * EXCEPT (k) FROM t WHERE v > 0", "EXCEPT"),
+    ("SELECT k, k FROM t", "each column has a name of its own"),
+    ("SELECT sum(V) AS s FROM t GROUP BY window(ts, '1 hour')", "case-sensitive"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_what_only_spark_runs_is_refused_by_name(text: str, message: str) -> None:
+    """semantics 46.52"""
+    with pytest.raises(SqlError, match=message):
+        sql(text, t=ORDERS)
+
+
+def test_wrong_arguments() -> None:
+    """semantics 46.50, 46.51"""
+    with pytest.raises(InputError, match="a table is a Polars DataFrame"):
+        sql("SELECT 1 AS a FROM t", t=[1])  # type: ignore[arg-type]
+    query = SqlQuery(COUNTS.format("t"), t=dict(ORDERS.schema))
+    with pytest.raises(InputError, match="the tables of this query are"):
+        query.add(u=ORDERS)
+    with pytest.raises(InputError, match="without 'v'"):
+        query.add(t=ORDERS.drop("v"))
+    query.finish()
+    with pytest.raises(InputError, match=r"ended|finish"):
+        query.add(t=ORDERS)
